@@ -3,14 +3,15 @@
  * caller distinguish.
  */
 
-import type { SupposedDecision } from '../../decide/decide.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
+import type { SupposedDecision } from '../../decide/permits/suppose-result.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import { conditionSets } from './condition-facts.ts'
 import type { ConditionFact, ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
+import { possibleConditionSets } from './facts/condition-facts.ts'
+import { type NameSet, possibleRelations, tooManyCases } from './facts/possible-relations.ts'
+import { type WrittenLeaves, writtenBy } from './facts/state-change.ts'
 import { problem, refusalAnswer } from './finding.ts'
-import { type Names, possibleRelations, tooManyCases } from './possible-relations.ts'
 import { routeAnswer } from './route-answer.ts'
 import { decideOn, holdingExactly, listQueryFields, type SupposedRequest } from './supposed-request.ts'
 
@@ -26,18 +27,22 @@ export interface KnownNames {
   readonly conditions: readonly ConditionFact[]
 }
 
-/** Smallest sets first. Throws ReviewError if there are too many. */
+/** Smallest sets first. Throws ToolError if there are too many. */
 export function casesOf(request: SupposedRequest, known: KnownNames): readonly ExplainedCase[] {
   const relations = possibleRelations(request, known.relations)
-  const conditions = conditionSets(known.conditions)
+  const conditions = possibleConditionSets(known.conditions)
   if (relations.length * conditions.length > MOST_SETS) throw tooManyCases()
   const sets = relations
-    .flatMap((set) => conditions.map((holding) => ({ set: inOrder(set, known.relations), holding })))
+    .flatMap((set) => conditions.map((holding) => ({ ...set, set: inOrder(set.names, known.relations), holding })))
     .toSorted((a, b) => a.set.length + a.holding.length - b.set.length - b.holding.length)
-  return withoutRepeats(sets.map(({ set, holding }) => decideCase(request, set, holding)))
+  return withoutRepeats(
+    sets.map(({ set, leaves, holding }) => {
+      return decideCase(request, set, holding, request.becomes && writtenBy(request.becomes, leaves))
+    }),
+  )
 }
 
-function inOrder(set: Names, facts: readonly RelationFact[]): readonly string[] {
+function inOrder(set: NameSet, facts: readonly RelationFact[]): readonly string[] {
   return facts.map(({ name }) => name).filter((name) => set.has(name))
 }
 
@@ -45,9 +50,10 @@ function decideCase(
   request: SupposedRequest,
   relations: readonly string[],
   conditions: readonly string[],
+  written?: WrittenLeaves,
 ): ExplainedCase {
   const asked = holdingExactly(request, conditions)
-  const decision = decideOn(asked, relations)
+  const decision = decideOn(asked, relations, written)
   const part = { relations, conditions }
   if (decision.kind === 'supposed') return { ...part, ...objectCase(asked, decision) }
   if (isRefusal(decision)) return { ...part, ...refusedCase(asked, decision, decision.evidence), listed: null }
@@ -82,7 +88,7 @@ function refusedCase(
 
 /** The cases of a request about an object that doesn't exist: who passes the role level learns that. */
 export function missingCases(request: SupposedRequest, conditions: readonly ConditionFact[]): readonly ExplainedCase[] {
-  const cases = conditionSets(conditions).map((holding) => {
+  const cases = possibleConditionSets(conditions).map((holding) => {
     const one = decideCase(request, [], holding)
     const passes = decideOn(holdingExactly(request, holding), []).kind === 'supposed'
     if (!passes) return one
@@ -91,7 +97,7 @@ export function missingCases(request: SupposedRequest, conditions: readonly Cond
   return withoutRepeats(cases)
 }
 
-function success(request: SupposedRequest, readable: Names): ExplainedAnswer {
+function success(request: SupposedRequest, readable: NameSet): ExplainedAnswer {
   const status = successStatus(request.endpoint.operation, shownFields(request, readable).length > 0)
   return { status, code: null, headers: {} }
 }
@@ -99,7 +105,7 @@ function success(request: SupposedRequest, readable: Names): ExplainedAnswer {
 /**
  * `granted`: the fields that the action grants; `readable`: the fields that `read` grants, shown in answers to writes.
  */
-function reportFields(request: SupposedRequest, granted: Names, readable: Names): FieldReport {
+function reportFields(request: SupposedRequest, granted: NameSet, readable: NameSet): FieldReport {
   const { operation } = request.endpoint
   const isWrite = operation === 'create' || operation === 'replace' || operation === 'update'
   const fields = [...request.resource.fields.values()]
@@ -119,7 +125,7 @@ function reportFields(request: SupposedRequest, granted: Names, readable: Names)
 }
 
 /** The granted fields that are in the path's view, in the schema's order. */
-function shownFields({ route, policy, resource }: SupposedRequest, granted: Names): readonly string[] {
+function shownFields({ route, policy, resource }: SupposedRequest, granted: NameSet): readonly string[] {
   const view = route.view === undefined ? granted : policy.viewOf(resource.name, route.view)
   return [...resource.fields.keys()].filter((name) => granted.has(name) && view.has(name))
 }
@@ -142,7 +148,7 @@ function isWithin(small: ExplainedCase, large: ExplainedCase): boolean {
   return namesOf(small).isSubsetOf(namesOf(large))
 }
 
-function namesOf({ relations, conditions }: ExplainedCase): Names {
+function namesOf({ relations, conditions }: ExplainedCase): NameSet {
   return new Set([...relations, ...conditions])
 }
 

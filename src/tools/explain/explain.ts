@@ -7,19 +7,19 @@ import type { Evidence } from '../../decide/evidence.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
-import { conditionFacts, conditionSets } from './condition-facts.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
+import { conditionFacts, possibleConditionSets } from './facts/condition-facts.ts'
+import { relationFacts } from './facts/relation-facts.ts'
 import { allowedBy, type Finding, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
 import { nearestMisses } from './misses/nearest-misses.ts'
 import { noteNextChange } from './misses/next-change.ts'
 import { decideByConditions, decideObjects } from './objects.ts'
 import { type ExplainQuestion, explainRoles } from './question.ts'
-import { relationFacts } from './relation-facts.ts'
 import { isRedirect, routeAnswer } from './route-answer.ts'
 import { conditionsAsked, decideOn, holdingExactly, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 import { blockPlace, quoteRules, ruleLines } from './text/quote-rules.ts'
 
-/** Throws ReviewError if the rules distinguish too many sets of relations. */
+/** Throws ToolError if the rules distinguish too many sets of relations. */
 export function explain(question: ExplainQuestion): Explanation {
   const { reviewed, caller, request, path, known } = question
   const { route, method } = request.kind === 'route' ? request : { route: undefined, method: request.method }
@@ -35,6 +35,7 @@ export function explain(question: ExplainQuestion): Explanation {
       resource: route?.resource ?? null,
       action: request.kind === 'route' ? request.endpoint.action : null,
       object: known.id ?? null,
+      ...(question.becomes ? { becomes: question.becomes.text } : {}),
     },
     caller: {
       anonymous: caller.kind === 'anonymous',
@@ -57,7 +58,7 @@ function find(question: ExplainQuestion): Finding {
 
 function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
   const conditions = conditionFacts(question, conditionsAsked(request))
-  const sets = conditionSets(conditions).map((holding) => holdingExactly(request, holding))
+  const sets = possibleConditionSets(conditions).map((holding) => holdingExactly(request, holding))
   const decisions = sets.map((asked) => ({ asked, decision: decideOn(asked, []) }))
   const [first] = decisions
   if (!first) throw new Error('the empty set of conditions is always one of the sets')

@@ -46,6 +46,8 @@ export interface ConditionFact {
 export interface RelationFact extends ConditionFact {
   /** The objects on which the relation rests, in the order of its steps: `notes/1`, `projects/7`, `memberships/42`. */
   readonly via?: readonly string[]
+  /** Whether it holds after the write, if a change of states is supposed; null if that isn't known. */
+  readonly after?: boolean | null
 }
 
 /** The fields that an answer shows and that a body may write. */
@@ -122,6 +124,8 @@ export interface Explanation {
     readonly action: string | null
     /** The id, if it was given. */
     readonly object: string | null
+    /** The change of states that is supposed: `draft>placed`. */
+    readonly becomes?: string
   }
   readonly caller: {
     readonly anonymous: boolean

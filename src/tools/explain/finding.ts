@@ -3,6 +3,7 @@ import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { challengeOf } from '../../decide/request-conditions/challenge.ts'
+import { quote } from '../../present/quote.ts'
 import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
 import type { MatchedRequest } from './question.ts'
 
@@ -53,4 +54,10 @@ export function reasonOf(rules: readonly Rule[], outcome: 'allow' | 'deny'): str
   if (outcome === 'allow')
     return denies > 0 ? 'a rule allows it, and no deny takes everything away' : 'a rule allows it'
   return allows === 0 ? 'no rule allows it to this caller' : 'a deny takes away everything that is allowed'
+}
+
+/** Undefined if something else than the changed field is the reason of the refusal. */
+export function reasonOfField(rules: readonly Rule[], field: string): string | undefined {
+  if (rules.length === 0 || rules.some(({ effect }) => effect === 'deny')) return undefined
+  return `the rules that allow it do not let this caller change ${quote(field)}`
 }

@@ -10,10 +10,10 @@ import { quote } from '../../present/quote.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf, type KnownNames, missingCases } from './cases.ts'
 import type { ConditionFact, ExplainedAnswer, ExplainedCase, ExplainedOutcome, NeededChange } from './explanation.ts'
-import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
+import { relationFacts } from './facts/relation-facts.ts'
+import { allowedBy, type Finding, problem, reasonOf, reasonOfField, refusedBy } from './finding.ts'
 import { nearestMisses } from './misses/nearest-misses.ts'
 import type { ExplainQuestion, KnownObject } from './question.ts'
-import { relationFacts } from './relation-facts.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, headers: {} }
@@ -92,8 +92,13 @@ function reasonFor(
 ): string {
   if (outcome === 'depends') return `it depends on ${differing(cases, facts)}`
   if (cases.length > 1) return `${reasonOf(roleLevelOf(request).rules, outcome)}, whatever the object`
-  const reason = reasonOf(rulesOfCases(request, cases), outcome)
-  return outcome === 'deny' ? `${reason} on an object with these relations` : reason
+  const rules = rulesOfCases(request, cases)
+  const { becomes } = request
+  const ofField = outcome === 'deny' && becomes ? reasonOfField(rules, becomes.field) : undefined
+  if (ofField !== undefined) return ofField
+  const reason = reasonOf(rules, outcome)
+  if (outcome === 'allow') return reason
+  return `${reason} on an object with these relations${becomes ? ', before and after the write' : ''}`
 }
 
 /** The relations and conditions in which the cases differ. */

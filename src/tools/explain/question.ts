@@ -4,8 +4,9 @@ import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
+import type { LoadedPolicy } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedRole } from './explanation.ts'
+import type { StateChange } from './facts/state-change.ts'
 
 /** A caller without a subject stands for anybody with credentials. */
 export type AskingCaller =
@@ -58,7 +59,7 @@ export interface KnownRequest {
 }
 
 export interface ExplainQuestion {
-  readonly reviewed: ReviewedPolicy
+  readonly reviewed: LoadedPolicy
   readonly resources: Resources
   readonly caller: AskingCaller
   /** As the user wrote it. */
@@ -69,6 +70,8 @@ export interface ExplainQuestion {
   readonly attributes?: Representation | undefined
   /** What is known about the conditions of the request, besides its time. */
   readonly told: KnownRequest
+  /** The states that the write changes, if they are supposed. */
+  readonly becomes?: StateChange | undefined
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }

@@ -1,18 +1,20 @@
 /** One request of one caller; the kernel decides it for supposed objects: the server's checks without a server. */
 import type { Caller } from '../../decide/caller.ts'
 import { anyCaller } from '../../decide/callers-and-routes.ts'
-import { decide, decideSupposed, type Question as KernelQuestion, type SupposedDecision } from '../../decide/decide.ts'
+import { decide, decideSupposed, type Question as KernelQuestion } from '../../decide/decide.ts'
 import type { RouteDecision } from '../../decide/decision.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
+import type { SupposedDecision, SupposedResult } from '../../decide/permits/suppose-result.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
+import { type StateChange, supposedResult, type WrittenLeaves } from './facts/state-change.ts'
 import type { ExplainQuestion, MatchedRequest } from './question.ts'
 
 export interface SupposedRequest extends KernelQuestion {
@@ -22,12 +24,14 @@ export interface SupposedRequest extends KernelQuestion {
   readonly resources: Resources
   /** `parsed`, with only the rules that haven't ended. */
   readonly policy: DirectPolicy
+  /** The states that the write changes, if they are supposed. */
+  readonly becomes?: StateChange | undefined
 }
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
 export function supposedRequest(question: ExplainQuestion, { route, endpoint, method }: RouteRequest): SupposedRequest {
-  const { reviewed, resources, caller, now } = question
+  const { reviewed, resources, caller, becomes, now } = question
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const policy = directPolicy(reviewed.policy, resources, now)
@@ -35,7 +39,13 @@ export function supposedRequest(question: ExplainQuestion, { route, endpoint, me
   const subject = policy.subjectOf(usingKey(reviewed.policy, callerOf(question), told))
   const blocked =
     caller.kind === 'caller' && caller.subject !== undefined && isBlocked(reviewed.blocked, caller.subject, now)
-  return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy, now }
+  const files = { parsed: reviewed.policy, resources, policy }
+  return { method, route, endpoint, resource, subject, blocked, ...files, becomes, now }
+}
+
+/** As ownership.yaml declares them for the resource. */
+export function declaredRelations({ parsed, resource }: SupposedRequest): readonly Relation[] {
+  return [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
 }
 
 /** The same request by another caller, who may have any value of any attribute. */
@@ -58,12 +68,25 @@ function usingKey({ conditions }: Policy, caller: Caller | undefined, holding: r
   return caller && isKey ? { ...caller, credential: 'key supposed' } : caller
 }
 
-/** The decision about an object for which exactly these relations hold. */
+/** The decision about an object for which exactly these relations hold, and about what a write makes of it. */
 export function decideOn(
   request: SupposedRequest,
   relations: Iterable<string>,
+  written?: WrittenLeaves,
 ): SupposedDecision | RouteDecision | Refusal {
-  return withFacts(decideSupposed(request, request.policy, [...relations]), NO_FACTS)
+  const stored = [...relations]
+  const result = written && supposedResultOf(request, stored, written)
+  return withFacts(decideSupposed(request, request.policy, stored, result), NO_FACTS)
+}
+
+/** `written`: of a request that supposes a change of states. */
+export function supposedResultOf(
+  request: SupposedRequest,
+  stored: readonly string[],
+  written: WrittenLeaves,
+): SupposedResult {
+  if (!request.becomes) throw new Error('the request supposes no change of states')
+  return supposedResult(request.becomes, declaredRelations(request), stored, written)
 }
 
 /** The fields that a list may be filtered and sorted by. */

@@ -129,10 +129,10 @@ describe('sallyport policy explain', () => {
     }
     const order = ['--role', 'member', 'GET', '/api/orders/{id}']
     expect(await refused()).to.equal(
-      'ReviewError: nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
+      'ToolError: nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
     )
     expect(await refused(...order, '--relation', 'ownr')).to.equal(
-      'ReviewError: ownership.yaml declares no relation ownr for orders: name one of owner, draft, placed, shipped, cancelled, open, none; did you mean `owner`?',
+      'ToolError: ownership.yaml declares no relation ownr for orders: name one of owner, draft, placed, shipped, cancelled, open, none; did you mean `owner`?',
     )
     expect(await refused('GET', '/api/orders/{id}', '--relation', 'owner')).to.include("can't be owner")
     expect(await refused(...order, '--relation', 'owner', '--object', '1')).to.include('not both')
@@ -142,7 +142,7 @@ describe('sallyport policy explain', () => {
     expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('omit --relation')
     expect(await refused('GET', '/api/orders?limit=1')).to.include('the path has a query string: omit it')
     expect(await refused('--role', 'membr', 'GET', '/profile')).to.equal(
-      'ReviewError: roles.yaml declares no role membr: name one of member, support, auditor, admin; did you mean `member`?',
+      'ToolError: roles.yaml declares no role membr: name one of member, support, auditor, admin; did you mean `member`?',
     )
     expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include(
       '--subject is not the id of a caller',

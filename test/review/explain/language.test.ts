@@ -7,14 +7,17 @@ import type { Method, Resources, Route } from '../../../src/resources/resource.t
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
 import type { KnownObject, KnownRequest } from '../../../src/tools/explain/question.ts'
-import { type Asked, randomAsked } from '../../policy/arbitrary-language.ts'
+import { readStateChange } from '../../../src/tools/explain/read/read-state-change.ts'
+import { type Asked, askedAbout, randomAsked } from '../../policy/arbitrary-language.ts'
 import { HEALTH } from '../../policy/fixture.ts'
-import { STORED } from '../../policy/language-fixture.ts'
+import { FOLDERS, MEMBERSHIPS, ORACLE_RESOURCES, STORED, TASKS } from '../../policy/language-fixture.ts'
 import { type Answer, answer } from '../../policy/oracle/answer.ts'
 import { holdingConditions } from '../../policy/oracle/conditions.ts'
-import { granted, inView, onObject, relationsOf } from '../../policy/oracle.ts'
+import { faultsOf } from '../../policy/oracle/faults.ts'
+import { updated } from '../../policy/oracle/proposals.ts'
+import { granted, grantedOnResult, inView, onObject, relationsOf, transitionOf } from '../../policy/oracle.ts'
 import { render } from '../../policy/render.ts'
-import type { Plain } from '../../policy/world.ts'
+import type { Json, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 
 const RESOURCES: Resources = {
@@ -62,6 +65,73 @@ describe('explain, of members, parents, walls and conditions', () => {
     )
   })
 
+  it('says of a write that changes one field what the oracle answers', () => {
+    const met = new Map<string, number>()
+    fc.assert(
+      fc.property(askedAbout(TASKS, TASKS, FOLDERS, MEMBERSHIPS), fc.nat(), (asked, pick) => {
+        const change = changeOf(asked, pick)
+        if (!change || !isTold(asked)) return
+        const told = { conditions: { holds: new Map(conditionsOf(asked)), from: '--with' } } as const
+        const { world, request } = change.asked
+        const found = ask(change.asked, aboutObject(asked, change.stored), told, change.becomes)
+        const expected = answer(world, request)
+        const one = { ...found, ...found.cases[0] }
+        met.set(String(expected.status), (met.get(String(expected.status)) ?? 0) + 1)
+        if (expected.status >= 300) {
+          expect(one.answer?.status).to.equal(expected.status)
+          expectStepUp(change.asked, expected, one)
+          return
+        }
+        expect(one.outcome, change.becomes).to.equal('allow')
+        const granted = grantedOnResult(world, request.action, transitionOf(world, change.stored, change.proposed))
+        const writable = [...granted].filter((field) => !world.resource.readOnly.includes(field))
+        expect(one.fields?.writable?.toSorted()).to.deep.equal(writable.toSorted())
+      }),
+      { ...RUNS, numRuns: runs(1500) },
+    )
+    expect([...met.keys()]).to.include.members(['200', '403'])
+  }).timeout(60_000)
+
+  it('names states after such a write that would be enough', () => {
+    let met = 0
+    fc.assert(
+      fc.property(askedAbout(TASKS, TASKS, FOLDERS), fc.nat(), (drawn, pick) => {
+        const asked = withGate(drawn, pick)
+        const change = changeOf(asked, pick)
+        if (!change || !isTold(asked)) return
+        const told = { conditions: { holds: new Map(conditionsOf(asked)), from: '--with' } } as const
+        const about = aboutObject(asked, change.stored)
+        const [before = ''] = change.becomes.split('>')
+        const field = Object.keys(change.asked.request.body ?? {})[0] ?? ''
+        const states = statesOf(asked.world, field)
+        for (const { changes, sentence } of ask(change.asked, about, told, change.becomes).misses) {
+          const [only, ...others] = changes
+          if (only?.kind !== 'result' || others.length > 0 || !states.includes(only.name)) continue
+          met += 1
+          const { outcome } = ask(change.asked, about, told, `${before}>${only.name}`)
+          expect(outcome, sentence).to.equal('allow')
+        }
+      }),
+      { ...RUNS, numRuns: runs(3000) },
+    )
+    expect(met).to.be.above(0)
+  }).timeout(60_000)
+
+  it('would not agree about such a write if only the stored object were looked at', () => {
+    const found = fc.check(
+      fc.property(askedAbout(TASKS, TASKS, FOLDERS, MEMBERSHIPS), fc.nat(), (asked, pick) => {
+        const change = changeOf(asked, pick)
+        if (!change || !isTold(asked)) return
+        const told = { conditions: { holds: new Map(conditionsOf(asked)), from: '--with' } } as const
+        const explained = ask(change.asked, aboutObject(asked, change.stored), told)
+        const { status } = answer(change.asked.world, change.asked.request)
+        expect({ ...explained, ...explained.cases[0] }.outcome === 'allow').to.equal(status < 300)
+      }),
+      { numRuns: 3000, endOnFailure: true },
+    )
+    expect(found.failed).to.equal(true)
+  }).timeout(60_000)
+
   it('another policy would be explained otherwise', () => {
     const found = fc.check(
       fc.property(randomAsked, (asked) => {
@@ -101,6 +171,58 @@ describe('explain, of members, parents, walls and conditions', () => {
     expect(met).to.be.above(0)
   })
 })
+
+interface Change {
+  readonly asked: Asked
+  readonly stored: Plain
+  readonly proposed: Plain
+  readonly becomes: string
+}
+
+/** A PATCH that gives a field the value of another object; undefined if the same relations look at it as before. */
+function changeOf({ world }: Asked, pick: number): Change | undefined {
+  const [stored, ...others] = world.objects?.get(world.resource.name) ?? []
+  const isOpen = (field: string) => !world.resource.readOnly.includes(field) && statesOf(world, field).length > 0
+  const values = others.flatMap((one) => Object.entries(one)).filter(([field]) => isOpen(field))
+  const [field, value] = values[pick % values.length] ?? []
+  if (!stored || field === undefined || value === undefined || isNested(value)) return undefined
+  const asked = {
+    world,
+    viewName: undefined,
+    request: { action: 'update', id: String(stored.id), body: { [field]: value } },
+  }
+  const proposed = updated(world, stored, { [field]: value })
+  const [before, after] = [stored, proposed].map((one) => {
+    return statesOf(world, field).filter((name) => relationsOf(world, one).has(name))
+  })
+  const becomes = [before, after].map((side = []) => side.join('+') || 'none')
+  return becomes[0] === becomes[1] ? undefined : { asked, stored, proposed, becomes: becomes.join('>') }
+}
+
+/** With one more rule: it lets everybody bring about one of the states. */
+function withGate({ world, ...asked }: Asked, pick: number): Asked {
+  const names = [...(world.policy.relations.get(world.resource.name)?.keys() ?? [])]
+  const after = names.slice(pick % names.length).slice(0, 1)
+  const gate = { subject: 'everyone', resource: world.resource.name, actions: ['update'], relations: [], after }
+  const rules = [...world.policy.rules, { ...gate, views: ['*'], effect: 'allow' as const }]
+  const policy = { ...world.policy, rules }
+  // Too many relations may be named then.
+  const isSound = faultsOf({ policy, resources: ORACLE_RESOURCES }).length === 0
+  return { ...asked, world: isSound ? { ...world, policy } : world }
+}
+
+/** A merge patch reads such a field. */
+function isNested(value: Json): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The relations without parts that look at the field. */
+function statesOf(world: World, field: string): readonly string[] {
+  const declared = [...(world.policy.relations.get(world.resource.name) ?? [])]
+  return declared.flatMap(([name, form]) => {
+    return ('field' in form && form.field === field) || ('through' in form && form.through === field) ? [name] : []
+  })
+}
 
 interface ConditionChange {
   readonly kind: 'condition' | 'not-condition'
@@ -199,7 +321,12 @@ function recordOf({ record, claims }: Asked['world']['caller']): Plain {
   return { tenant: null, teams: null, ...(record ?? claims) }
 }
 
-function ask({ world, request, viewName }: Asked, known: KnownObject, told: KnownRequest): Explanation {
+function ask(
+  { world, request, viewName }: Asked,
+  known: KnownObject,
+  told: KnownRequest,
+  change?: string,
+): Explanation {
   const { caller, policy, now = 0 } = world
   const { method, route } = routeOf({ world, request, viewName })
   const endpoint = route.endpoints.get(method)
@@ -207,15 +334,18 @@ function ask({ world, request, viewName }: Asked, known: KnownObject, told: Know
   const files = render(policy, LAYOUT)
   const parsed = { ...parsePolicy(files, RESOURCES), masks: NO_MASKS }
   const asking = { subject: caller.id, roles: caller.roles }
+  const matched = { kind: 'route', method, route, endpoint, id: undefined } as const
+  const becomes = readStateChange(change, { request: matched, policy: parsed, resources: RESOURCES })
   return explain({
     reviewed: { policy: parsed, blocked: new Map(), files, blockedFile: { name: 'blocked.txt', text: '' } },
     resources: RESOURCES,
     caller: caller.id === undefined ? { kind: 'anonymous' } : { kind: 'caller', ...asking },
     attributes: recordOf(caller),
     path: route.path,
-    request: { kind: 'route', method, route, endpoint, id: undefined },
+    request: matched,
     known,
     told: { ...told, address: world.address },
+    becomes,
     now,
   })
 }

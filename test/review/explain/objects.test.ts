@@ -68,7 +68,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
 
     await writeFile(join(folder, 'text.db'), 'this is no database, however long it is'.repeat(100))
     const unusable = await run({ ...folders, database: join(folder, 'text.db') }, args)
-    expect(unusable.stderr).to.match(/^ReviewError: the database can't be read \(file is not a database\): /)
+    expect(unusable.stderr).to.match(/^ToolError: the database can't be read \(file is not a database\): /)
     await rm(folder, { recursive: true })
   })
 
@@ -110,7 +110,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     for (const line of ['{"record":"decision"}', '{"record":"decision","status":200,"method":1}']) {
       const { failed, stderr } = await run(folders, ['--record', await logOf(line)])
       expect(failed).to.equal(true)
-      expect(stderr).to.match(/^ReviewError: the decision record has no usable `\w+`: [^\n]+$/)
+      expect(stderr).to.match(/^ToolError: the decision record has no usable `\w+`: [^\n]+$/)
     }
   })
 

@@ -26,7 +26,7 @@ export async function run({ policies, schemas, database }: Folders, args: readon
   const command = policyCommandOf('explain', {
     policies,
     schemas,
-    database: { engine: 'sqlite', name: database },
+    database: { engine: 'sqlite', name: database, location: database },
   }).exitOverride()
   const { write } = process.stdout
   const printed: string[] = []

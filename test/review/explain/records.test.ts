@@ -6,7 +6,7 @@ import type { Rule } from '../../../src/decide/policy.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import { explainRecord } from '../../../src/tools/explain/record/explain-record.ts'
 import { readRecord } from '../../../src/tools/explain/record/read-record.ts'
-import { loadPolicy, type ReviewedPolicy } from '../../../src/tools/load-policy.ts'
+import { type LoadedPolicy, loadPolicy } from '../../../src/tools/load-policy.ts'
 import { withoutSteps, withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
@@ -22,7 +22,7 @@ p, user:zed, orders, read, draft, *, allow
 
 describe('a decision record under its own files', () => {
   let server: TestServer
-  let reviewed: ReviewedPolicy
+  let reviewed: LoadedPolicy
   let draft: string
 
   before(async () => {

@@ -8,10 +8,10 @@ import { openSqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import { matchRequest } from '../../../src/tools/explain/read/match-request.ts'
-import { readKnownObject } from '../../../src/tools/explain/read/read-object.ts'
+import { withKnownObject } from '../../../src/tools/explain/read/read-object.ts'
 import { explainRecord } from '../../../src/tools/explain/record/explain-record.ts'
 import { type ExplainableRecord, readRecord } from '../../../src/tools/explain/record/read-record.ts'
-import { loadPolicy, type ReviewedPolicy } from '../../../src/tools/load-policy.ts'
+import { type LoadedPolicy, loadPolicy } from '../../../src/tools/load-policy.ts'
 import type { Answer, TestServer } from '../../server.ts'
 import { BODIES, DORA, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
 
@@ -27,7 +27,7 @@ interface Request {
 describe('explain, beside a running server', () => {
   let server: TestServer
   let resources: Resources
-  let reviewed: ReviewedPolicy
+  let reviewed: LoadedPolicy
 
   before(async () => {
     server = await startWorld()
@@ -52,7 +52,7 @@ describe('explain, beside a running server', () => {
     const requests = await requestsFor(DORA, route, 'PUT')
     for (const request of requests) {
       await holdTo(request)
-      const { stage, answer } = explainRequest(request, reviewed)
+      const { stage, answer } = await explainRequest(request, reviewed)
       expect([stage, answer?.status, answer?.code]).to.deep.equal(['role', 403, 'forbidden'])
     }
     expect(requests.length).to.be.greaterThan(2)
@@ -96,7 +96,7 @@ describe('explain, beside a running server', () => {
     )
   })
 
-  it('tells of OPTIONS of a redirect what it tells of OPTIONS elsewhere: no relation counts', () => {
+  it('tells of OPTIONS of a redirect what it tells of OPTIONS elsewhere: no relation counts', async () => {
     const rules = reviewed.policy.rules.map((rule) =>
       rule.actions.includes('options') ? { ...rule, before: [{ name: 'owner', negated: false }] } : rule,
     )
@@ -104,8 +104,8 @@ describe('explain, beside a running server', () => {
     for (const path of ['/tasks/{id}', '/jobs/{id}', '/jobs']) {
       const route = resources.routes.find((one) => one.path === path)
       const request = { person: PEOPLE[1], method: 'OPTIONS', path, route, objectId: undefined }
-      expect(explainRequest(request, reviewed).answer?.status, path).to.equal(204)
-      expect(explainRequest(request, another).answer?.status, path).to.equal(403)
+      expect((await explainRequest(request, reviewed)).answer?.status, path).to.equal(204)
+      expect((await explainRequest(request, another)).answer?.status, path).to.equal(403)
     }
   })
 
@@ -119,7 +119,7 @@ describe('explain, beside a running server', () => {
     const another = { ...reviewed, policy: { ...reviewed.policy, rules } }
     const request = { person: PEOPLE[5], method: 'GET', path: '/api/users', objectId: undefined }
     const route = resources.routes.find(({ path }) => path === '/api/users')
-    const explained = explainRequest({ ...request, route }, another)
+    const explained = await explainRequest({ ...request, route }, another)
     expect(explained.answer?.status).not.to.equal((await send({ ...request, route })).status)
   })
 
@@ -142,7 +142,7 @@ describe('explain, beside a running server', () => {
   }
 
   async function holdTo(request: Request): Promise<void> {
-    const before = explainRequest(request, reviewed)
+    const before = await explainRequest(request, reviewed)
     const answer = await send(request)
     met.add(answer.status)
     const record = await lastRecord()
@@ -155,17 +155,21 @@ describe('explain, beside a running server', () => {
     expect(answer.headers.get('allow') ?? undefined, about).to.equal(before.answer?.headers.Allow)
   }
 
-  function explainRequest({ person, method, path, route, objectId }: Request, files: ReviewedPolicy): Explanation {
+  async function explainRequest(
+    { person, method, path, route, objectId }: Request,
+    files: LoadedPolicy,
+  ): Promise<Explanation> {
     const match = createRouteMatcher(resources.routes)(method, readTarget(path))
     const matched = matchRequest({ method, path, match }, resources)
     const caller = person ? ({ kind: 'caller', subject: person.id, roles: person.roles } as const) : ANONYMOUS
-    const opened = openSqliteReader(`${server.folder}/data/sallyport.db`)
+    const opened = await openSqliteReader(`${server.folder}/data/sallyport.db`)
     try {
-      const context = { request: matched, caller, reviewed: files, resources, reader: () => opened }
-      const known = readKnownObject(toldOf(route, { method, person, objectId }), context)
-      return explain({ reviewed: files, resources, caller, path, request: matched, known, told: {}, now: Date.now() })
+      const context = { request: matched, caller, reviewed: files, resources, reader: async () => opened }
+      return await withKnownObject(toldOf(route, { method, person, objectId }), context, (known) => {
+        return explain({ reviewed: files, resources, caller, path, request: matched, known, told: {}, now: Date.now() })
+      })
     } finally {
-      opened.close()
+      await opened.close()
     }
   }
 

@@ -40,11 +40,11 @@ function conditionOf(request: SupposedRequest, change: Exclude<NeededChange, { k
     case 'not-relation':
       return relationCondition(request, change)
     case 'result':
-    case 'not-result':
-      return {
-        who: 'the object after the write',
-        what: `${change.kind === 'result' ? 'were' : 'were not'} ${change.name}`,
-      }
+    case 'not-result': {
+      const kind = change.kind === 'result' ? 'relation' : 'not-relation'
+      const { what } = relationCondition(request, { kind, name: change.name })
+      return { who: 'the object after the write', what }
+    }
     case 'condition':
     case 'not-condition': {
       const condition = parsed.conditions.get(change.name)

@@ -8,17 +8,20 @@ import type { Grant } from '../../../decide/grants/grant.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import type { NeededChange } from '../explanation.ts'
+import { writtenBy } from '../facts/state-change.ts'
 import type { NearMiss } from '../finding.ts'
 import {
   actionTable,
   decideOn,
+  declaredRelations,
   hasAttribute,
   holdingExactly,
   requestOf,
   type SupposedRequest,
+  supposedResultOf,
 } from '../supposed-request.ts'
 import { missSentence } from './miss-sentence.ts'
-import { type Held, heldAfter, leavesBehind, namesFrom, relationsOf, waysToFit, waysToMiss } from './needed-terms.ts'
+import { type Held, heldAfter, leavesBehind, namesFrom, waysToFit, waysToMiss } from './needed-terms.ts'
 
 interface Candidate {
   readonly changes: readonly NeededChange[]
@@ -48,8 +51,8 @@ const MOST_DENIES = 3
  */
 export function nearestMisses(refused: SupposedRequest, held: Held): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
-  const base = { relations: leavesBehind(held.relations, request), conditions: held.conditions }
-  const before = new Set(grantTo(request, base).allows)
+  const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
+  const before = new Set(grantsTo(request, base).at(-1)?.allows)
   const mine = candidatesOf({ request, changes: [], needed: undefined }, base)
   const others = otherCallers(request).map((other) => candidatesOf(other, withCertain(other.request, base)))
   // Two other callers have no change in common, so each is compared only with itself and with the present caller.
@@ -60,6 +63,11 @@ export function nearestMisses(refused: SupposedRequest, held: Held): readonly Ne
       const fresh = rules.filter((rule) => !before.has(rule))
       return { changes, sentence: missSentence(request, changes), rules: fresh.length > 0 ? fresh : rules }
     })
+}
+
+/** What holds after the write, if a change of states is supposed. */
+function withResult(held: Held, { becomes }: SupposedRequest): Held {
+  return becomes ? { ...held, result: writtenBy(becomes, held.relations).after } : held
 }
 
 /** All rules that could start to match if the caller changes. */
@@ -103,17 +111,18 @@ function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
 /** The relations that certainly hold between a caller and the caller's own record. */
 function withCertain(request: SupposedRequest, held: Held): Held {
   if (request.route.kind !== 'caller' || !request.subject.caller) return held
-  const certain = relationsOf(request)
+  const certain = declaredRelations(request)
     .filter(holdsForOwnRecord)
     .map(({ name }) => name)
-  return { ...held, relations: leavesBehind(new Set([...namesFrom(held.relations, request), ...certain]), request) }
+  const names = new Set([...namesFrom(held.relations, request), ...certain])
+  return withResult({ ...held, relations: leavesBehind(names, request) }, request)
 }
 
 /** Begins with each rule that could allow it, and goes on where denies take that away. */
 function candidatesOf(other: OtherCaller, held: Held): readonly Candidate[] {
   const { request } = other
   const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
-  const starts = anyConditions.relationColumns('allows').flatMap(({ before }) => waysToFit(before, held, request))
+  const starts = anyConditions.relationColumns('allows').flatMap((column) => waysToFit(column, held, request))
   const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
   const found: Candidate[] = []
   // A Map's iterator also visits entries that are added while it runs.
@@ -131,7 +140,7 @@ function avoidsDeny({ kind }: NeededChange): boolean {
   return kind === 'deny' || kind.startsWith('not-')
 }
 
-/** These changes, and one more by which a matching deny goes or doesn't match. */
+/** These changes with one more, which removes a matching deny or makes it not match. */
 function withoutADeny(
   request: SupposedRequest,
   held: Held,
@@ -140,10 +149,11 @@ function withoutADeny(
   const after = heldAfter(changes, held, request)
   if (!after) return []
   const gone = droppedBy(changes)
-  const denies = grantTo(request, after).denies.filter((rule) => !gone.has(rulePlace(rule.line)))
+  const matching = new Set(grantsTo(request, after).flatMap((grant) => grant.denies))
+  const denies = [...matching].filter((rule) => !gone.has(rulePlace(rule.line)))
   const drops = denies.map((rule) => [...changes, denyChange(rule)])
   const fewest = denies.length > 1 ? [[...changes, ...denies.map(denyChange)]] : []
-  const misses = denies.flatMap(({ before }) => waysToMiss(before, after, request))
+  const misses = denies.flatMap((rule) => waysToMiss(rule, after, request))
   return [...drops, ...fewest, ...misses.map((way) => [...changes, ...way])]
 }
 
@@ -157,20 +167,28 @@ function least(request: SupposedRequest, held: Held, changes: readonly NeededCha
 
 function candidateOf(other: OtherCaller, held: Held, changes: readonly NeededChange[]): Candidate {
   const after = heldAfter(changes, held, other.request) ?? held
-  const { allows } = grantTo(other.request, after)
+  const allows = grantsTo(other.request, after).at(-1)?.allows ?? []
   const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
   return { changes: [...other.changes, ...changes], rules }
 }
 
-function grantTo(request: SupposedRequest, { relations, conditions }: Held): Grant {
-  return actionTable(request).grant([...namesFrom(relations, request), ...conditions])
+/** The first decision, and the second one if a result is supposed. */
+function grantsTo(request: SupposedRequest, { relations, conditions, result }: Held): readonly Grant[] {
+  const table = actionTable(request)
+  const stored = namesFrom(relations, request)
+  const first = table.grant([...stored, ...conditions])
+  if (!result) return [first]
+  const { names } = supposedResultOf(request, stored, { before: relations, after: result })
+  const [before, mixed] = [names.stored, names.mixed].map((some) => [...some, ...conditions])
+  return [first, table.grantResult({ stored: before ?? [], mixed: mixed ?? [], proposed: names.proposed })]
 }
 
 function isAllowedWith(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): boolean {
   const after = heldAfter(changes, held, request)
   if (!after) return false
   const asked = holdingExactly(without(request, droppedBy(changes)), [...after.conditions])
-  const decision = decideOn(asked, namesFrom(after.relations, request))
+  const written = after.result && { before: after.relations, after: after.result }
+  const decision = decideOn(asked, namesFrom(after.relations, request), written)
   return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
 }
 

@@ -4,8 +4,9 @@ import type { Term } from '../../../decide/policy.ts'
 import { followsFrom, holdsForOwnRecord, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import { type FieldGroup, fieldGroups } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import type { RelationColumn } from '../../../decide/rules/terms.ts'
 import type { NeededChange } from '../explanation.ts'
-import { hasAttribute, type SupposedRequest } from '../supposed-request.ts'
+import { declaredRelations, hasAttribute, type SupposedRequest } from '../supposed-request.ts'
 
 type Names = ReadonlySet<string>
 
@@ -13,9 +14,12 @@ type Names = ReadonlySet<string>
 export interface Held {
   readonly relations: Names
   readonly conditions: Names
+  /** The relations after the write, if a change of states is supposed. */
+  readonly result?: Names | undefined
 }
 
-export type TermChange = Extract<NeededChange, { readonly kind: `${'' | 'not-'}${'relation' | 'condition'}` }>
+type TermChange = Extract<NeededChange, { readonly kind: `${'' | 'not-'}${'relation' | 'result' | 'condition'}` }>
+type When = 'relation' | 'result'
 
 /** The limit of ways to change one rule's terms. */
 const MOST_WAYS = 24
@@ -23,32 +27,64 @@ const MOST_WAYS = 24
 /** The limit of sets of relations that a list field can have. */
 const MOST_UNIONS = 256
 
-/** The ways to make all terms hold, each as the changes that it needs; none if that can't be. */
-export function waysToFit(terms: readonly Term[], held: Held, request: SupposedRequest): readonly TermChange[][] {
-  return product(terms.map((term) => waysTo(term, held, request)))
+/**
+ * The ways to make all terms of a rule hold, each as the changes that it needs; none if that can't be. If a result is
+ * supposed, the terms of the right side hold after the write, and those of the left side perhaps too.
+ */
+export function waysToFit(
+  { before, after = [] }: RelationColumn,
+  held: Held,
+  request: SupposedRequest,
+): readonly TermChange[][] {
+  const left = allWays(before, 'relation', held, request)
+  if (!held.result) return left
+  const right = allWays(after, 'result', held, request)
+  const stays = before.filter(({ name }) => !after.some((term) => term.name === name))
+  return product([left, right]).concat(product([left, right, allWays(stays, 'result', held, request)]))
 }
 
-/** The ways to make one of the terms not hold. */
-export function waysToMiss(terms: readonly Term[], held: Held, request: SupposedRequest): readonly TermChange[][] {
-  return terms.flatMap(({ name, negated }) => waysTo({ name, negated: !negated }, held, request)).slice(0, MOST_WAYS)
+/** The ways to make a matching rule not match: one of its terms doesn't hold before the write, or after it, or both. */
+export function waysToMiss(
+  { before, after = [] }: RelationColumn,
+  held: Held,
+  request: SupposedRequest,
+): readonly TermChange[][] {
+  const missing = (term: Term, when: When) => waysTo({ ...term, negated: !term.negated }, when, held, request)
+  const left = before.flatMap((term) => missing(term, 'relation'))
+  if (!held.result) return left.slice(0, MOST_WAYS)
+  const right = after.flatMap((term) => missing(term, 'result'))
+  const both = before.flatMap((term) => product([missing(term, 'relation'), missing(term, 'result')]))
+  return [...left, ...right, ...both].slice(0, MOST_WAYS)
 }
 
-function waysTo({ name, negated }: Term, held: Held, request: SupposedRequest): readonly TermChange[][] {
-  const relation = relationsOf(request).find((one) => one.name === name)
-  if (relation) return waysOf(relation, !negated, held.relations, request)
+function allWays(terms: readonly Term[], when: When, held: Held, request: SupposedRequest): readonly TermChange[][] {
+  return product(terms.map((term) => waysTo(term, when, held, request)))
+}
+
+/** Conditions of the request hold before the write and after it. */
+function waysTo({ name, negated }: Term, when: When, held: Held, request: SupposedRequest): readonly TermChange[][] {
+  const relation = declaredRelations(request).find((one) => one.name === name)
+  if (relation) return waysOf(relation, { wanted: !negated, when }, held, request)
   if (held.conditions.has(name) !== negated) return [[]]
   return [[{ kind: negated ? 'not-condition' : 'condition', name }]]
 }
 
-function waysOf(relation: Relation, wanted: boolean, held: Names, request: SupposedRequest): readonly TermChange[][] {
+interface Wanted {
+  readonly wanted: boolean
+  readonly when: When
+}
+
+function waysOf(relation: Relation, asked: Wanted, held: Held, request: SupposedRequest): readonly TermChange[][] {
+  const { wanted, when } = asked
   const { need, of } = kindOf(relation).parts?.(relation) ?? {}
   if (of) {
-    const ways = of.map((part) => waysOf(part, wanted, held, request))
+    const ways = of.map((part) => waysOf(part, asked, held, request))
     return (need === 'all') === wanted ? product(ways) : ways.flat().slice(0, MOST_WAYS)
   }
-  if (held.has(relation.name) === wanted) return [[]]
+  const holding = when === 'result' ? held.result : held.relations
+  if (holding?.has(relation.name) === wanted) return [[]]
   if (!couldBe(relation, wanted, request)) return []
-  return [[{ kind: wanted ? 'relation' : 'not-relation', name: relation.name }]]
+  return [[{ kind: wanted ? when : (`not-${when}` as const), name: relation.name }]]
 }
 
 /** Whether it could hold, or not hold, for some object of this caller. */
@@ -72,9 +108,19 @@ function distinct(changes: readonly TermChange[]): TermChange[] {
 export function heldAfter(changes: readonly NeededChange[], held: Held, request: SupposedRequest): Held | undefined {
   const named = (kind: NeededChange['kind']) =>
     new Set(changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : [])))
-  const relations = leavesAfter(held.relations, { on: named('relation'), off: named('not-relation') }, request)
+  const before = { on: named('relation'), off: named('not-relation') }
+  const relations = leavesAfter(held.relations, before, request)
   const conditions = held.conditions.union(named('condition')).difference(named('not-condition'))
-  return relations && { relations, conditions }
+  if (!relations || !held.result) return relations && { relations, conditions }
+  const after = { on: named('result'), off: named('not-result') }
+  const result = leavesAfter(held.result, lasting(before, after, request), request)
+  return result && { relations, conditions, result }
+}
+
+/** What is changed before the write is so after it, except where the write changes it. */
+function lasting(before: Toggles, after: Toggles, { becomes }: SupposedRequest): Toggles {
+  const changed = after.on.union(after.off).union(becomes?.states ?? new Set())
+  return { on: after.on.union(before.on.difference(changed)), off: after.off.union(before.off.difference(changed)) }
 }
 
 interface Toggles {
@@ -86,7 +132,7 @@ interface Toggles {
 function leavesAfter(held: Names, { on, off }: Toggles, request: SupposedRequest): Names | undefined {
   if (!on.isDisjointFrom(off)) return undefined
   const wanted = held.union(on).difference(off)
-  const touched = fieldGroups(relationsOf(request).filter(isLeaf), request.resource).filter(({ relations }) =>
+  const touched = fieldGroups(declaredRelations(request).filter(isLeaf), request.resource).filter(({ relations }) =>
     relations.some(({ name }) => on.has(name) || off.has(name)),
   )
   return touched.reduce<Names | undefined>((set, group) => set && fitGroup(set, group, { on, off }), wanted)
@@ -122,7 +168,7 @@ function distance(a: Names, b: Names): number {
 /** Of these names, the relations without parts. */
 function leavesIn(names: Names, request: SupposedRequest): Names {
   return new Set(
-    relationsOf(request)
+    declaredRelations(request)
       .filter((one) => isLeaf(one) && names.has(one.name))
       .map(({ name }) => name),
   )
@@ -131,7 +177,7 @@ function leavesIn(names: Names, request: SupposedRequest): Names {
 /** All relations that hold when exactly these relations without parts do. */
 export function namesFrom(leaves: Names, request: SupposedRequest): readonly string[] {
   const follows = (relation: Relation) => followsFrom(relation, ({ name }) => leaves.has(name))
-  return relationsOf(request)
+  return declaredRelations(request)
     .filter(follows)
     .map(({ name }) => name)
 }
@@ -140,17 +186,14 @@ function isLeaf(relation: Relation): boolean {
   return leavesOf(relation)[0] === relation
 }
 
-export function relationsOf({ parsed, resource }: SupposedRequest): readonly Relation[] {
-  return [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
-}
-
 /** Relations without parts from which all of these follow, the parts of those that aren't told included. */
 export function leavesBehind(names: Names, request: SupposedRequest): Names {
-  return relationsOf(request)
+  return declaredRelations(request)
     .filter((relation) => names.has(relation.name) && !isLeaf(relation))
     .reduce(
       (leaves, relation) => {
-        const ways = waysOf(relation, true, leaves, request)
+        const held = { relations: leaves, conditions: new Set<string>() }
+        const ways = waysOf(relation, { wanted: true, when: 'relation' }, held, request)
         const added = ways.map((way) => leaves.union(new Set(way.map(({ name }) => name))))
         return added.toSorted((a, b) => strangers(a, names, request) - strangers(b, names, request))[0] ?? leaves
       },

@@ -2,8 +2,8 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../../decide/policy.ts'
 import { quote } from '../../../present/quote.ts'
-import { ReviewError } from '../../load-policy.ts'
-import { supposedConditions } from '../../supposed-conditions.ts'
+import { ToolError } from '../../load-policy.ts'
+import { supposedConditions } from '../../supposed-names.ts'
 import type { KnownRequest } from '../question.ts'
 
 interface Flags {
@@ -11,14 +11,14 @@ interface Flags {
   readonly address?: string
 }
 
-/** Throws ReviewError. */
+/** Throws ToolError. */
 export function readKnownRequest({ with: supposed, address }: Flags, { conditions }: Policy): KnownRequest {
   if (address !== undefined && isIP(address) === 0) {
-    throw new ReviewError(`${quote(address)} is not an IP address: write it as 192.0.2.7 or 2001:db8::7`)
+    throw new ToolError(`${quote(address)} is not an IP address: write it as 192.0.2.7 or 2001:db8::7`)
   }
   if (supposed === undefined) return { address }
   if (address !== undefined) {
-    throw new ReviewError('--with already says which conditions hold: give --with or --address, not both')
+    throw new ToolError('--with already says which conditions hold: give --with or --address, not both')
   }
   return { conditions: { holds: supposedConditions(supposed, [...conditions.keys()]), from: '--with' } }
 }

@@ -1,17 +1,17 @@
 /** Reads what is known about the object: from --relation, from --object, or from the path. */
-
-import { didYouMean } from '../../../base/did-you-mean.ts'
 import { concernsObject } from '../../../decide/callers-and-routes.ts'
 import { USERS } from '../../../decide/policy.ts'
 import { followsFrom, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { quote } from '../../../present/quote.ts'
-import { represent, type Scalar, type StoredObject } from '../../../resources/object.ts'
+import { represent, type StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { ObjectReader } from '../../../store/contract.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
-import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
+import { type LoadedPolicy, ToolError } from '../../load-policy.ts'
+import { NONE, supposedNames } from '../../supposed-names.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
+import { withRelated } from './related-objects.ts'
 
 interface Flags {
   readonly relation?: string
@@ -21,24 +21,36 @@ interface Flags {
 interface Context {
   readonly request: MatchedRequest
   readonly caller: AskingCaller
-  readonly reviewed: ReviewedPolicy
+  readonly reviewed: LoadedPolicy
   readonly resources: Resources
   /** The database, for --object; related objects are read while the request is explained. Throws StoreUnavailable. */
-  readonly reader: () => ObjectReader
+  readonly reader: () => Promise<ObjectReader>
 }
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
-const NONE = 'none'
+/** Does the work with what is known, possibly more than once (see `withRelated`). Throws ToolError. */
+export async function withKnownObject<T>(flags: Flags, context: Context, work: (known: KnownObject) => T): Promise<T> {
+  const known = readKnown(flags, context)
+  if (known.kind !== 'stored') return work(known)
+  return reading(async () => {
+    const reader = await context.reader()
+    const object = await readStored(known, context, reader)
+    return withRelated(reader, context.resources, (related) => work({ ...object, related }))
+  })
+}
 
-/** The limit of objects with which one object is related. */
-const MOST_RELATED = 1000
+/** An object of the database. */
+interface Stored {
+  readonly kind: 'stored'
+  readonly id: string
+  readonly resource: Resource
+}
 
-/** Throws ReviewError. */
-export function readKnownObject(flags: Flags, context: Context): KnownObject {
+function readKnown(flags: Flags, context: Context): KnownObject | Stored {
   const { request } = context
   if (flags.relation !== undefined && flags.object !== undefined) {
-    throw new ReviewError('the relations come from the object: give --object or --relation, not both')
+    throw new ToolError('the relations come from the object: give --object or --relation, not both')
   }
   if (request.kind === 'refused') return { kind: 'any', id: undefined }
   if (flags.relation !== undefined) return knownRelations(flags.relation, request, context)
@@ -49,18 +61,16 @@ export function readKnownObject(flags: Flags, context: Context): KnownObject {
 function knownRelations(text: string, request: RouteRequest, context: Context): KnownObject {
   const resource = resourceWithObjects('--relation', request, context)
   const declared = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.keys() ?? [])]
-  const names = text === NONE && !declared.includes(NONE) ? [] : text.split('+').map((name) => name.trim())
-  const unknown = names.find((name) => !declared.includes(name))
-  if (unknown !== undefined) {
+  const names = supposedNames(text, declared, (unknown) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}`
-    throw new ReviewError(`${fault}: name one of ${[...declared, NONE].join(', ')}${didYouMean(unknown, declared)}`)
-  }
+    return `${fault}: name one of ${[...declared, NONE].join(', ')}`
+  })
   refuseImpossible(names, resource, context)
   const relations = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return { kind: 'relations', from: '--relation', id: request.id, holding: withParts(names, relations) }
 }
 
-/** Exactly these relations, the parts that they need, and the relations that follow. Throws ReviewError. */
+/** Exactly these relations, the parts that they need, and the relations that follow. Throws ToolError. */
 function withParts(names: readonly string[], relations: readonly Relation[]): ReadonlySet<string> {
   const named = relations.filter(({ name }) => names.includes(name))
   const needed = new Set(named.flatMap(neededParts))
@@ -68,7 +78,7 @@ function withParts(names: readonly string[], relations: readonly Relation[]): Re
   const open = named.find((relation) => !holding.includes(relation))
   if (!open) return new Set(holding.map(({ name }) => name))
   const parts = leavesOf(open).map(({ name }) => name)
-  throw new ReviewError(`${quote(open.name)} holds if one of its parts does: name ${parts.join(' or ')} instead`)
+  throw new ToolError(`${quote(open.name)} holds if one of its parts does: name ${parts.join(' or ')} instead`)
 }
 
 /** The relations without parts that must hold with this one. */
@@ -83,64 +93,54 @@ function refuseImpossible(names: readonly string[], { name: resource }: Resource
   const relations = reviewed.policy.ownership.get(resource)?.relations
   const ofCaller = names.flatMap((name) => relations?.get(name) ?? []).find(needsCaller)
   if (caller.kind === 'caller' || !ofCaller) return
-  throw new ReviewError(
+  throw new ToolError(
     `a caller without credentials can't be ${quote(ofCaller.name)}: name the caller with --role or --subject`,
   )
 }
 
-function storedObject(id: string, request: RouteRequest, context: Context): KnownObject {
+function storedObject(id: string, request: RouteRequest, context: Context): Stored {
   const resource = resourceWithObjects('--object', request, context)
   if (request.endpoint.operation === 'create') {
-    throw new ReviewError(
+    throw new ToolError(
       'POST creates an object, so --object names none: give the relations of the new object with --relation',
     )
   }
   const inPath = request.id ?? ownId(request.route, context.caller)
   if (inPath !== undefined && inPath !== id) {
-    throw new ReviewError(
+    throw new ToolError(
       `the request is about the object ${quote(inPath)}, but --object names ${quote(id)}: name the same object`,
     )
   }
-  const { caller, resources } = context
+  return { kind: 'stored', id, resource }
+}
+
+async function readStored(
+  { id, resource }: Stored,
+  { caller, resources }: Context,
+  reader: ObjectReader,
+): Promise<Omit<Extract<KnownObject, { kind: 'object' }>, 'related'>> {
   const directory = resources.byName.get(USERS)
   const subject = caller.kind === 'caller' ? caller.subject : undefined
-  return reading(() => ({
-    kind: 'object',
-    id,
-    object: representation(context.reader().get(resource, id)),
-    record: directory && subject !== undefined ? representation(context.reader().get(directory, subject)) : undefined,
-    related: (name, by, values) => reading(() => relatedObjects({ name, by, values }, context)),
-  }))
+  const object = representation(await reader.get(resource, id))
+  if (!directory || subject === undefined) return { kind: 'object', id, object, record: undefined }
+  return { kind: 'object', id, object, record: representation(await reader.get(directory, subject)) }
 }
 
 function resourceWithObjects(flag: string, request: RouteRequest, { resources }: Context): Resource {
   const { route, endpoint } = request
   const resource = resources.byName.get(route.resource)
   if (resource && concernsObject({ route, endpoint, resource })) return resource
-  throw new ReviewError(`${request.method} ${request.route.path} concerns no object: omit ${flag}`)
-}
-
-interface Sought {
-  readonly name: string
-  readonly by: string
-  readonly values: readonly Scalar[]
-}
-
-/** Undefined, so not known, if there are more than anybody would read. */
-function relatedObjects({ name, by, values }: Sought, { resources, reader }: Context) {
-  const resource = resources.byName.get(name)
-  const found = resource ? reader().find(resource, by, values, MOST_RELATED + 1) : []
-  return found.length > MOST_RELATED ? undefined : found.map(represent)
+  throw new ToolError(`${request.method} ${request.route.path} concerns no object: omit ${flag}`)
 }
 
 /** Reads the database, and says what to do if that fails. */
-function reading<T>(read: () => T): T {
+async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
-    return read()
+    return await read()
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : 'it does not answer'
-    throw new ReviewError(`the database can't be read (${why}): set DATA_DIR or DATABASE_URL to the server's database`)
+    throw new ToolError(`the database can't be read (${why}): set DATA_DIR or DATABASE_URL to the server's database`)
   }
 }
 

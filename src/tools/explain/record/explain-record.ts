@@ -5,7 +5,7 @@ import { parseTime } from '../../../base/time.ts'
 import { MASKED } from '../../../decision-log/decision-record.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
+import { type LoadedPolicy, ToolError } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem, unaccepted } from '../finding.ts'
@@ -24,7 +24,7 @@ const DECIDED: readonly (string | undefined)[] = [
 ]
 
 interface Files {
-  readonly reviewed: ReviewedPolicy
+  readonly reviewed: LoadedPolicy
   readonly resources: Resources
   /**
    * The time for which the request is decided, in milliseconds since the epoch; undefined for the time of the record.
@@ -51,7 +51,7 @@ export function explainRecord(
 function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {
   const hidden = subject === MASKED ? 'subject' : roles.includes(MASKED) ? 'roles' : undefined
   if (hidden === undefined) return
-  throw new ReviewError(
+  throw new ToolError(
     `masks.yaml hides the ${hidden} of the record: explain METHOD and PATH with --role and --subject instead`,
   )
 }
@@ -59,7 +59,7 @@ function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {
 function timeOf({ time = '' }: ExplainableRecord): number {
   const recorded = parseTime(time)
   if (recorded !== undefined) return recorded
-  throw new ReviewError('the decision record has no usable `time`: give the time with --at')
+  throw new ToolError('the decision record has no usable `time`: give the time with --at')
 }
 
 function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): AskingCaller {
@@ -111,7 +111,7 @@ function objectOf(
 /** Notes about relations that held then but that ownership.yaml no longer declares. */
 function goneRelations(
   { relations = [] }: ExplainableRecord,
-  { policy }: ReviewedPolicy,
+  { policy }: LoadedPolicy,
   request: MatchedRequest,
 ): readonly string[] {
   if (request.kind !== 'route') return []

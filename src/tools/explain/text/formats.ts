@@ -25,6 +25,7 @@ function toText(explanation: Explanation): string {
     { label: 'Caller', lines: callerLines(explanation) },
     { label: 'Asks for', lines: askLines(explanation) },
     { label: 'Relation', lines: relationLines(explanation) },
+    { label: 'After', lines: afterLines(explanation) },
     { label: 'Condition', lines: conditionLines(explanation) },
     { label: 'Rules', lines: ruleLines(explanation) },
     { label: 'Cases', lines: caseLines(explanation) },
@@ -64,7 +65,8 @@ function askLines({ request }: Explanation): readonly string[] {
   if (request.resource === null) return []
   const object = request.object === null ? '' : `, the object ${quote(request.object)}`
   const path = request.route === request.path ? '' : ` (the route ${request.route})`
-  return [`${request.action} on ${request.resource}${object}${path}`]
+  const change = request.becomes === undefined ? '' : `, ${printable(request.becomes)}`
+  return [`${request.action} on ${request.resource}${object}${path}${change}`]
 }
 
 /** Shows an unknown relation only if it makes a difference. */
@@ -77,11 +79,17 @@ function relationLines({ relations, cases }: Explanation): readonly string[] {
   })
 }
 
+/** The relations that the write changes. */
+function afterLines({ relations }: Explanation): readonly string[] {
+  const changed = relations.filter(({ holds, after = holds }) => after !== holds)
+  return table(changed.map(({ name, after = null }) => [name, holdsText({ holds: after })]))
+}
+
 function conditionLines({ conditions }: Explanation): readonly string[] {
   return table(conditions.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`]))
 }
 
-function holdsText({ holds }: ConditionFact): string {
+function holdsText({ holds }: Pick<ConditionFact, 'holds'>): string {
   if (holds === null) return 'not known'
   return holds ? 'yes' : 'no'
 }

@@ -7,12 +7,12 @@ import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
 import { parseBlocked } from '../../../policy/parse/parse-blocked.ts'
 import { printable } from '../../../present/quote.ts'
-import type { ReviewedPolicy } from '../../load-policy.ts'
+import type { LoadedPolicy } from '../../load-policy.ts'
 import type { ExplainedRule, QuotedRule } from '../explanation.ts'
 import type { AskingCaller } from '../question.ts'
 
 export function ruleLines(
-  reviewed: ReviewedPolicy,
+  reviewed: LoadedPolicy,
   caller: AskingCaller,
   rules: readonly Rule[],
 ): readonly ExplainedRule[] {
@@ -23,7 +23,7 @@ export function ruleLines(
   })
 }
 
-export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {
+export function quoteRules({ files }: LoadedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {
   const texts = files['policy.csv'].text.split(/\r?\n/)
   return rules.map((rule) => ({
     place: rulePlace(rule.line),
@@ -54,7 +54,7 @@ function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink
 }
 
 /** The line that blocks a caller; if there are several, the one that blocks longest. */
-export function blockPlace({ blocked, blockedFile }: ReviewedPolicy, subject: string): string {
+export function blockPlace({ blocked, blockedFile }: LoadedPolicy, subject: string): string {
   const until = blocked.get(subject)?.until
   const index = blockedFile.text.split(/\r?\n/).findIndex((text) => {
     const block = parseBlocked({ name: blockedFile.name, text }).get(subject)

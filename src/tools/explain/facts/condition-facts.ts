@@ -3,10 +3,10 @@ import {
   conditionHolds,
   describeCondition,
   type RequestCondition,
-} from '../../decide/request-conditions/all-conditions.ts'
-import { ReviewError } from '../load-policy.ts'
-import type { ConditionFact } from './explanation.ts'
-import type { ExplainQuestion } from './question.ts'
+} from '../../../decide/request-conditions/all-conditions.ts'
+import { ToolError } from '../../load-policy.ts'
+import type { ConditionFact } from '../explanation.ts'
+import type { ExplainQuestion } from '../question.ts'
 
 /** The limit of unknown conditions: they make 2^n sets. */
 const MOST_UNKNOWN = 6
@@ -45,12 +45,12 @@ function missingFact(
   }
 }
 
-/** The sets of conditions that may hold, smallest first. Throws ReviewError if there are too many. */
-export function conditionSets(facts: readonly ConditionFact[]): readonly (readonly string[])[] {
+/** The sets of conditions that may hold, smallest first. Throws ToolError if there are too many. */
+export function possibleConditionSets(facts: readonly ConditionFact[]): readonly (readonly string[])[] {
   const unknown = facts.filter(({ holds }) => holds === null)
   if (unknown.length > MOST_UNKNOWN) {
     const names = unknown.map(({ name }) => name).join(', ')
-    throw new ReviewError(`${unknown.length} conditions are not known (${names}): name those that hold with --with`)
+    throw new ToolError(`${unknown.length} conditions are not known (${names}): name those that hold with --with`)
   }
   const certain = facts.filter(({ holds }) => holds === true).map(({ name }) => name)
   const sets = unknown.reduce<readonly (readonly string[])[]>(

@@ -1,0 +1,124 @@
+/** Reads --becomes: the states of an object before and after a write, `draft>placed`. */
+import type { Policy } from '../../../decide/policy.ts'
+import { comparedFields, followsFrom, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
+import { heldWith, possibleSets } from '../../../decide/relations/possible-sets.ts'
+import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
+import { quote } from '../../../present/quote.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
+import { ToolError } from '../../load-policy.ts'
+import { NONE, supposedNames } from '../../supposed-names.ts'
+import type { StateChange } from '../facts/state-change.ts'
+import type { KnownObject, MatchedRequest } from '../question.ts'
+
+type Names = ReadonlySet<string>
+
+interface Context {
+  readonly request: MatchedRequest
+  readonly policy: Policy
+  readonly resources: Resources
+}
+
+/** Throws ToolError. */
+export function readStateChange(
+  text: string | undefined,
+  { request, policy, resources }: Context,
+): StateChange | undefined {
+  if (text === undefined || request.kind === 'refused') return undefined
+  refuseOtherActions(request)
+  const resource = resources.byName.get(request.route.resource)
+  const relations = [...(policy.ownership.get(request.route.resource)?.relations.values() ?? [])]
+  const [left, right, more] = text.split('>')
+  if (!resource || left === undefined || right === undefined || more !== undefined) {
+    throw new ToolError(`--becomes ${quote(text)} is not a change of states: write draft>placed, or none>placed`)
+  }
+  const sides = [left, right].map((side) => namesOf(side.trim(), relations, resource))
+  const field = fieldOf(text, sides.flat(), resource)
+  const states = relations.filter((one) => isLeaf(one) && comparedFields(one).includes(field))
+  const [before, after] = sides.map((names) => statesOf(new Set(names.map(({ name }) => name)), states, resource))
+  if (!before || !after) throw new Error('a change has two sides')
+  return { text, field, states: namesIn(states), before, after }
+}
+
+function refuseOtherActions({ method, endpoint: { operation } }: Extract<MatchedRequest, { kind: 'route' }>): void {
+  if (operation === 'replace' || operation === 'update') return
+  if (operation === 'create') {
+    throw new ToolError(
+      'POST creates an object, which has no state before: give the relations of the new object with --relation',
+    )
+  }
+  throw new ToolError(`${method} ${operation === 'delete' ? 'leaves no object' : 'writes nothing'}: omit --becomes`)
+}
+
+function namesOf(side: string, relations: readonly Relation[], { name: resource }: Resource): readonly Relation[] {
+  const declared = relations.map(({ name }) => name)
+  const names = supposedNames(side, declared, (unknown) => {
+    const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource}`
+    return `${fault}: --becomes takes ${[...declared, NONE].join(', ')} on each side of >`
+  })
+  const named = relations.filter(({ name }) => names.includes(name))
+  const whole = named.find((relation) => !isLeaf(relation))
+  if (!whole) return named
+  const parts = leavesOf(whole).map(({ name }) => name)
+  throw new ToolError(`${quote(whole.name)} follows from its parts: --becomes takes ${parts.join(' or ')} instead`)
+}
+
+/** The one field that all of these relations look at. */
+function fieldOf(text: string, named: readonly Relation[], { fields }: Resource): string {
+  const [first, ...others] = named
+  const [field] = first ? comparedFields(first) : []
+  if (!first || field === undefined) {
+    throw new ToolError(`--becomes ${quote(text)} names no state: name one on a side of >`)
+  }
+  const stranger = others.find((one) => !comparedFields(one).includes(field))
+  if (stranger) {
+    const looks = (one: Relation) => `${quote(one.name)} looks at ${comparedFields(one).join()}`
+    throw new ToolError(`${looks(first)}, and ${looks(stranger)}: --becomes takes states of one field`)
+  }
+  if (fields.get(field)?.readOnly) {
+    throw new ToolError(`no write changes ${quote(field)}, at which ${quote(first.name)} looks: name other states`)
+  }
+  return field
+}
+
+/** The named states, and those that hold with them. */
+function statesOf(named: Names, states: readonly Relation[], resource: Resource): Names {
+  const text = [...named].join('+')
+  const held = heldWith(named.union(namesIn(named.size > 0 ? states.filter(isPresence) : [])), states, resource)
+  if (!held) throw new ToolError(`no object is ${quote(text)} at once: --becomes takes states that hold together`)
+  const possible = possibleSets(states, resource).filter((set) => held.isSubsetOf(set))
+  if (possible.some((set) => set.size === held.size)) return held
+  const sets = possible.map((set) => [...set].join('+'))
+  throw new ToolError(`objects that are ${quote(text)} have several states: --becomes takes ${sets.join(' or ')}`)
+}
+
+/** Whether it holds as soon as the field has a value. */
+function isPresence(relation: Relation): boolean {
+  return kindOf(relation).condition(relation, askingAs({}, 0)).kind === 'present'
+}
+
+function isLeaf(relation: Relation): boolean {
+  return leavesOf(relation)[0] === relation
+}
+
+function namesIn(relations: readonly Relation[]): Names {
+  return new Set(relations.map(({ name }) => name))
+}
+
+/** With the states before the write; --relation may omit them. Throws ToolError. */
+export function withStates(
+  known: KnownObject,
+  change: StateChange | undefined,
+  { request, policy }: Context,
+): KnownObject {
+  if (!change || known.kind !== 'relations' || request.kind === 'refused') return known
+  const { states, before } = change
+  const told = known.holding.intersection(states)
+  if (!told.isSubsetOf(before)) {
+    const said = `${known.from} says ${[...told].join('+')}, and --becomes says ${[...before].join('+') || NONE}`
+    throw new ToolError(`${said} before the write: omit the states from ${known.from}`)
+  }
+  const leaves = known.holding.difference(states).union(before)
+  const relations = [...(policy.ownership.get(request.route.resource)?.relations.values() ?? [])]
+  const holding = relations.filter((relation) => followsFrom(relation, ({ name }) => leaves.has(name)))
+  return { ...known, holding: namesIn(holding) }
+}
