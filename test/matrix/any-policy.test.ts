@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { startTrialServer } from '../../src/server/trial-server.ts'
 import { compareDecisions } from '../../src/tools/diff/decisions/compare-decisions.ts'
-import { CALLER } from '../../src/tools/matrix/arrange/samples.ts'
+import { CALLER } from '../../src/tools/matrix/arrange/values/samples.ts'
 import { surveyCells } from '../../src/tools/matrix/cells/survey.ts'
 import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
@@ -137,7 +137,7 @@ describe('the matrix of any policy', () => {
       (one) => texts.find(({ name }) => name === one)?.text,
     )
     expect(things.split('\n')[0]).to.equal(
-      'method,path,object,body,anonymous,clerk,agent,everyone,user:zoe,agent+clerk',
+      'method,path,object,becomes,body,anonymous,clerk,agent,everyone,user:zoe,agent+clerk',
     )
     // An owner that is another relation too, and shapes that leave no object without one.
     expect(things).to.match(/^GET\|HEAD,\/things\/\{id\},mine\+owner\+round,/m)
@@ -174,6 +174,26 @@ describe('the matrix of any policy', () => {
     expect(red).to.deep.equal([])
     expect(asked).to.be.greaterThan(30)
     expect(surveyCells(suite).unasked).to.deep.equal([])
+  }).timeout(60_000)
+
+  it('is green at once where an attribute is the id of an object, or a unique value', async () => {
+    const { red, texts } = await initAndTest({
+      ...AWKWARD,
+      'ownership.yaml': `things: { relations: { hers: { field: id, equals: subject.boss } } }
+users: { relations: { named: { field: email, equals: subject.boss } } }
+`,
+      'conditions.yaml': 'machine: { credential: [api-key] }\nfresh: { signedIn: { within: 10m } }\n',
+      'views.yaml': '{}\n',
+      'policy.csv': `p, clerk, things, list|read|delete, hers+machine, *, allow
+p, agent, things, delete, !hers+fresh, *, allow
+p, agent, users, list|read, named, *, allow
+`,
+    })
+    expect(red).to.deep.equal([])
+    const things = texts.find(({ name }) => name === 'things.csv')?.text
+    expect(things).to.match(/^DELETE,\/things\/\{id\},hers,machine,-,204,/m)
+    // An API key proves no sign-in.
+    expect(things).to.not.match(/fresh\+machine/)
   }).timeout(60_000)
 
   it('is green at once, and names what it does not notice, of random policies', async () => {

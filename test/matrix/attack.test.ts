@@ -35,6 +35,7 @@ describe('sallyport matrix attack', () => {
       'id in query',
       'owner in body',
       'owner in query',
+      'relation missing',
     ])
     expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(5)
     fitsSchema(JSON.parse(toJson(run)))
@@ -49,7 +50,7 @@ describe('sallyport matrix attack', () => {
     const run = await attackOn(await startTestServer({ files: { 'policies/policy.csv': lax } }), ['orders'])
     const found = run.reached.filter(({ outcome }) => outcome === 'different')
     expect(new Set(found.map(({ attack }) => attack.vector))).to.deep.equal(
-      new Set(['id in path', 'owner in body', 'owner in query']),
+      new Set(['id in path', 'owner in body', 'owner in query', 'relation missing']),
     )
     expect(toText(run)).to.contain(
       'member makes a request of member: GET /api/orders/{id} (draft+open+owner to the victim), id in path',

@@ -1,10 +1,11 @@
 /** Coverage tells what nothing is said about, and which rules could go without anyone noticing. */
 import { readFileSync } from 'node:fs'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
+import { measureCoverage, partsOf, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { COVERAGE_FORMATS } from '../../src/tools/matrix/coverage/formats.ts'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
@@ -12,7 +13,7 @@ import { startChromium } from '../chromium.ts'
 import { withoutStates, withoutSteps, withRules } from '../policy-text.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
-import { ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
+import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
 const { text: formatText, json: formatJson, html: coveragePage } = COVERAGE_FORMATS
 const { text: formatMutation } = MUTATE_FORMATS
@@ -37,12 +38,54 @@ const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/a
 
 describe('sallyport matrix coverage', () => {
   it('finds nothing missing in the shipped matrices', async () => {
-    const { cells, rules, relations, views, unmet } = measureCoverage(await suiteOf(join(ROOT, 'test/matrix')))
-    const open = [...cells, ...rules, ...relations, ...views].filter(({ covered }) => !covered)
+    const coverage = measureCoverage(await suiteOf(join(ROOT, 'test/matrix')))
+    const { cells, rules, terms, results, unmet } = coverage
+    const open = [...cells, ...partsOf(coverage)].filter(({ covered }) => !covered)
     expect(open).to.deep.equal([])
+    expect(terms.length).to.be.greaterThan(10)
+    expect(results.length).to.equal(4)
     expect(unmet).to.equal(0)
     expect(cells.length).to.be.greaterThan(600)
     expect(rules.length).to.equal(31)
+  })
+
+  it('takes a body file as a statement about what it leaves', async () => {
+    const becomes = async (body: string) => {
+      const row = `PATCH,/api/orders/{id},owner+draft+open,${body},200\n`
+      const folder = await newFolder()
+      await cp(join(ROOT, 'test/matrix/bodies'), join(folder, 'bodies'), { recursive: true })
+      await writeFile(join(folder, 'some.csv'), `method,path,object,body,member\n${row}`)
+      const { cells } = measureCoverage(await suiteOf(folder))
+      return cells.flatMap(({ covered, object }) => (covered ? [object] : []))
+    }
+    expect(await becomes('order-place.json')).to.deep.equal([
+      'draft+open+owner',
+      'draft+open+owner becomes draft>placed',
+    ])
+    expect(await becomes('order-note.json')).to.deep.equal(['draft+open+owner'])
+  })
+
+  it('tells terms and right sides that the matrices show in one way only', async () => {
+    const shown = async (...rows: readonly string[]) => {
+      const coverage = measureCoverage(
+        await suiteOfText(['method,path,object,becomes,support', ...rows, ''].join('\n')),
+      )
+      const ofShipping = [...coverage.terms, ...coverage.results].filter(({ text }) => text.includes('placed>shipped'))
+      const text = formatText(coverage)
+      return ofShipping.map((part) => {
+        if (!part.covered) expect(text).to.include(`  ${part.place}  ${part.text}\n`)
+        return part.covered ? 'both ways' : part.text.replace(/^.*: /, '')
+      })
+    }
+    const shipped = 'PATCH,/api/orders/{id},open+placed,open+placed>shipped,200'
+    const again = 'PATCH,/api/orders/{id},draft+open,draft+open>shipped,403'
+    const back = 'PATCH,/api/orders/{id},open+placed,placed>draft,403'
+    const [never, always] = ['is never seen to hold', 'is never seen not to hold'].map((one) => `\`placed\` ${one}`)
+    const none = (fits: string) => `no result that ${fits} \`shipped\` is seen`
+    expect(await shown(back)).to.deep.equal([never, none('fits')])
+    expect(await shown(shipped)).to.deep.equal([always, none("doesn't fit")])
+    expect(await shown(shipped, again)).to.deep.equal(['both ways', none("doesn't fit")])
+    expect(await shown(shipped, again, back)).to.deep.equal(['both ways', 'both ways'])
   })
 
   it('tells cells without an expectation, and rules that none depends on', async () => {
@@ -103,7 +146,9 @@ describe('sallyport matrix coverage', () => {
     const json = JSON.parse(formatJson(measureCoverage(await suiteOfText(NOTES))))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(json.cells.missing.length).to.equal(json.cells.total - json.cells.covered)
+    expect(json.terms.missing.length).to.equal(json.terms.total - json.terms.covered)
     expect(validate({ ...json, more: 1 })).to.equal(false)
+    expect(validate({ ...json, results: undefined })).to.equal(false)
     expect(validate({ ...json, rules: { ...json.rules, missing: [{ place: 1 }] } })).to.equal(false)
   })
 
@@ -127,7 +172,7 @@ describe('sallyport matrix coverage', () => {
     it('shows open cells first, with what the policy answers, and can be narrowed', async () => {
       const { page, troubles, close } = await openPage(browser, coveragePage(measureCoverage(await suiteOfText(NOTES))))
       const first = page.locator('.resource').first()
-      expect(await first.locator('h2').innerText()).to.match(/^users \d+ open$/)
+      expect(await first.locator('h2').innerText()).to.match(/^orders \d+ open$/)
       const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })
       const own = notes.locator('.row', { hasText: 'GET /api/v1/notes/{id} (own)' }).first()
       expect(await own.locator('td').allInnerTexts()).to.deep.equal([

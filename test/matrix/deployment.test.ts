@@ -1,8 +1,10 @@
 /** A run against a deployment: it makes its objects with requests, waits when asked to, and leaves nothing it can remove. */
+import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { succeed, tidy } from '../../src/identity/keys/key-folder.ts'
+import { readConfig } from '../../src/config.ts'
+import { succeed, tidy } from '../../src/identity/keys/embedded/key-folder.ts'
 import type { Result, Run } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
@@ -39,6 +41,23 @@ describe('the matrices against a deployment', () => {
       expect(told(results)).to.deep.equal([])
     } finally {
       await rotated.stop()
+    }
+  })
+
+  it('are all as expected with the key in the database of the server', async () => {
+    const KEYS_SECRET = randomBytes(32).toString('base64')
+    const shared = await startTestServer({ demo: true, env: { KEYS_SECRET } })
+    try {
+      const data = join(shared.folder, 'data')
+      const settings = readConfig({ KEYS_SECRET, DATA_DIR: data })
+      const { keys } = settings.tokens
+      if (keys.kind !== 'embedded') throw new Error('it signs nothing')
+      const keyPlace = { dataDirectory: data, database: settings.database, secrets: keys.secrets }
+      const { results } = await run(shared, { data: NOWHERE, keyPlace }, { only: /GET \/profile/ })
+      expect(results.length).to.be.greaterThan(3)
+      expect(told(results)).to.deep.equal([])
+    } finally {
+      await shared.stop()
     }
   })
 

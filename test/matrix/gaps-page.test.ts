@@ -21,6 +21,12 @@ describe('docs/matrix-gaps.md', () => {
     expect(html).to.match(/^<!doctype html>/)
     await rm(folder, { recursive: true })
   }).timeout(60_000)
+
+  it('quotes a rule with its line', () => {
+    const [, line, rule] = /^policy\.csv:(\d+) +[a-z-]+ +(p, .*) -> /m.exec(page) ?? []
+    const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8').split('\n')
+    expect(rules[Number(line) - 1]?.replaceAll(/ +/g, ' ')).to.equal(rule)
+  })
 })
 
 /** In the checkout, what is written without a folder goes into `folder`. */

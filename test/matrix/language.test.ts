@@ -7,9 +7,12 @@ import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/cove
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { OPERATORS } from '../../src/tools/matrix/mutate/mutants.ts'
 import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
+import { rulesOfRun, trialFacts } from '../../src/tools/matrix/target/request-facts.ts'
 import { filesOf } from '../policy/render.ts'
 import { closureOf, SOURCES } from './predict/kinds.ts'
 import { newFolder } from './predict/suites.ts'
@@ -102,6 +105,15 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     expect(answers.get('DELETE other office - anonymous')).to.equal('401')
   })
 
+  it('says why a caller without credentials meets no sign-in', async () => {
+    const text = 'method,path,object,when,anonymous\nDELETE,/things/{id},other,fresh,401'
+    const [cell] = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
+    const rules = rulesOfRun(await suite())
+    if (!cell) throw new Error('no cell')
+    const why = 'a caller without credentials has no sign-in, which `fresh` needs: write `-`'
+    expect(() => trialFacts(rules, cell, Date.now())).to.throw(why)
+  })
+
   it('is complete, and no mistake that changes a decision counts as none', async () => {
     await storeNew(matrix, written(await suite()))
     const whole = await suite()
@@ -134,5 +146,36 @@ describe('the matrix of a policy with members, transitions and conditions', () =
       'users.relations.owner: "id" -> "boss"',
     ])
     expect(Object.keys(OPERATORS)).to.include.members([...made])
+    const conditions = judged.filter(({ mutant }) => mutant.operator === 'change-condition')
+    expect(new Set(conditions.map(({ verdict }) => verdict.kind))).to.deep.equal(new Set(['survived']))
+    const text = MUTATE_FORMATS.text({ judged: conditions, unmet: 0, unpredictable: 0, unasked: 0 })
+    expect(text).to.match(/conditions\.yaml:1 .*office: .*192\.0\.2\.0\/23/)
+    expect(text).to.match(/`office` holds in only one of both meanings, from 192\.0\.3\.255, is/)
+    expect(text).to.match(/`fresh` holds in only one of both meanings, signed in 900(\.001)? s ago, is/)
   }).timeout(180_000)
+
+  it('tells a climb from one that goes a step less or more', async () => {
+    const climbing = await suiteOfFiles({
+      'roles.yaml': 'clerk: { description: c }\n',
+      'ownership.yaml': stringify({ things: { relations: closureOf('things', ['below']).things } }),
+      'policy.csv': 'p, clerk, things, list|read, below, *, allow\n',
+    })
+    const { judged } = mutate(await climbing.suite(), { only: new Set(['change-relation']), observe: () => undefined })
+    const depths = judged.filter(({ mutant }) => /"depth":(2|4)/.test(mutant.change))
+    expect(depths.map(({ verdict }) => verdict.kind)).to.deep.equal(['survived', 'survived'])
+    await rm(climbing.folder, { recursive: true })
+  })
+
+  it('does not call a changed condition equivalent that no request shows, nor count it', async () => {
+    const wide = await suiteOfFiles({
+      'roles.yaml': 'clerk: { description: c }\n',
+      'conditions.yaml': 'wide: { network: [0.0.0.0/0, 192.0.2.0/24] }\n',
+      'policy.csv': 'p, clerk, things, read, wide, *, allow\n',
+    })
+    const { judged } = mutate(await wide.suite(), { only: new Set(['change-condition']), observe: () => undefined })
+    expect(judged.map(({ verdict }) => verdict.kind)).to.include('undecided')
+    const text = MUTATE_FORMATS.text({ judged, unmet: 0, unpredictable: 0, unasked: 0 })
+    expect(text).to.match(/no request was found that meets `wide` in one meaning only/)
+    await rm(wide.folder, { recursive: true })
+  })
 })

@@ -110,7 +110,7 @@ describe('a matrix of odd resources', () => {
   it('makes callers whose ids fit an owner that must be a UUID, beside a relation that nobody fits', async () => {
     expect(await tried('GET,/gears,none,200 [own],200 [all]')).to.deep.equal([])
     expect(await tried('POST,/gears,none,201,403')).to.deep.equal([])
-    expect(await written('gears.csv')).to.match(/^POST,\/gears,none,401,201,403\b/m)
+    expect(await written('gears.csv')).to.match(/^POST,\/gears,none,,401,201,403\b/m)
   })
 
   it("makes a record of the caller's id for a caller with attributes", async () => {
@@ -198,12 +198,14 @@ describe('a matrix of odd resources', () => {
       `expected 200, got 403; ${view} allows it, but no field of the view \`code\``,
     ])
     expect(await whole('POST,/parts,none,-,201')).to.deep.equal([
-      `expected 201, got 403; ${narrow} allows it, but not all fields of the body`,
+      `expected 201, got 403; ${narrow} allows it, but not \`code\` of the body: ${ADVICE}`,
     ])
     expect(await whole('GET,/seats,none,-,403')).to.deep.equal([
       `expected 403, got 200; ${allow} allows it, and ${deny} denies some of its fields`,
     ])
   })
+
+  const ADVICE = 'say in `becomes` what the request changes, or name a file in `body`'
 
   async function written(file: string): Promise<string | undefined> {
     const suite = await readPredictedSuite(foldersOf(server), Date.now())

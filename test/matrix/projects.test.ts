@@ -117,7 +117,7 @@ describe('attacks across projects', () => {
       observe: () => {},
     }).finally(() => server.stop())
     const parents = reached.filter(({ attack }) => attack.vector === 'parent in body')
-    expect(parents).to.have.length(20)
+    expect(parents).to.have.length(23)
     expect(reached.flatMap(({ outcome, why }) => (outcome === 'same' ? [] : [why]))).to.deep.equal([])
   }).timeout(60_000)
 })

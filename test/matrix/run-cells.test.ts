@@ -117,6 +117,7 @@ describe('trying a cell', () => {
         GET,/nowhere,none,,200,-,-,-
         GET,/papers/{id},none,,200,-,-,-
         GET,/papers,own,,-,200,-,-
+        POST,/papers,own,,-,201,-,-
         GET,/papers/{id},own+draft+finished,,-,200,-,-
         GET,/papers/{id},own+sister,,-,200,-,-
         GET,/papers/{id},own+draft,,200,-,-,-
@@ -129,6 +130,7 @@ describe('trying a cell', () => {
       "can't be tried: no route has the path `/nowhere`",
       "can't be tried: `/papers/{id}` names an object: write the relations of the caller to it, or `missing`",
       "can't be tried: `/papers` names no object: write `none` in the column object",
+      "can't be tried: `/papers` names no object: write `none` in the column object, and the relations of the new object in the column becomes",
       "can't be tried: no object of papers can exist with exactly the relations `draft` and `finished` and `owner` to this caller",
       "can't be tried: ownership.yaml declares no relation `sister` of papers: declare it, or name one of `owner`, `colleague`, `draft`, `finished`",
       "can't be tried: a caller without credentials has no object of their own: write `-`",
@@ -137,7 +139,7 @@ describe('trying a cell', () => {
       "can't be tried: roles.yaml declares no role `Member`: declare it, or name one of `member`, `keeper`, `picker`; did you mean `member`?",
       "can't be tried: `[own]` is only for lists, but GET `/papers/{id}` (draft+owner) does not give one: omit it",
       "can't be tried: there is no body file `bodies/none-such.json`",
-      "can't be tried: no object of papers can exist with exactly the relation `owner` to this caller",
+      "can't be tried: no object of papers can exist with exactly the relation `owner` to this caller, but one can be made with `owner+draft`",
       "can't be tried: `/profile` is only about the caller's own record: do not write `other`",
     ])
   })

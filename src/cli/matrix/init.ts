@@ -1,7 +1,7 @@
 /** Writes the complete matrix of a policy to new files, or only the cells that the matrices of a folder don't state. */
 import { stat } from 'node:fs/promises'
 import { didYouMean } from '../../base/did-you-mean.ts'
-import { ReviewError } from '../../tools/load-policy.ts'
+import { ToolError } from '../../tools/load-policy.ts'
 import { statedIn } from '../../tools/matrix/cells/survey.ts'
 import { columnsFor, everywhere, planMatrix } from '../../tools/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn } from '../../tools/matrix/init/store-matrix.ts'
@@ -21,7 +21,7 @@ export interface NewMatrix {
   readonly role: readonly string[]
 }
 
-/** The files that were written. Throws FileError and ReviewError. */
+/** The files that were written. Throws FileError and ToolError. */
 export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
   const { out, missing, force, role } = asked
   const matrices = (await isFolder(out)) ? [out] : []
@@ -36,11 +36,11 @@ export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
 
 function columnOf(name: string, roles: ReadonlyMap<string, unknown>): MatrixColumn {
   const parsed = parseColumn(name)
-  if (parsed.kind !== 'parsed') throw new ReviewError(`--role: ${parsed.message}; ${parsed.hint}`)
+  if (parsed.kind !== 'parsed') throw new ToolError(`--role: ${parsed.message}; ${parsed.hint}`)
   const column = parsed.value
   const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
   if (unknown === undefined) return column
-  throw new ReviewError(
+  throw new ToolError(
     `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ` +
       `${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
   )

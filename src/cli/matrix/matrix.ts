@@ -60,23 +60,23 @@ function declareCoverage(matrix: CliCommand): void {
     .option('--min <percent>', 'exit with 1 if fewer cells have an expectation', percent, 0)
     .option(
       '--min-rules <percent>',
-      'exit with 1 if expectations depend on fewer rules, relations and views',
+      'exit with 1 if expectations depend on fewer rules, terms, right sides, relations and views',
       percent,
       0,
     )
     .formats('text', 'json', 'html')
     .note(`A cell is a caller, a method, a path and a set of relations to the object.
 An expectation depends on a rule (a relation, a view) if it would not hold without it.
+A term (a right side) is shown both ways if an expectation depends on its rule, and one on the term.
 Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`)
     .examples('matrix coverage --min 90', 'matrix coverage test/matrix --format html > coverage.html')
     .action(async (paths: readonly string[], flags: CoverageFlags) => {
       const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
-      const { measureCoverage, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
+      const { measureCoverage, partsOf, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
       const suite = await readSuite(paths, flags)
       const coverage = measureCoverage(suite)
       printReport(flags.format, COVERAGE_FORMATS[flags.format](coverage))
-      const { cells, rules, relations, views } = coverage
-      const isEnough = percentOf(cells) >= flags.min && percentOf([...rules, ...relations, ...views]) >= flags.minRules
+      const isEnough = percentOf(coverage.cells) >= flags.min && percentOf(partsOf(coverage)) >= flags.minRules
       if (!isEnough) process.exitCode = 1
     })
 }
@@ -136,14 +136,16 @@ function declareAttack(matrix: CliCommand): void {
     .option(...RESOURCE)
     .formats()
     .note(`The command takes each request that a role may make about its own object, and repeats it as every other role
-and without credentials, with the ids of others in path, query and body. It compares the answers with the policy files.
+and without credentials, with the ids of others in path, query and body. It tries to reach other tenants and projects:
+with the parents and attributes of others, and with rows that relate the caller to objects of others. It compares the
+answers with the policy files.
 Exit code: 0 when they agree, 1 when they differ or a request could not be tried, 2 when the command could not run.`)
     .examples('matrix attack --resource orders')
     .action(async (flags: AttackFlags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
       const { ATTACK_FORMATS, reachesNoMore } = await import('../../tools/matrix/attack/attack-report.ts')
-      const options = { ...targetSettings(), ...flags }
+      const options = { ...targetSettings(flags), ...flags }
       const run = await withProgress('attacking {bar} {value} of {total}, {found} findings', (bar) => {
         let found = 0
         return attackAll({

@@ -35,7 +35,7 @@ export function withTargetOptions(command: CliCommand): CliCommand {
     .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
     .option(
       '--data <directory>',
-      'with --url: sign tokens with the key in this data folder of the server (DATA_DIR, data)',
+      'with --url: sign tokens with the key in this data folder of the server (DATA_DIR, data; or its database, KEYS_SECRET)',
     )
     .option('--issuer <name>', 'with --url: the issuer of tokens (JWT_ISSUER, sallyport)')
     .option('--audience <name>', 'with --url: the audience of tokens (JWT_AUDIENCE, sallyport)')
@@ -56,7 +56,10 @@ function refuseWithoutUrl(command: CliCommand): void {
 export const startServer: StartTrialServer = async (folders, now) =>
   (await import('../../server/trial-server.ts')).startTrialServer(folders, now)
 
-export function targetSettings() {
-  const { policies, schemas, dataDirectory, tokens } = readConfig(process.env)
-  return { policies, schemas, data: dataDirectory, issuer: tokens.issuer, audience: tokens.audience }
+/** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
+export function targetSettings({ data }: Pick<TargetFlags, 'data'>) {
+  const { policies, schemas, dataDirectory, database, tokens } = readConfig(process.env)
+  const { issuer, audience, keys } = tokens
+  const secrets = keys.kind === 'embedded' && data === undefined ? keys.secrets : undefined
+  return { policies, schemas, data: dataDirectory, keyPlace: { dataDirectory, database, secrets }, issuer, audience }
 }

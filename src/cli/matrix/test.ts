@@ -44,7 +44,7 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
       const { testMatrices } = await import('../../tools/matrix/run/test-matrices.ts')
       const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
       const { isGreen } = await import('../../tools/matrix/run/result.ts')
-      const options = { ...targetSettings(), ...flags }
+      const options = { ...targetSettings(flags), ...flags }
       const run = await withProgress('testing {bar} {value} of {total}, {red} wrong or not tried', (bar) => {
         let red = 0
         return testMatrices(paths, {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
-import { columnsOf } from '../../../src/tools/matrix/cells/columns.ts'
+import { askedColumns } from '../../../src/tools/matrix/cells/columns.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { probesOf } from '../../../src/tools/matrix/mutate/probes.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/answer.ts'
@@ -26,16 +26,19 @@ describe('the predictor, of the shipped policy', () => {
   it('says what the server answers in every cell', async () => {
     const { policy } = known
     const columns: readonly MatrixColumn[] = [
-      ...columnsOf(policy, known.resources).map(({ column }) => column),
+      ...askedColumns(policy, known.resources).map(({ column }) => column),
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },
     ]
-    const cells = rowsOf([policy], known).flatMap(({ routeMethod, methods, object }) =>
+    const cells = rowsOf([policy], known).flatMap(({ routeMethod, methods, object, becomes }) =>
       methods.flatMap((method) =>
-        columns.map((column): Cell => ({ method, path: routeMethod.route.path, object, column })),
+        columns.map((column): Cell => {
+          const situation = { object, ...(becomes && { becomes }) }
+          return { method, path: routeMethod.route.path, ...situation, column }
+        }),
       ),
     )
-    expect(cells.length).to.be.greaterThan(700)
+    expect(cells.length).to.be.greaterThan(900)
     await agree(cells)
   }).timeout(60_000)
 

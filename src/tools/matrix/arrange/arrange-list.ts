@@ -14,7 +14,7 @@ export interface ListArranged {
 }
 
 /** The largest number of objects in a list. */
-const MOST_LISTED = 32
+const MOST_LISTED = 40
 
 /** Chooses the caller's attributes so that the list has the most objects; `idOf` gives each object an id. */
 export function arrangeList(

@@ -18,16 +18,17 @@ import { leavesIn, type NotFound, type ObjectFound, type PlacedObject, type Want
 
 /** An id that no caller has. */
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
-const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
+export const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
 
 /** For how many objects related objects are made. */
 const MOST_RELATED = 8
 
 export function arrangeObject(wanted: WantedObject): ObjectFound {
-  if (!isConsistent(wanted)) return impossible(wanted)
+  if (!isConsistent(wanted)) return noSuchObject(wanted)
   const choices = choicesByField(wanted)
   const unfit = [...choices].find(([, { values }]) => values.length === 0)
-  if (unfit) return unfit[1].complete ? impossible(wanted) : unarranged(wanted, `no value of \`${unfit[0]}\` was found`)
+  if (unfit)
+    return unfit[1].complete ? noSuchObject(wanted) : unarranged(wanted, `no value of \`${unfit[0]}\` was found`)
   let why = 'the schema as a whole refuses what was tried'
   for (const object of candidateObjects(wanted, choices)
     .filter((one) => fitsAlone(wanted, one))
@@ -56,8 +57,8 @@ export function choicesWithoutAttributes(wanted: WantedObject, field: Field, pre
   return choiceOf({ ...question, present: present || question.present }, wanted)
 }
 
-export function impossible({ resource, relations }: Pick<WantedObject, 'resource' | 'relations'>): NotFound {
-  return { kind: 'impossible', why: `no object of ${resource.name} can exist ${relationText(relations)}` }
+export function noSuchObject({ resource, relations }: Pick<WantedObject, 'resource' | 'relations'>): NotFound {
+  return { kind: 'impossible', why: `no object of ${resource.name} can exist ${wantedText(relations)}` }
 }
 
 export function unarranged(
@@ -66,12 +67,12 @@ export function unarranged(
 ): NotFound {
   return {
     kind: 'unarranged',
-    why: `no object of ${resource.name} could be made ${relationText(relations)}: ${why}`,
+    why: `no object of ${resource.name} could be made ${wantedText(relations)}: ${why}`,
   }
 }
 
 /** `with exactly the relations owner and draft to this caller`. */
-export function relationText(relations: ReadonlySet<string>): string {
+export function wantedText(relations: ReadonlySet<string>): string {
   if (relations.size === 0) return 'without a relation to this caller'
   const noun = relations.size === 1 ? 'relation' : 'relations'
   return `with exactly the ${noun} ${namesText(relations, ' and ')} to this caller`

@@ -13,10 +13,10 @@ import {
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
-import { arrangeObject, choicesWithoutAttributes, impossible, unarranged } from './arrange-object.ts'
+import { arrangeObject, choicesWithoutAttributes, noSuchObject, unarranged } from './arrange-object.ts'
 import { isAllowed } from './field-choice.ts'
-import { unique } from './sample-values.ts'
-import type { SamplesOf } from './samples.ts'
+import { unique } from './values/sample-values.ts'
+import type { SamplesOf } from './values/samples.ts'
 import type { PlacedObject } from './wanted-object.ts'
 import { type Attributes, leavesIn, type NotFound, type ObjectFound, type WantedObject } from './wanted-object.ts'
 
@@ -48,16 +48,16 @@ const MOST_COMBINED = 64
 export function arrangeRelated(pair: WantedPair): ArrangedPair {
   const { callerId } = pair
   const isKnown = [...pair.relations].every((name) => pair.ownership?.relations.has(name))
-  if (!isKnown) return impossible(pair)
+  if (!isKnown) return noSuchObject(pair)
   if (callerId === undefined) {
     const needed = pair.own || wantedOf(pair).some(needsCaller)
-    return needed ? impossible(pair) : related({}, arrangeWith(pair, {}))
+    return needed ? noSuchObject(pair) : related({}, arrangeWith(pair, {}))
   }
-  if (isContradictory(pair)) return impossible(pair)
+  if (isContradictory(pair)) return noSuchObject(pair)
   const names = attributesFor(pair)
   const choices = names.map((name) => attributeChoice(pair, name))
   const unfit = choices.find(({ values }) => values.length === 0)
-  if (unfit) return unfit.complete ? impossible(pair) : unarranged(pair, unfit.why)
+  if (unfit) return unfit.complete ? noSuchObject(pair) : unarranged(pair, unfit.why)
   return firstOf(pair, names, choices)
 }
 
@@ -216,7 +216,7 @@ function firstOf(pair: WantedPair, names: readonly string[], choices: readonly A
     (some, { values }) => some.flatMap((before) => values.map((value) => [...before, value])),
     [[]],
   )
-  let last: NotFound = impossible(pair)
+  let last: NotFound = noSuchObject(pair)
   let proven = combined.length <= MOST_COMBINED && choices.every(({ complete }) => complete)
   for (const values of combined.slice(0, MOST_COMBINED)) {
     const given = names.flatMap((name, i) => (values[i] === undefined ? [] : [[name, values[i]] as const]))
@@ -226,5 +226,5 @@ function firstOf(pair: WantedPair, names: readonly string[], choices: readonly A
     if (found.kind === 'unarranged') proven = false
     last = found
   }
-  return proven ? impossible(pair) : last.kind === 'unarranged' ? last : unarranged(pair, 'none was found')
+  return proven ? noSuchObject(pair) : last.kind === 'unarranged' ? last : unarranged(pair, 'none was found')
 }

@@ -29,7 +29,9 @@ export function arrangeRequest(
     known,
   )
   if (!facts) return undefined
-  const signIns = hasCredentials ? signInsFor(conditions, facts.now) : [{}]
+  // An API key proves no sign-in.
+  const canSignIn = hasCredentials && facts.credential !== 'api-key'
+  const signIns = canSignIn ? signInsFor(conditions, facts.now) : [{}]
   return fitting(conditions, wanted, facts, { tried: signIns, kinds: ['signedIn'] })
 }
 

@@ -4,7 +4,7 @@ import { comparedFields } from '../../../decide/relations/all-kinds.ts'
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method, Representation, Resource } from '../../../resources/resource.ts'
-import { arrangeObject, impossible } from './arrange-object.ts'
+import { arrangeObject, noSuchObject, TIMES } from './arrange-object.ts'
 import type { WantedPair } from './arrange-related.ts'
 import { arrangeRelated } from './arrange-related.ts'
 import type { PlacedObject } from './wanted-object.ts'
@@ -35,7 +35,7 @@ export function arrangeResult(
   const changed = leavesIn(ownership).filter(({ name }) => pair.relations.has(name) !== becomes.has(name))
   const free = new Set(changed.flatMap(comparedFields))
   const wanted = { ...pair, relations: becomes }
-  if ([...free].some((name) => isServers(resource, name))) return impossible(wanted)
+  if ([...free].some((name) => isServers(resource, name))) return noSuchObject(wanted)
   const kept = [...resource.fields.keys()].filter((name) => !free.has(name))
   const found = arrangeObject({
     ...wanted,
@@ -52,8 +52,9 @@ export function arrangeResult(
 /** A new object, its caller, and the body that creates it. */
 export function arrangeCreated(pair: WantedPair): (WrittenResult & { readonly attributes: Attributes }) | NotFound {
   const held = leavesIn(pair.ownership).filter(({ name }) => pair.relations.has(name))
-  // The server chooses the id and the times of a new object.
-  if (held.some((leaf) => comparedFields(leaf).some((name) => isServers(pair.resource, name)))) return impossible(pair)
+  // The server chooses the id of a new object; its times are those of the request.
+  const isChosen = (name: string) => isServers(pair.resource, name) && !TIMES.has(name)
+  if (held.some((leaf) => comparedFields(leaf).some(isChosen))) return noSuchObject(pair)
   const found = arrangeRelated({ ...pair, own: false })
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found

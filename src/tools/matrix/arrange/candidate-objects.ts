@@ -1,7 +1,7 @@
 /** The objects to try for one that is wanted: the schema accepts them. The likeliest come first. */
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import type { FieldChoices } from './field-choice.ts'
-import type { Samples } from './samples.ts'
+import type { Samples } from './values/samples.ts'
 
 interface Wanted {
   readonly resource: Resource

@@ -1,15 +1,28 @@
 /** The conditions of the request that rules about an endpoint name. */
 import type { Policy } from '../../../decide/policy.ts'
 import { namedConditions } from '../../../decide/relations/possible-sets.ts'
-import type { Endpoint, Resource } from '../../../resources/resource.ts'
+import type { Action, Endpoint, Resource } from '../../../resources/resource.ts'
 
-/** In the order of conditions.yaml. Rules about reading count too: they decide what an answer shows. */
+const SHOWING: readonly string[] = ['create', 'replace', 'update']
+
+/** In the order of conditions.yaml. */
 export function conditionsAbout(
   policy: Policy,
   resource: Resource,
-  endpoint: Pick<Endpoint, 'action'> | undefined,
+  endpoint: Pick<Endpoint, 'action' | 'operation'> | undefined,
 ): readonly string[] {
-  const actions = [endpoint?.action ?? '', 'read'].flatMap((name) => resource.actions.get(name) ?? [])
+  const actions = actionsAbout(policy, resource, endpoint)
   const named = new Set(actions.flatMap((action) => namedConditions(policy, resource, action)))
   return [...policy.conditions.keys()].filter((name) => named.has(name))
+}
+
+/** Rules about reading decide what the answer to a write shows, and what is concealed. */
+export function actionsAbout(
+  { ownership }: Pick<Policy, 'ownership'>,
+  { name, actions }: Resource,
+  endpoint: Pick<Endpoint, 'action' | 'operation'> | undefined,
+): readonly Action[] {
+  const isRead = SHOWING.includes(endpoint?.operation ?? '') || ownership.get(name)?.conceal
+  const names = [...(endpoint ? [endpoint.action] : []), ...(isRead ? ['read'] : [])]
+  return [...new Set(names.flatMap((one) => actions.get(one) ?? []))]
 }

@@ -7,8 +7,8 @@ import type { AcceptedValues, Asking, Relation } from '../../../decide/relations
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
-import { unique } from './sample-values.ts'
-import { isValidIn } from './samples.ts'
+import { unique } from './values/sample-values.ts'
+import { isValidIn } from './values/samples.ts'
 
 export interface WantedField {
   readonly resource: Resource

@@ -3,7 +3,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
 import { idSeries } from './related-objects.ts'
-import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
+import { CALLER, OBJECT, type SamplesOf } from './values/samples.ts'
 
 export interface Known {
   readonly resources: Resources

@@ -93,6 +93,34 @@ function placeGroup(asked: Asked, object: Representation, group: Group): readonl
     )
     if (made) return made
   }
+  return must.length > 0 && by === 'id' ? placeChain(asked, resource, group, values[0] ?? '') : undefined
+}
+
+/**
+ * For a relation that may need several steps: the objects of a chain. The last one has all relations that must hold.
+ * No object of the chain has a relation that must not hold at its distance.
+ */
+function placeChain(asked: Asked, resource: Resource, group: Group, id: string): readonly PlacedObject[] | undefined {
+  const { relations, around } = asked
+  const steps = group.leaves.flatMap((leaf) => {
+    const step = stepOf(leaf)
+    return step ? [{ relation: step.relation, depth: step.depth ?? 1, held: relations.has(leaf.name) }] : []
+  })
+  const targets = (held: boolean, depth: number) =>
+    steps.filter((one) => one.held === held && one.depth >= depth).map(({ relation }) => relation)
+  const furthest = Math.min(...steps.filter(({ held }) => held).map(({ depth }) => depth))
+  for (let length = 2; length <= furthest; length++) {
+    const ids = [id, ...Array.from({ length: length - 1 }, () => around.newId())]
+    const demands = ids.map((_, i) => ({
+      must: i === length - 1 ? targets(true, 1) : [],
+      mustNot: targets(false, i + 1),
+    }))
+    const made = placeEach(asked, resource, demands, (i) => {
+      const next = ids[i + 1]
+      return { id: ids[i] ?? '', ...(next === undefined ? {} : { by: group.field, value: next }) }
+    })
+    if (made && made.length >= length) return made
+  }
   return undefined
 }
 

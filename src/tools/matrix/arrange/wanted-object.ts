@@ -4,7 +4,7 @@ import { leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
-import type { Samples, SamplesOf } from './samples.ts'
+import type { Samples, SamplesOf } from './values/samples.ts'
 
 /** The caller's attributes; a list has several values. */
 export type Attributes = Readonly<Record<string, Scalar | readonly Scalar[]>>
@@ -61,7 +61,7 @@ export interface Around {
 /** Makes an object so that exactly the wanted relations hold. */
 export type ArrangeObject = (wanted: WantedObject) => ObjectFound
 
-/** The relations of which these consist, each once. */
+/** The leaves of these relations, each once. */
 export function leavesIn(ownership: Ownership | undefined): readonly Relation[] {
   return [
     ...new Map([...(ownership?.relations.values() ?? [])].flatMap(leavesOf).map((leaf) => [leaf.name, leaf])).values(),

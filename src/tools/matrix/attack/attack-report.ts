@@ -83,10 +83,13 @@ function findingJson({ attack, outcome, predicted, status, why, exchange }: Reac
     outcome,
     attacker: columnText(attack.attacker),
     victim: columnText(attack.victim),
+    ...(attack.attributes ? { attributes: attack.attributes } : {}),
     vector: attack.vector,
+    ...(attack.reference ? { field: attack.reference.field } : {}),
+    ...(attack.short ? { missing: attack.short.missing } : {}),
     method,
     path: route.path,
-    relations: attack.relations,
+    relations: attack.way.relations,
     ...(predicted === undefined ? {} : { predicted }),
     ...(status === undefined ? {} : { status }),
     why,
@@ -100,10 +103,13 @@ function findingText({ attack, why = '', exchange }: Reached): string {
 }
 
 /** One line that identifies the attack. */
-function titleOf({ vector, routeMethod, victim, attacker, relations }: Attack): string {
-  const whose = relations.length > 0 ? ` (${relations.join('+')} to the victim)` : ''
-  const request = `${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}`
-  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${request}`
+function titleOf({ vector, routeMethod, victim, attacker, attributes, way, reference, short }: Attack): string {
+  const whose = way.relations.length > 0 ? ` (${way.relations.join('+')} to the victim)` : ''
+  const about = reference?.field ?? short?.missing
+  const changed = about === undefined ? '' : ` (${about})`
+  const request = `${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}${changed}`
+  const who = attributes ? `${columnText(attacker)} with ${attributes} attributes` : columnText(attacker)
+  return `${who} makes a request of ${columnText(victim)}: ${request}`
 }
 
 /** Once for each reason. */

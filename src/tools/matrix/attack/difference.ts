@@ -28,14 +28,20 @@ export function differenceOf(compared: Compared): string | undefined {
   return predicted.items ? rowDifference(compared, predicted.items) : fieldDifference(compared)
 }
 
-function rowDifference({ answer }: Compared, items: NonNullable<Answer['items']>): string | undefined {
-  const rows = ((answer.json as { items?: readonly Representation[] } | undefined)?.items ??
-    []) as readonly Representation[]
-  const allowed = new Map(items.map(({ object, shown }) => [object.id, shown]))
+/** The query asks for objects of the victim alone. */
+function rowDifference({ answer, victims }: Compared, items: NonNullable<Answer['items']>): string | undefined {
+  const { items: rows = [], next = null } = (answer.json ?? {}) as {
+    readonly items?: readonly Representation[]
+    readonly next?: string | null
+  }
+  const ids = new Set(victims.map(({ id }) => id))
+  const asked = items.filter(({ object }) => ids.has(object.id))
+  const allowed = new Map(asked.map(({ object, shown }) => [object.id, shown]))
   const stray = rows.find((row) => !allowed.has(row.id ?? null) && allowed.size === 0)
   if (stray) return `the list shows \`${String(stray.id)}\`, but the policy lists none of these objects`
   const known = rows.filter((row) => allowed.has(row.id ?? null))
-  if (known.length < items.filter(({ shown }) => 'id' in shown).length)
+  // Of a list with further pages, only the first was read.
+  if (next === null && known.length < asked.filter(({ shown }) => 'id' in shown).length)
     return 'the list lacks objects that the policy lists'
   return known.map((row) => comparedFields(row, allowed.get(row.id ?? null))).find((why) => why !== undefined)
 }

@@ -3,18 +3,36 @@
  */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
-import { comparedFields, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
-import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Resource } from '../../../resources/resource.ts'
-import { relatability } from '../arrange/relatability.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
-import type { Suite } from '../predict/suite.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
+import {
+  attributesOn,
+  isNamedByAttribute,
+  type Reference,
+  type RowOf,
+  referencesOf,
+  relationsAbout,
+  rowsNaming,
+} from './references.ts'
+import { itemRouteOf, type Predicted, type Short, type Way, waysShortOf, waysTo } from './ways.ts'
 
-/** Where the victim's ids are put. */
-type Vector = 'id in path' | 'owner in body' | 'parent in body' | 'id in body' | 'owner in query' | 'id in query'
+/**
+ * What is put into the request: ids and values of the victim, or a row that relates the attacker to the victim's object.
+ * In `relation missing`, the attacker relates to the object as the victim does, except for one relation.
+ */
+type Vector =
+  | 'id in path'
+  | 'owner in body'
+  | 'parent in body'
+  | 'attribute in body'
+  | 'id in body'
+  | 'row for oneself'
+  | 'relation missing'
+  | 'owner in query'
+  | 'parent in query'
+  | 'attribute in query'
+  | 'id in query'
 
 export interface Attack {
   readonly vector: Vector
@@ -22,33 +40,42 @@ export interface Attack {
   /** The owner of the object, who may make the request. */
   readonly victim: Extract<MatrixColumn, { kind: 'roles' }>
   readonly attacker: Exclude<MatrixColumn, { kind: 'user' }>
-  /** How the victim relates to the object. */
-  readonly relations: readonly string[]
+  /** Whether the attacker has the victim's attributes or others; absent if relations compare none. */
+  readonly attributes?: 'same' | 'other'
+  /** The request about the victim's object, and how the victim relates to it. */
+  readonly home: RouteMethod
+  readonly way: Way
+  /** The field that gets the victim's value. */
+  readonly reference?: Reference
+  /** The relation that the row gives. */
+  readonly row?: RowOf
+  /** The relation that is missing, and how the attacker relates to the object. */
+  readonly short?: Short
 }
 
 type Victim = Attack['victim']
-type Attacker = Attack['attacker']
+type Attacker = Pick<Attack, 'attacker' | 'attributes'>
+type Aim = Pick<Attack, 'vector' | 'home' | 'way' | 'reference' | 'row' | 'short'>
 
 /** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
-export function planAttacks(
-  suite: Suite,
-  evaluated: EvaluatedPolicy,
-  narrow: readonly string[] = [],
-): readonly Attack[] {
+export function planAttacks(suite: Predicted, narrow: readonly string[] = []): readonly Attack[] {
   const roles = [...suite.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
-  const attackers: readonly Attacker[] = [{ kind: 'anonymous' }, ...roles]
   const routeMethods = routeMethodsOf(suite.resources).filter(
-    ({ resource }) => !resource.builtIn && isChosen(resource, narrow),
+    ({ resource }) => !resource.builtIn && (narrow.length === 0 || narrow.includes(resource.name)),
   )
   return routeMethods.flatMap((routeMethod) =>
-    roles
-      .filter((victim) => mayReach(evaluated, victim, routeMethod))
-      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(suite, { routeMethod, victim, attacker }))),
+    roles.flatMap((victim) => {
+      const aims = [
+        ...(mayReach(suite.evaluated, victim, routeMethod) ? aimsOf(suite, routeMethod, victim) : []),
+        ...rowAims(suite, routeMethod, victim),
+      ]
+      return aims.flatMap((aim) =>
+        attackersOn(suite, aim.short ? [victim] : roles, routeMethod, aim)
+          .filter((one) => isApt(suite, aim, routeMethod, one))
+          .map((one): Attack => ({ routeMethod, victim, ...one, ...aim })),
+      )
+    }),
   )
-}
-
-function isChosen({ name }: Resource, narrow: readonly string[]): boolean {
-  return narrow.length === 0 || narrow.includes(name)
 }
 
 /** Whether this role can make the request at all. */
@@ -62,64 +89,120 @@ function mayReach(
   return endpoint.operation === 'options' || table.roleLevel(() => true).allowed
 }
 
-function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {
-  return relationsOf(suite, about.routeMethod).flatMap((relations) =>
-    vectorsOf(suite, about).map((vector) => ({ vector, ...about, relations })),
+/** Where relations compare attributes, each role comes with those of the victim and with others. */
+function attackersOn(
+  { policy }: Predicted,
+  roles: readonly Victim[],
+  { endpoint }: RouteMethod,
+  { home, row, short }: Aim,
+): readonly Attacker[] {
+  if (short) return roles.map((attacker) => ({ attacker }))
+  const resources = [home.resource, ...(row ? [row.resource] : [])]
+  // No relation counts for OPTIONS.
+  const compares =
+    endpoint.operation !== 'options' && resources.some((resource) => attributesOn(policy, resource).length > 0)
+  const known = roles.flatMap((attacker): readonly Attacker[] =>
+    compares ? (['same', 'other'] as const).map((attributes) => ({ attacker, attributes })) : [{ attacker }],
   )
+  return [{ attacker: { kind: 'anonymous' } }, ...known]
 }
 
 /**
- * The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. One for
- * which no object was found is planned as well, so that the report says that it could not be tried.
+ * A caller without credentials has no own object to write another user's ids into. Where an object has the attribute in
+ * its id, the victim and a caller with the same attribute would have one object.
  */
-function relationsOf(suite: Suite, { resource, route }: RouteMethod): readonly (readonly string[])[] {
-  return route.kind === 'collection' ? [[]] : waysToOwn(suite, resource, route.kind === 'caller')
+function isApt(
+  { policy }: Predicted,
+  { vector }: Aim,
+  { route, resource }: RouteMethod,
+  { attacker, attributes }: Attacker,
+): boolean {
+  const fromOwn = vector !== 'id in path' && route.kind !== 'collection'
+  if (isAnonymous(attacker)) return !fromOwn && vector !== 'row for oneself'
+  return !(fromOwn && attributes === 'same' && isNamedByAttribute(policy, resource))
 }
 
-/** The sets of relations of an owner to an object; `own`: to the record with the owner's id. Sorted names. */
-export function waysToOwn(suite: Suite, resource: Resource, own: boolean): readonly (readonly string[])[] {
-  const { policy } = suite
-  const declared = policy.ownership.get(resource.name)?.relations
-  const relations = [...(declared?.values() ?? [])].filter(
-    (relation) => !needsCaller(relation) || relation.name === 'owner' || namesParent(relation),
-  )
-  return (
-    possibleSets(relations, resource)
-      .filter((set) => !declared?.has('owner') || set.has('owner'))
-      // One relation by a parent at a time, because each set is tried as every caller.
-      .filter((set) => relations.filter((one) => namesParent(one) && set.has(one.name)).length <= 1)
-      .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
-      .map((set) => [...set].sort())
-  )
+function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): readonly Aim[] {
+  const { route, resource } = routeMethod
+  const references = referencesOf(suite.policy, resource)
+  if (route.kind !== 'collection') {
+    const ways = waysTo(suite, routeMethod, victim)
+    const about = { home: routeMethod, ways }
+    return [
+      ...ways.flatMap((way) => vectorsOf(suite, routeMethod).map((vector) => ({ vector, home: routeMethod, way }))),
+      ...references.flatMap((reference) => referenceAims(suite, routeMethod, about, reference)),
+      ...shortAims(suite, routeMethod, victim, ways),
+    ]
+  }
+  const home = itemRouteOf(suite, resource) ?? routeMethod
+  const ways = home === routeMethod ? [NO_WAY] : waysTo(suite, home, victim)
+  const [way = NO_WAY] = ways
+  return [
+    ...vectorsOf(suite, routeMethod).map((vector) => ({ vector, home, way })),
+    ...references.flatMap((reference) => referenceAims(suite, routeMethod, { home, ways }, reference)),
+  ]
 }
 
-function vectorsOf(
-  { policy }: Suite,
-  { routeMethod, attacker }: Pick<Attack, 'routeMethod' | 'attacker'>,
-): readonly Vector[] {
-  const { route, method, endpoint, resource } = routeMethod
+/** The victim's request about an object to which the attacker relates almost as the victim does. */
+function shortAims(suite: Predicted, routeMethod: RouteMethod, victim: Victim, ways: readonly Way[]): readonly Aim[] {
+  if (routeMethod.route.kind !== 'item' || routeMethod.endpoint.operation === 'options') return []
+  const aims = ways
+    .filter(({ isAllowed }) => isAllowed)
+    .flatMap((way) =>
+      waysShortOf(suite, routeMethod, victim, way).map(
+        (short): Aim => ({ vector: 'relation missing', home: routeMethod, way, short }),
+      ),
+    )
+  return [...new Map(aims.map((one) => [one.short?.way.relations.join('+'), one])).values()]
+}
+
+const NO_WAY: Way = { relations: [], isAllowed: false }
+
+function vectorsOf({ policy }: Predicted, { route, method, endpoint, resource }: RouteMethod): readonly Vector[] {
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
-  const writes = ['create', 'replace', 'update'].includes(endpoint.operation)
-  // A caller without credentials has no own object to write another user's ids into.
-  const own = route.kind === 'collection' || !isAnonymous(attacker)
   const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
-  const body: readonly Vector[] = writes && own ? [...(owner ? (['owner in body'] as const) : []), 'id in body'] : []
-  const parents: readonly Vector[] =
-    writes && own && parentFields(policy, resource).length > 0 ? ['parent in body'] : []
+  const body: readonly Vector[] = isWrite(endpoint.operation)
+    ? [...(owner ? (['owner in body'] as const) : []), 'id in body']
+    : []
   const query: readonly Vector[] =
     endpoint.operation === 'list' && method === 'GET' && owner?.indexed ? ['owner in query'] : []
-  const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' && own ? ['id in query'] : []
-  return [...path, ...body, ...parents, ...query, ...asked]
+  const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' ? ['id in query'] : []
+  return [...path, ...body, ...query, ...asked]
 }
 
-function namesParent(relation: Relation): boolean {
-  return leavesOf(relation).some((leaf) => stepOf(leaf)?.by === 'id')
+/** The victim's value of the field in a body or a query; first of an object that relates to the victim by that field. */
+function referenceAims(
+  { policy }: Predicted,
+  { endpoint, method, resource, route }: RouteMethod,
+  { home, ways }: { readonly home: RouteMethod; readonly ways: readonly Way[] },
+  reference: Reference,
+): readonly Aim[] {
+  const about = relationsAbout(policy, resource, reference.field)
+  const relating = ways.filter(({ relations }) => relations.some((one) => about.includes(one)))
+  if (route.kind !== 'collection') {
+    const allowed = isWrite(endpoint.operation) ? ways.filter(({ isAllowed }) => isAllowed) : []
+    return allowed.map((way) => ({ vector: `${reference.value} in body`, home, way, reference }))
+  }
+  const lists = endpoint.operation === 'list' && method === 'GET' && resource.fields.get(reference.field)?.indexed
+  const vector = isWrite(endpoint.operation) ? 'body' : lists ? 'query' : undefined
+  const [way = ways[0]] = relating
+  return way && vector ? [{ vector: `${reference.value} in ${vector}`, home, way, reference }] : []
 }
 
-/** The fields that name the objects on which relations rest, such as the project of a task. */
-export function parentFields({ ownership }: Suite['policy'], { name }: Resource): readonly string[] {
-  const leaves = [...(ownership.get(name)?.relations.values() ?? [])].flatMap(leavesOf)
-  return [...new Set(leaves.filter(namesParent).flatMap(comparedFields))]
+/** A new object that makes a relation of the victim's object hold for the attacker too, such as a membership. */
+function rowAims(suite: Predicted, { endpoint, resource, route }: RouteMethod, victim: Victim): readonly Aim[] {
+  if (endpoint.operation !== 'create' || route.redirect) return []
+  return rowsNaming(suite.policy, resource).flatMap((row): readonly Aim[] => {
+    const of = suite.resources.byName.get(row.of)
+    const home = of && itemRouteOf(suite, of)
+    if (!home || !mayReach(suite.evaluated, victim, home)) return []
+    const way = waysTo(suite, home, victim).find(({ relations }) => relations.includes(row.relation.name))
+    return way ? [{ vector: 'row for oneself', home, way, row }] : []
+  })
+}
+
+function isWrite(operation: string): boolean {
+  return ['create', 'replace', 'update'].includes(operation)
 }
 
 export function isAnonymous(column: MatrixColumn): column is Extract<MatrixColumn, { kind: 'anonymous' }> {

@@ -51,7 +51,7 @@ export function columnKinds(policies: readonly Policy[]): ColumnKinds {
 }
 
 /** `policy` must not contain expired rules. */
-export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
+export function askedColumns(policy: Policy, resources: Resources): readonly AskedColumn[] {
   const routeMethods = new Map(routeMethodsOf(resources).map((routeMethod) => [keyOf(routeMethod), routeMethod]))
   const context = { policy, resources, grants: directPolicy(policy, resources), routeMethods }
   const { usual, nobody, users, pairs } = columnKinds([policy])

@@ -1,51 +1,89 @@
-/** What writes can make of an object: the sets of relations of the result that right sides of rules tell apart. */
+/** What writes leave: the transitions that show each term of a rule with a right side, and new objects. */
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import type { Policy, Rule } from '../../../decide/policy.ts'
-import { comparedFields, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { isAbout } from '../../../decide/rules/rule.ts'
-import { allFit } from '../../../decide/rules/terms.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { type Known, relatability } from '../arrange/relatability.ts'
+import { completed, conditionSets, namedBy, type Situation, setsOf, stateOf, whenOf } from './situations.ts'
+import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
 
-type Names = ReadonlySet<string>
+/** How many writes that two policies decide differently have rows. */
+const MOST_FOR_TWO = 8
 
-/** Whether rules tell the results of this write apart. */
-export function statesResults(policies: readonly Policy[], routeMethod: RouteMethod): boolean {
-  return policies.flatMap((policy) => rulesAbout(policy, routeMethod)).some(({ after }) => after)
-}
-
-/** For each group of results that right sides tell apart, the one that is nearest to the stored set and differs from it. */
-export function resultsNear(
+/** What writes leave, as far as rules tell it apart. A redirect is answered before that counts. */
+export function* resultsOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
-  { stored, possible }: { readonly stored: Names; readonly possible: readonly Names[] },
-): readonly Names[] {
-  const sides = policies
-    .flatMap((policy) => rulesAbout(policy, routeMethod))
-    .flatMap(({ after }) => (after ? [after] : []))
-  const relations = policies.flatMap((one) => [
-    ...(one.ownership.get(routeMethod.resource.name)?.relations.values() ?? []),
-  ])
-  const lasting = relations.filter((relation) => isLasting(routeMethod, relation))
-  const reachable = possible
-    .filter((set) => set.symmetricDifference(stored).size > 0)
-    .filter((set) => lasting.every(({ name }) => set.has(name) === stored.has(name)))
-    .toSorted((a, b) => a.symmetricDifference(stored).size - b.symmetricDifference(stored).size)
-  // What compares the caller must hold after the write too, so results without it are told apart.
-  const caller = relations.filter((relation) =>
-    leavesOf(relation).some((leaf) => kindOf(leaf).onResultOfWrite === 'proposed'),
+  known: Known,
+): Generator<Situation, undefined> {
+  const [policy, other] = policies
+  if (!policy || routeMethod.route.redirect) return undefined
+  if (routeMethod.endpoint.operation === 'create') return yield* createdOf(policies, routeMethod, known)
+  const telling = other ? writesOf([policy, other], routeMethod, known).take(MOST_FOR_TWO) : []
+  const situations = [...telling, ...writesByTerm(policy, routeMethod, known)]
+  yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()
+  return undefined
+}
+
+/** By path and operation. */
+const found = new WeakMap<Policy, Map<string, readonly Situation[]>>()
+
+/** For each rule with a right side, and for each of its terms, a write that it decides. */
+function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Known): readonly Situation[] {
+  const key = `${routeMethod.route.path} ${routeMethod.endpoint.operation}`
+  const known = found.getOrInsertComputed(policy, () => new Map<string, readonly Situation[]>())
+  return known.getOrInsertComputed(key, () =>
+    policiesWithLess(policy, routeMethod).flatMap((less) => [...writesOf([policy, less], routeMethod, files).take(1)]),
   )
-  const loses = (set: Names) => caller.some(({ name }) => stored.has(name) && !set.has(name))
-  const groups = Map.groupBy(reachable, (set) => [loses(set), ...sides.map((side) => allFit(side, [...set]))].join())
-  return [...groups.values()].flatMap(([nearest]) => nearest ?? [])
 }
 
-/** Whether no write by a client changes the relation: it looks at fields that the server alone sets. */
-function isLasting({ resource }: RouteMethod, relation: Relation): boolean {
-  const leaves = leavesOf(relation)
-  const isServers = (name: string) => name === 'id' || resource.fields.get(name)?.readOnly
-  return leaves.every((leaf) => comparedFields(leaf).some(isServers))
+function writesOf(
+  pair: readonly [Policy, Policy],
+  routeMethod: RouteMethod,
+  known: Known,
+): IteratorObject<Situation, undefined> {
+  const writes = tellingWrites(pair, routeMethod, known.resources)
+  return writes.flatMap((write) => situationOf(pair, routeMethod, known, write))
 }
 
-function rulesAbout({ rules }: Policy, { resource, action }: RouteMethod): readonly Rule[] {
-  return rules.filter((rule) => isAbout(rule, { resource, action }))
+/** The write, with all relations that then hold; empty if there can be no such object. */
+function situationOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+  { stored, result, when }: Write,
+): readonly Situation[] {
+  const [policy] = policies
+  const named = namedBy(policies, routeMethod)
+  const before = policy && completed(policy, routeMethod, known, { set: stored, named })
+  if (!policy || !before) return []
+  const same = result.union(before.difference(named))
+  const after = isPossible(policy, routeMethod, known, same)
+    ? same
+    : completed(policy, routeMethod, known, { set: result, named })
+  return after ? [{ object: stateOf(before), ...whenOf(when), becomes: [...after].sort() }] : []
+}
+
+/** Each set of the relations that a new object can have, as far as rules about creating tell them apart. */
+function* createdOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+): Generator<Situation, undefined> {
+  const [policy] = policies
+  const named = namedBy(policies, routeMethod)
+  if (!policy || named.size === 0) return undefined
+  const sets = setsOf(policy, routeMethod, named)
+  const results = sets.flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
+  for (const when of conditionSets(policies, routeMethod)) {
+    for (const result of results) yield { object: { kind: 'none' }, ...when, becomes: [...result].sort() }
+  }
+  return undefined
+}
+
+function isPossible(
+  policy: Policy,
+  { resource, route }: RouteMethod,
+  known: Known,
+  relations: ReadonlySet<string>,
+): boolean {
+  return relatability(policy, known, { resource, relations, own: route.kind === 'caller' }) !== 'impossible'
 }

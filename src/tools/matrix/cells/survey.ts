@@ -4,11 +4,12 @@ import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
+import { resultOf } from '../predict/result-of-write.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
 import { situationText } from '../read/transition.ts'
-import { columnsOf } from './columns.ts'
-import { cellKey, cellsOf, type Row, rowsOf } from './rows.ts'
+import { askedColumns } from './columns.ts'
+import { type AskedRow, cellKey, cellsOf, isCut, rowsOf } from './rows.ts'
 
 export interface CoverageCell {
   readonly resource: string
@@ -38,7 +39,7 @@ export interface CellSurvey {
 export function surveyCells(suite: PredictedSuite): CellSurvey {
   const { policy } = suite.evaluated
   const isStated = statedIn(suite)
-  const columns = columnsOf(policy, suite.resources)
+  const columns = askedColumns(policy, suite.resources)
   const cells: CoverageCell[] = []
   const unasked: UnaskedCell[] = []
   const rows = rowsOf([policy], suite)
@@ -59,9 +60,9 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
 }
 
 /** Further cells if the rules name so many relations that not every set of relations has a row. */
-function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
+function furtherWays(rows: readonly AskedRow[]): readonly UnaskedCell[] {
   const groups = Map.groupBy(rows, ({ routeMethod }) => routeMethod.endpoint)
-  const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
+  const cut = [...groups.values()].filter(isCut)
   return cut.flatMap(([row]) => {
     if (!row) return []
     const { resource, route, method } = row.routeMethod
@@ -70,15 +71,19 @@ function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
   })
 }
 
-function placeOf({ routeMethod }: Row, cell: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
+function placeOf({ routeMethod }: AskedRow, cell: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
   const { method, path, column } = cell
   return { resource: routeMethod.resource.name, method, path, object: situationText(cell), column: columnText(column) }
 }
 
-/** Whether an expectation states a cell, with any body. */
+/** Whether an expectation states a cell, with any body. A body also states what it leaves. */
 export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
   const { policy } = suite.evaluated
   const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`), cell)
-  const stated = new Set(suite.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
+  const keysOf = (cell: Cell) => {
+    const becomes = cell.becomes ? undefined : resultOf(suite.predictor, policy, cell)
+    return [keyOf(cell), ...(becomes ? [keyOf({ ...cell, becomes })] : [])]
+  }
+  const stated = new Set(suite.expectations.flatMap((one) => keysOf({ ...one, unconditional: isUnconditional(one) })))
   return (cell) => stated.has(keyOf(cell))
 }

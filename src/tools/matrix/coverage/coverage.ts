@@ -1,6 +1,6 @@
 /**
- * What the matrices don't cover: cells without an expectation, and rules, relations and views that no expectation
- * depends on (every expectation would still hold without them).
+ * What the matrices don't cover: cells without an expectation, and rules, terms, right sides, relations and views that
+ * no expectation depends on (every expectation would still hold without them).
  */
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -13,14 +13,7 @@ import { mutateRules, vocabularyOf } from '../mutate/mutate-rules.ts'
 import { evaluatePolicy } from '../predict/answer.ts'
 import { type Stated, statementsOf } from '../predict/expectations-met.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-
-/** A rule, relation or view, and whether some expectation depends on it. */
-export interface CoveredPart {
-  /** `policy.csv:14`, or the name in its file. */
-  readonly place: string
-  readonly text: string
-  readonly covered: boolean
-}
+import { type CoveredPart, coverRightSides, coverTerms, type Depends } from './covered-terms.ts'
 
 export interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
   /** As `matrix mutate --only` names them. */
@@ -29,6 +22,9 @@ export interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
 
 export interface Coverage extends CellSurvey {
   readonly rules: readonly CoveredPart[]
+  /** The terms of rules, and their right sides. */
+  readonly terms: readonly CoveredPart[]
+  readonly results: readonly CoveredPart[]
   readonly relations: readonly CoveredPart[]
   readonly views: readonly CoveredPart[]
   /** Covered rules in which a mistake changes a decision and goes unnoticed. */
@@ -43,9 +39,12 @@ export function measureCoverage(suite: PredictedSuite): Coverage {
   const { met, unmet, unpredictable } = statementsOf(suite)
   const depends = (change: (policy: Policy) => Policy) => isNoticed(suite, met, change)
   const rules = coverRules(suite, depends)
+  const asked = suite.evaluated.policy.rules.flatMap((rule, i) => (rules[i] ? [{ rule, part: rules[i] }] : []))
   return {
     ...surveyCells(suite),
     rules,
+    terms: coverTerms(asked, depends),
+    results: coverRightSides(asked, depends),
     relations: coverRelations(suite, depends),
     views: coverViews(suite, depends),
     mistakes: mistakesOf(suite, met, rules),
@@ -54,12 +53,15 @@ export function measureCoverage(suite: PredictedSuite): Coverage {
   }
 }
 
+/** All parts of the policy that an expectation can depend on. */
+export function partsOf({ rules, terms, results, relations, views }: Coverage): readonly CoveredPart[] {
+  return [...rules, ...terms, ...results, ...relations, ...views]
+}
+
 /** The share of covered parts, in percent; 100 where there are no parts. */
 export function percentOf(parts: readonly { readonly covered: boolean }[]): number {
   return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
 }
-
-type Depends = (change: (policy: Policy) => Policy) => boolean
 
 function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: (policy: Policy) => Policy): boolean {
   const evaluated = evaluatePolicy(change(suite.evaluated.policy), suite.resources, suite.predictor.now)

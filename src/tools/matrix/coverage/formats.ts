@@ -2,24 +2,29 @@
 import { jsonText, percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
-import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
+import { type Coverage, percentOf, type UnseenMistakes } from './coverage.ts'
+import type { CoveredPart } from './covered-terms.ts'
 import { coveragePage } from './page.ts'
 
 export const COVERAGE_FORMATS = { text: toText, json: toJson, html: coveragePage } as const
 
 /** First the parts without an expectation, then the figures. */
 function toText(coverage: Coverage): string {
-  const { cells, unasked, rules, relations, views } = coverage
+  const { cells, unasked, rules, terms, results, relations, views } = coverage
   return [
     ...cellLines(cells),
     ...unaskedLines(unasked),
     ...partLines('Rules that no expectation depends on', rules),
+    ...partLines('Terms that no expectations show both ways', terms),
+    ...partLines('Right sides that no expectations show both ways', results),
     ...partLines('Relations that no expectation depends on', relations),
     ...partLines('Views that no expectation depends on', views),
     ...mistakeLines(coverage.mistakes),
     ...leftOutLines({ ...coverage, unasked: 0 }),
     `${figure('cells', cells)}${unasked.length > 0 ? `, and ${unasked.length} that can't be asked` : ''}`,
     figure('rules', rules),
+    figure('terms', terms),
+    figure('right sides', results),
     figure('relations', relations),
     figure('views', views),
     '',
@@ -58,16 +63,18 @@ function mistakeLines(mistakes: readonly UnseenMistakes[]): readonly string[] {
 
 function figure(name: string, parts: readonly { readonly covered: boolean }[]): string {
   const covered = parts.filter((part) => part.covered).length
-  return `${name.padEnd(10)} ${percentText(percentOf(parts)).padStart(5)} %  ${covered} of ${parts.length}`
+  return `${name.padEnd(11)} ${percentText(percentOf(parts)).padStart(5)} %  ${covered} of ${parts.length}`
 }
 
 /** The shape is in docs/schemas/matrix-coverage.schema.json. */
-function toJson({ cells, rules, relations, views, ...rest }: Coverage): string {
+function toJson({ cells, rules, terms, results, relations, views, ...rest }: Coverage): string {
   const { unasked, mistakes, unmet, unpredictable } = rest
   return jsonText({
     cells: measured(cells),
     unasked,
     rules: measured(rules),
+    terms: measured(terms),
+    results: measured(results),
     relations: measured(relations),
     views: measured(views),
     mistakes,

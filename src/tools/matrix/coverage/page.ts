@@ -3,7 +3,8 @@
 import { type Html, html, toPage } from '../../../present/html.ts'
 import { percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
-import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
+import { type Coverage, percentOf, type UnseenMistakes } from './coverage.ts'
+import type { CoveredPart } from './covered-terms.ts'
 
 /** Cells by resource, those with more open cells first; columns in the order of the cells. */
 interface Grid {
@@ -12,9 +13,9 @@ interface Grid {
 }
 
 export function coveragePage(coverage: Coverage): string {
-  const { cells, unasked, rules, relations, views } = coverage
+  const { cells, unasked, rules, terms, results, relations, views } = coverage
   const grid = gridOf(cells)
-  const parts = Object.entries({ cells, rules, relations, views })
+  const parts = Object.entries({ cells, rules, terms, 'right sides': results, relations, views })
   const figures = parts.map(([name, some]) => figure(name, some))
   return toPage({
     title: 'What the matrices state',
@@ -30,7 +31,8 @@ export function coveragePage(coverage: Coverage): string {
 </header>
 ${filtersHtml(grid)}
 <main>
-${[partsHtml('Rules', rules), partsHtml('Relations', relations), partsHtml('Views', views)]}
+${[partsHtml('Rules', rules, DEPENDS), partsHtml('Terms', terms, SHOWS), partsHtml('Right sides', results, SHOWS)]}
+${[partsHtml('Relations', relations, DEPENDS), partsHtml('Views', views, DEPENDS)]}
 ${mistakesHtml(coverage.mistakes)}
 ${unaskedHtml(unasked)}
 ${gridsHtml(grid)}
@@ -43,12 +45,20 @@ function figure(name: string, parts: readonly { readonly covered: boolean }[]): 
   return html`<li><b>${percentText(percentOf(parts))} %</b> of ${name} (${covered} of ${parts.length})</li>`
 }
 
-/** The parts that no expectation depends on. */
-function partsHtml(title: string, parts: readonly CoveredPart[]): Html {
+/** What is said of covered parts, and of the others. */
+interface PartsText {
+  readonly covered: string
+  readonly missing: string
+}
+
+const DEPENDS: PartsText = { covered: 'an expectation depends on each', missing: 'that no expectation depends on' }
+const SHOWS: PartsText = { covered: 'expectations show each both ways', missing: 'that no expectations show both ways' }
+
+function partsHtml(title: string, parts: readonly CoveredPart[], text: PartsText): Html {
   const missing = parts.filter(({ covered }) => !covered)
-  if (missing.length === 0) return html`<p class="quiet">${title}: an expectation depends on each.</p>\n`
+  if (missing.length === 0) return html`<p class="quiet">${title}: ${text.covered}.</p>\n`
   return tableHtml(
-    `${title} that no expectation depends on`,
+    `${title} ${text.missing}`,
     missing.map(({ place, text }) => [codeHtml(place), codeHtml(text)]),
   )
 }

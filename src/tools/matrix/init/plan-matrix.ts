@@ -1,8 +1,8 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import { namesCaller } from '../arrange/samples.ts'
-import { type AskedColumn, columnsOf } from '../cells/columns.ts'
-import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
+import { namesCaller } from '../arrange/values/samples.ts'
+import { type AskedColumn, askedColumns } from '../cells/columns.ts'
+import { type AskedRow, cellsOf, rowsOf } from '../cells/rows.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
@@ -10,7 +10,7 @@ import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, type Expected, expectedText, type MatrixColumn } from '../read/expectation.ts'
 
-export interface PlannedRow extends Row {
+export interface PlannedRow extends AskedRow {
   /** One for each column; undefined if nothing can be asked or should be stated. */
   readonly answers: readonly (Expected | undefined)[]
 }
@@ -22,7 +22,7 @@ export interface Plan {
 
 /** The columns that the policy's answers depend on (cells/columns.ts), and all other columns of the matrices. */
 export function columnsFor({ evaluated: { policy }, resources, expectations }: PredictedSuite): readonly AskedColumn[] {
-  const usual = columnsOf(policy, resources)
+  const usual = askedColumns(policy, resources)
   const known = new Set(usual.map(({ column }) => columnText(column)))
   const further = new Map(expectations.map(({ column }) => [columnText(column), column]))
   const added = [...further.keys()].filter((name) => !known.has(name)).sort()
@@ -42,7 +42,7 @@ export function planMatrix(
 ): Plan {
   const rows = rowsOf([suite.evaluated.policy], suite)
   const all = [
-    ...rows.flatMap((row): readonly Row[] => [row, ...bodyRows(suite, row)]),
+    ...rows.flatMap((row): readonly AskedRow[] => [row, ...bodyRows(suite, row)]),
     ...unconditionalRows(suite, rows, columns),
   ].map((row) => ({
     ...row,
@@ -66,14 +66,15 @@ const PRECONDITION_REQUIRED = 428
  */
 function unconditionalRows(
   suite: PredictedSuite,
-  rows: readonly Row[],
+  rows: readonly AskedRow[],
   columns: readonly AskedColumn[],
-): readonly Row[] {
+): readonly AskedRow[] {
   const asked = rows
-    .filter(({ routeMethod: { route, endpoint } }) => {
-      return route.precondition === 'required' && ['replace', 'update', 'delete'].includes(endpoint.operation)
+    .filter(({ routeMethod: { route, endpoint }, becomes }) => {
+      const isWrite = ['replace', 'update', 'delete'].includes(endpoint.operation)
+      return route.precondition === 'required' && isWrite && !becomes
     })
-    .map((row): Row => ({ ...row, unconditional: true }))
+    .map((row): AskedRow => ({ ...row, unconditional: true }))
     .filter((row) =>
       columns.some(({ column }) => answerTo(suite, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
     )
@@ -96,7 +97,7 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
 }
 
 /** One row for each view that rules about writing name here. A unique field would clash with the next cell's value. */
-function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Row[] {
+function bodyRows({ evaluated, samples }: PredictedSuite, row: AskedRow): readonly AskedRow[] {
   const { endpoint, resource } = row.routeMethod
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing' || row.becomes)
     return []

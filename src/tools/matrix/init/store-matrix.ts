@@ -1,16 +1,16 @@
 /** Puts written matrices into a folder. Existing files stay unless they may be replaced. */
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ReviewError } from '../../load-policy.ts'
+import { ToolError } from '../../load-policy.ts'
 import { BODIES } from '../read/matrix-file.ts'
 import type { MatrixText } from './write-matrix.ts'
 
-/** Returns the paths written. If a file exists already, throws ReviewError and writes nothing. */
+/** Returns the paths written. If a file exists already, throws ToolError and writes nothing. */
 export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
   const there = await Promise.all(files.map(({ name }) => exists(join(folder, name))))
   const taken = files.filter((_, i) => there[i]).map(({ name }) => `\`${join(folder, name)}\``)
   if (taken.length > 0) {
-    throw new ReviewError(
+    throw new ToolError(
       `${taken.join(', ')} would be overwritten: write to another folder with --out, or replace it with --force`,
     )
   }

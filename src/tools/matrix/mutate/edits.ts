@@ -6,7 +6,7 @@ import type { PolicyFiles, RequiredFileName } from '../../../policy/policy-files
 import type { Mutant, Operator } from './mutants.ts'
 
 /** The cells of a `p` or `g` line. */
-export interface Line {
+export interface RuleCells {
   readonly line: number
   readonly cells: readonly string[]
 }
@@ -16,12 +16,12 @@ export const COLUMN = { subject: 1, resource: 2, actions: 3, relations: 4, field
 
 const FILE = 'policy.csv'
 
-export function linesOf({ [FILE]: source }: PolicyFiles): readonly Line[] {
+export function linesOf({ [FILE]: source }: PolicyFiles): readonly RuleCells[] {
   return readRuleLines(source, () => undefined).map(({ line, cells }) => ({ line, cells }))
 }
 
 /** The line with one cell changed. */
-export function withCell(files: PolicyFiles, operator: Operator, { line, cells }: Line, edit: Edit): Mutant {
+export function withCell(files: PolicyFiles, operator: Operator, { line, cells }: RuleCells, edit: Edit): Mutant {
   const changed = textOf(cells.map((cell, i) => (i === edit.column ? edit.to : cell)))
   const change = `${textOf(cells)} -> ${edit.to}`
   return mutant(operator, { line, cells }, change, withLine(files, line, changed))
@@ -33,7 +33,7 @@ interface Edit {
 }
 
 /** An empty line replaces the line, so that no other line moves. */
-export function withoutLine(files: PolicyFiles, operator: Operator, { line, cells }: Line): Mutant {
+export function withoutLine(files: PolicyFiles, operator: Operator, { line, cells }: RuleCells): Mutant {
   return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
 }
 
@@ -49,7 +49,7 @@ export function withLineMore(files: PolicyFiles, operator: Operator, cells: read
 }
 
 /** A `g` line names no resource, so it can affect any. */
-function mutant(operator: Operator, { line, cells }: Line, change: string, files: PolicyFiles): Mutant {
+function mutant(operator: Operator, { line, cells }: RuleCells, change: string, files: PolicyFiles): Mutant {
   const resource = cells[0] === 'p' ? cells[COLUMN.resource] : undefined
   return { operator, file: FILE, line, resource, change, files }
 }

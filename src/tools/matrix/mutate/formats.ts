@@ -1,4 +1,5 @@
 /** The results of the mutants: as text for people, survivors first, and as JSON for programs. */
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { jsonText, percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText } from '../read/expectation.ts'
@@ -14,6 +15,7 @@ function toText(mutation: Mutation): string {
   const of = <K extends Verdict['kind']>(kind: K) => mutation.judged.filter(({ verdict }) => verdict.kind === kind)
   return [
     ...section('Survived: no expectation notices', of('survived'), survivorLines),
+    ...section('Undecided: whether an answer differs is unknown', of('undecided'), undecidedLines),
     ...section('Equivalent: no request would be answered differently', of('equivalent'), (one) => [placeLine(one)]),
     ...leftOutLines(mutation),
     summaryLine(mutation),
@@ -38,6 +40,10 @@ function survivorLines(one: Judged): readonly string[] {
     : []
 }
 
+function undecidedLines(one: Judged): readonly string[] {
+  return one.verdict.kind === 'undecided' ? [placeLine(one), `  ${one.verdict.why}`] : []
+}
+
 function placeLine({ mutant }: Judged): string {
   return `${mutant.file}:${mutant.line}  ${mutant.operator}  ${mutant.change}`
 }
@@ -50,8 +56,18 @@ function witnessLines(witness: Witness): readonly string[] {
 }
 
 /** A matrix can't distinguish these fields; a case can name them. */
-function fieldLines({ cell, expected, value, meaning }: Witness & { readonly kind: 'fields' }): readonly string[] {
+function fieldLines({
+  cell,
+  expected,
+  value,
+  meaning,
+  telling,
+}: Witness & { readonly kind: 'fields' }): readonly string[] {
   const request = `${cell.method} ${cell.path} (${situationText(cell)}) as ${columnText(cell.column)}`
+  if (meaning !== undefined && telling) {
+    const only = `where \`${meaning}\` holds in only one of both meanings, ${requestText(telling)},`
+    return [`no row of a matrix notices it: ${request}, ${only} is ${expected.status}`]
+  }
   if (meaning !== undefined) {
     const only = `where \`${meaning}\` holds in only one of both meanings`
     return [`no row of a matrix notices it: ${request}, ${only}, is ${expected.status}`]
@@ -60,9 +76,18 @@ function fieldLines({ cell, expected, value, meaning }: Witness & { readonly kin
   return [`a case in steps that names the fields would notice it: ${request}${where} is ${expected.status}`]
 }
 
+/** `from 192.0.3.0` */
+function requestText({ now, address, credential, authTime, acr }: ConditionFacts): string {
+  if (address !== undefined) return `from ${address}`
+  if (credential !== undefined) return `with the credential ${credential}`
+  if (authTime === undefined) return `at ${new Date(now).toISOString()}`
+  return `signed in ${(now - authTime) / 1000} s ago${acr === undefined ? '' : ` with ${acr}`}`
+}
+
 function summaryLine(mutation: Mutation): string {
   const count = (kind: Verdict['kind']) => mutation.judged.filter(({ verdict }) => verdict.kind === kind).length
-  const others = `${count('equivalent')} equivalent, ${count('invalid')} invalid`
+  const open = count('undecided') > 0 ? `, ${count('undecided')} undecided` : ''
+  const others = `${count('equivalent')} equivalent, ${count('invalid')} invalid${open}`
   const noticed = `${count('killed')} noticed, ${count('survived')} survived`
   return `${mutation.judged.length} mutants: ${noticed}, ${others}. Score ${percentText(scoreOf(mutation))} %`
 }
@@ -76,6 +101,7 @@ function toJson(mutation: Mutation): string {
     survived: count('survived'),
     equivalent: count('equivalent'),
     invalid: count('invalid'),
+    undecided: count('undecided'),
     unmet: mutation.unmet,
     unpredictable: mutation.unpredictable,
     unasked: mutation.unasked,
@@ -94,6 +120,7 @@ function detailOf(verdict: Verdict) {
     case 'killed':
       return { by: `${verdict.by.file}:${verdict.by.line}:${verdict.by.column}` }
     case 'invalid':
+    case 'undecided':
       return { why: verdict.why }
     case 'equivalent':
       return { proof: verdict.proof }
@@ -113,6 +140,7 @@ function witnessJson(witness: Witness) {
     expected: expectedText(expected),
   }
   if (witness.kind === 'cell') return { ...request, rows: pasteOf(witness).rows }
-  const { value, meaning } = witness
-  return { ...request, ...(value && { value }), ...(meaning !== undefined && { meaning }) }
+  const { value, meaning, telling } = witness
+  const where = telling && { telling: requestText(telling) }
+  return { ...request, ...(value && { value }), ...(meaning !== undefined && { meaning }), ...where }
 }

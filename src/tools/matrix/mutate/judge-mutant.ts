@@ -24,6 +24,8 @@ export type Verdict =
   /** Shown by the diff of the two policies, or because all probes get the same answers. */
   | { readonly kind: 'equivalent'; readonly proof: 'diff' | 'probes' }
   | { readonly kind: 'survived'; readonly witness: Witness }
+  /** Requests would be answered differently if one met the condition in one meaning only, and none was found. */
+  | { readonly kind: 'undecided'; readonly why: string }
 
 export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'samples' | 'resources' | 'evaluated'> {
   readonly stated: readonly Stated[]
@@ -58,7 +60,9 @@ export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
     findWitness(context.predictor, pair, probes()) ??
     findByMeaning(context.predictor, pair, probes()) ??
     findByValues(context, pair, probes())
-  return witness ? { kind: 'survived', witness } : { kind: 'equivalent', proof: 'probes' }
+  if (!witness) return { kind: 'equivalent', proof: 'probes' }
+  if (witness.kind === 'cell' || !witness.isOpen) return { kind: 'survived', witness }
+  return { kind: 'undecided', why: `no request was found that meets \`${witness.meaning}\` in one meaning only` }
 }
 
 /** Whether the exact diff of decisions and relations finds nothing. */

@@ -1,7 +1,7 @@
 /** The mistakes in `p` lines of policy.csv. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { Endpoint, Resource, Resources } from '../../../resources/resource.ts'
-import { COLUMN, type Line, linesOf, withCell, withLineMore, withoutLine } from './edits.ts'
+import { COLUMN, linesOf, type RuleCells, withCell, withLineMore, withoutLine } from './edits.ts'
 import type { Mutant, Source } from './mutants.ts'
 import { mutateTerms } from './mutate-terms.ts'
 
@@ -11,20 +11,20 @@ export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mu
   return rules.flatMap((rule) => MISTAKES.flatMap((make) => make(source, rule, vocabulary)))
 }
 
-type Mistake = (source: Source, rule: Line, vocabulary: Vocabulary) => readonly Mutant[]
+type Mistake = (source: Source, rule: RuleCells, vocabulary: Vocabulary) => readonly Mutant[]
 
 const MISTAKES: readonly Mistake[] = [dropRule, flipEffect, mutateTerms, addAction, removeAction, widenFields, swapRole]
 
-function dropRule({ files }: Source, rule: Line): readonly Mutant[] {
+function dropRule({ files }: Source, rule: RuleCells): readonly Mutant[] {
   return [withoutLine(files, rule.cells[COLUMN.effect] === 'deny' ? 'drop-deny' : 'drop-rule', rule)]
 }
 
-function flipEffect({ files }: Source, rule: Line): readonly Mutant[] {
+function flipEffect({ files }: Source, rule: RuleCells): readonly Mutant[] {
   const to = rule.cells[COLUMN.effect] === 'deny' ? 'allow' : 'deny'
   return [withCell(files, 'flip-effect', rule, { column: COLUMN.effect, to })]
 }
 
-function addAction({ files, resources }: Source, rule: Line): readonly Mutant[] {
+function addAction({ files, resources }: Source, rule: RuleCells): readonly Mutant[] {
   const actions = namesIn(rule, COLUMN.actions, '|')
   if (actions.includes('*')) return []
   const hasResult = rule.cells[COLUMN.relations]?.includes('>')
@@ -37,14 +37,14 @@ function addAction({ files, resources }: Source, rule: Line): readonly Mutant[] 
     )
 }
 
-function removeAction({ files }: Source, rule: Line): readonly Mutant[] {
+function removeAction({ files }: Source, rule: RuleCells): readonly Mutant[] {
   return withoutOne(rule, COLUMN.actions, '|').map((to) =>
     withCell(files, 'remove-action', rule, { column: COLUMN.actions, to }),
   )
 }
 
 /** All fields, and each other view. */
-function widenFields({ files, resources }: Source, rule: Line, { viewsOf }: Vocabulary): readonly Mutant[] {
+function widenFields({ files, resources }: Source, rule: RuleCells, { viewsOf }: Vocabulary): readonly Mutant[] {
   const views = namesIn(rule, COLUMN.fields, '|')
   if (views.includes('*')) return []
   const known = coveredBy(rule.cells[COLUMN.resource] ?? '', resources).flatMap(({ name }) => viewsOf(name))
@@ -53,17 +53,17 @@ function widenFields({ files, resources }: Source, rule: Line, { viewsOf }: Voca
 }
 
 /** Replaces the subject only by roles and `everyone`: another user would have almost the same effect as no rule. */
-function swapRole({ files }: Source, rule: Line, { roles }: Vocabulary): readonly Mutant[] {
+function swapRole({ files }: Source, rule: RuleCells, { roles }: Vocabulary): readonly Mutant[] {
   const others = [...roles, 'everyone'].filter((name) => name !== rule.cells[COLUMN.subject])
   return others.map((to) => withCell(files, 'swap-role', rule, { column: COLUMN.subject, to }))
 }
 
-function withoutOne(rule: Line, column: number, separator: string): readonly string[] {
+function withoutOne(rule: RuleCells, column: number, separator: string): readonly string[] {
   const names = namesIn(rule, column, separator)
   return names.length < 2 ? [] : names.map((left) => names.filter((name) => name !== left).join(separator))
 }
 
-function namesIn({ cells }: Line, column: number, separator: string): readonly string[] {
+function namesIn({ cells }: RuleCells, column: number, separator: string): readonly string[] {
   return (cells[column] ?? '').split(separator)
 }
 

@@ -1,8 +1,8 @@
 /** The mistakes in the relation column of a rule: `owner+!draft>placed`. */
-import { COLUMN, type Line, withCell } from './edits.ts'
+import { COLUMN, type RuleCells, withCell } from './edits.ts'
 import type { Mutant, Operator, Source } from './mutants.ts'
 
-export function mutateTerms({ files }: Source, rule: Line): readonly Mutant[] {
+export function mutateTerms({ files }: Source, rule: RuleCells): readonly Mutant[] {
   const column = rule.cells[COLUMN.relations] ?? ''
   const edits: readonly (readonly [Operator, readonly string[]])[] = [
     ['any-object', column === ANY ? [] : [ANY]],

@@ -9,10 +9,10 @@ import type { Policy } from '../../../decide/policy.ts'
 import { valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
-import type { SamplesOf } from '../arrange/samples.ts'
+import type { SamplesOf } from '../arrange/values/samples.ts'
 import { columnKinds } from '../cells/columns.ts'
-import { statesResults } from '../cells/results.ts'
-import { type Row, rowsOf } from '../cells/rows.ts'
+import { type AskedRow, rowsOf } from '../cells/rows.ts'
+import { statesResults } from '../cells/telling-writes.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
 
@@ -27,9 +27,7 @@ export function* probesOf(
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
   covers: (resource: string) => boolean,
 ): Generator<Cell> {
-  const rows = rowsOf(policies, { resources, samples }, 'with results').filter(({ routeMethod }) =>
-    covers(routeMethod.resource.name),
-  )
+  const rows = rowsOf(policies, { resources, samples }).filter(({ routeMethod }) => covers(routeMethod.resource.name))
   const [policy] = policies
   const { usual, nobody, pairs, users } = columnKinds(policies)
   const columns = [...usual, nobody, ...pairs, ...users]
@@ -40,7 +38,7 @@ export function* probesOf(
 }
 
 function* cellsOf(
-  { routeMethod, methods, object, when, becomes }: Row,
+  { routeMethod, methods, object, when, becomes }: AskedRow,
   columns: readonly MatrixColumn[],
   bodies: readonly (Body | undefined)[],
 ) {

@@ -6,7 +6,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Ownership, Policy } from '../../../decide/policy.ts'
 import { meaningOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { compareConditions } from '../../diff/compare-conditions.ts'
+import { requestTelling } from '../arrange/telling-request.ts'
 import { type EvaluatedPolicy, type PredictedRequest, predict } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
@@ -18,7 +20,7 @@ const MOST_TRIED = 20_000
 /** Undefined if no answer differs. */
 export function findByMeaning(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
   const [before, after] = [pair.before.policy, pair.after.policy]
-  const conditions = compareConditions({ before, after }).map(({ name }) => name)
+  const conditions = changedConditions(pair, predictor.now)
   const relations = new Map([...before.ownership.keys()].map((name) => [name, bothMeanings(before, after, name)]))
   if (conditions.length === 0 && [...relations.values()].every((some) => some.length === 0)) return undefined
   let left = MOST_TRIED
@@ -31,6 +33,20 @@ export function findByMeaning(predictor: Predictor, pair: Pair, probes: Iterable
     if (witness) return witness
   }
   return undefined
+}
+
+/** A condition with another meaning, and a request that shows it; undefined if no such request was found. */
+interface ChangedCondition {
+  readonly name: string
+  readonly request: ConditionFacts | undefined
+}
+
+function changedConditions({ before, after }: Pair, now: number): readonly ChangedCondition[] {
+  const policies = { before: before.policy, after: after.policy }
+  return compareConditions(policies).map(({ name }) => {
+    const [one, other] = [before, after].map(({ policy }) => policy.conditions.get(name))
+    return { name, request: one && other && requestTelling([one, other], now) }
+  })
 }
 
 /** A policy in which one changed relation stands a second time, under another name, as it is now. */
@@ -75,14 +91,20 @@ function byRelations(
 }
 
 /** The request meets the condition in one meaning only. */
-function byConditions(predictor: Predictor, pair: Pair, cell: Cell, changed: readonly string[]): Witness | undefined {
+function byConditions(
+  predictor: Predictor,
+  pair: Pair,
+  cell: Cell,
+  changed: readonly ChangedCondition[],
+): Witness | undefined {
   if (changed.length === 0) return undefined
   const request = requestOf(predictor, pair.before.policy, cell)
-  for (const name of request ? changed : []) {
+  for (const { name, request: telling } of request ? changed : []) {
     const when = cell.when ?? []
     const holding = when.includes(name) ? when.filter((one) => one !== name) : [...when, name]
     const expected = request && differing(request, pair, { ...request, holding })
-    if (expected) return { kind: 'fields', cell, expected, meaning: name }
+    if (expected)
+      return { kind: 'fields', cell, expected, meaning: name, ...(telling ? { telling } : { isOpen: true }) }
   }
   return undefined
 }

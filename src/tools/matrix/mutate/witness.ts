@@ -1,11 +1,12 @@
 /** A request that two policies answer differently, and the matrix cell that would show the difference. */
 import { isDeepStrictEqual } from 'node:util'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json } from '../../../resources/resource.ts'
-import { namesCaller } from '../arrange/samples.ts'
+import { namesCaller } from '../arrange/values/samples.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
-import { type Predictor, predictCell } from '../predict/predict-cell.ts'
+import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
 import { transitionText } from '../read/transition.ts'
@@ -28,6 +29,10 @@ export type Witness =
       readonly value?: FieldValue
       /** The relation or condition that must hold in one meaning only. */
       readonly meaning?: string
+      /** Of a condition: a request that meets it in one meaning only. */
+      readonly telling?: ConditionFacts
+      /** No such request was found, so both meanings may be the same. */
+      readonly isOpen?: true
     }
 
 /** The value that the object must have for the answers to differ. */
@@ -50,8 +55,13 @@ export function findWitness(predictor: Predictor, pair: Pair, probes: Iterable<C
   return untold
 }
 
+/** The answers of the policy without mistakes, which each mutant is compared with. */
+const known = new WeakMap<EvaluatedPolicy, Map<string, Prediction>>()
+
 function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): Witness | undefined {
-  const expected = predictCell(predictor, before, cell)
+  const expected = known
+    .getOrInsertComputed(before, () => new Map<string, Prediction>())
+    .getOrInsertComputed(JSON.stringify(cell), () => predictCell(predictor, before, cell))
   if (expected.kind !== 'answer') return undefined
   const mutated = predictCell(predictor, after, cell)
   const [usual = { status: expected.answer.status }] = describe(expected)
@@ -60,8 +70,11 @@ function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): W
   if (mutated.kind !== 'answer') return { kind, cell, expected: usual }
   const telling = describe(expected).find((words) => !answers(mutated, words))
   if (telling) return { kind, cell, expected: telling }
-  // The same objects, even if relations have other names now.
-  const same = predictCell({ ...predictor, arrange: (_, one) => predictor.arrange(before.policy, one) }, after, cell)
+  // The same objects, even if relations mean something else now.
+  const { ownership } = before.policy
+  const arrange: Predictor['arrange'] = (_, one) => predictor.arrange(before.policy, one)
+  const isSameSetup = ownership === after.policy.ownership
+  const same = isSameSetup ? mutated : predictCell({ ...predictor, arrange }, after, cell)
   const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
 }

@@ -89,6 +89,17 @@ function factsIn(objects: PredictedRequest['objects']) {
   } satisfies FactsAtHand
 }
 
+/** The answer to a write shows what a read right after would. */
+function factsAfter({ objects, routeMethod }: PredictedRequest, { id, object }: WrittenObject) {
+  const { name } = routeMethod.resource
+  return factsIn(new Map(objects).set(name, new Map(objects.get(name)).set(id, object)))
+}
+
+interface WrittenObject {
+  readonly id: string
+  readonly object: Representation
+}
+
 function carryOut(request: PredictedRequest, decision: Decision): Answer {
   switch (decision.kind) {
     case 'route':
@@ -151,8 +162,9 @@ function answerCreate(
   const object = createdObject(permit, time)
   const of = represent(object)
   if (isTaken(request, routeMethod.resource, of)) return { status: 409 }
-  const shown = withFacts(decision.show(object), facts)
-  return { status: successStatus('create'), shown, of, written: { id: object.id, object: of } }
+  const written = { id: object.id, object: of }
+  const shown = withFacts(decision.show(object), factsAfter(request, written))
+  return { status: successStatus('create'), shown, of, written }
 }
 
 function answerUpdate(
@@ -176,8 +188,8 @@ function answerUpdate(
   const object = isSame ? before : updatedObject(permit, before, new Date(request.now).toISOString())
   const of = represent(object)
   if (isTaken(request, resource, of)) return { status: 409 }
-  const shown = withFacts(decision.show(object), facts)
   const written = { id: object.id, object: of }
+  const shown = withFacts(decision.show(object), factsAfter(request, written))
   const status = successStatus('update', shown !== undefined)
   return shown ? { status, shown, of, written } : { status, written }
 }

@@ -6,7 +6,7 @@ import { arrangeList } from '../arrange/arrange-list.ts'
 import { arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
 import { idSeries } from '../arrange/related-objects.ts'
-import { CALLER, OBJECT, type SamplesOf } from '../arrange/samples.ts'
+import { CALLER, OBJECT, type SamplesOf } from '../arrange/values/samples.ts'
 import type { Attributes, NotFound, PlacedObject } from '../arrange/wanted-object.ts'
 import type { Expectation, MatrixColumn } from '../read/expectation.ts'
 

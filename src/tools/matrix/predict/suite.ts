@@ -4,7 +4,7 @@ import type { PolicyFiles } from '../../../policy/policy-files.ts'
 import { loadSchemas } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { loadPolicy } from '../../load-policy.ts'
-import { type SamplesOf, sampleResources, withCompared } from '../arrange/samples.ts'
+import { type SamplesOf, sampleResources, withCompared } from '../arrange/values/samples.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Bodies, findMatrixFiles, objectIn, readBodies, readMatrices } from '../read/read-matrices.ts'
@@ -36,7 +36,7 @@ export interface PredictedSuite extends Suite {
   readonly cases: readonly Case[]
 }
 
-/** Throws FileError for files that the server would refuse, and ReviewError without a policy. */
+/** Throws FileError for files that the server would refuse, and ToolError without a policy. */
 export async function loadSuite(folders: Folders, cells: readonly Expectation[]): Promise<Suite> {
   const { policies, schemas } = folders
   const { resources, sources } = await loadSchemas(schemas)
@@ -47,7 +47,7 @@ export async function loadSuite(folders: Folders, cells: readonly Expectation[])
 
 /**
  * `matrices`: folders with matrices, or matrices. `now` is milliseconds since the epoch. Throws FileError and
- * ReviewError.
+ * ToolError.
  */
 export async function readPredictedSuite(
   { matrices, ...folders }: Folders & { readonly matrices: readonly string[] },

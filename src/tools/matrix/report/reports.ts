@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { printable } from '../../../present/quote.ts'
 import { jsonText, table } from '../../../present/text.ts'
-import { ReviewError } from '../../load-policy.ts'
+import { ToolError } from '../../load-policy.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { transitionText } from '../read/transition.ts'
 import { type Counts, countOf, countsByFile, isGreen, type Result, type Run, type TestOutcome } from '../run/result.ts'
@@ -23,14 +23,14 @@ interface ReportRequest {
   readonly file: string
 }
 
-/** Throws ReviewError if a file can't be written. */
+/** Throws ToolError if a file can't be written. */
 export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
   for (const { format, file } of requests) await write(file, REPORTS[format](run))
 }
 
 async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
-    throw new ReviewError(
+    throw new ToolError(
       `the report \`${file}\` can't be written (${error.code}): name a file in a folder that you may write to`,
     )
   })

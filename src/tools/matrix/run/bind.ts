@@ -10,7 +10,7 @@ import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
 
-export interface Bound {
+export interface BoundExpectation {
   readonly expectation: Expectation
   readonly route: Route
   readonly resource: Resource
@@ -23,7 +23,7 @@ export interface Bound {
 }
 
 export type Binding =
-  | { readonly kind: 'bound'; readonly bound: Bound }
+  | { readonly kind: 'bound'; readonly bound: BoundExpectation }
   | { readonly kind: 'unusable'; readonly why: string }
 
 export function bind(suite: Suite, expectation: Expectation): Binding {
@@ -55,9 +55,14 @@ function unknownRole({ policy }: Suite, { column }: Expectation): string | undef
   return `roles.yaml declares no role \`${role}\`: ${oneOfNames(role, policy.roles.keys())}`
 }
 
-function unfitObject({ policy }: Suite, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
+function unfitObject(
+  { policy }: Suite,
+  { kind, path, resource }: Route,
+  { object, method }: Expectation,
+): string | undefined {
   if (kind === 'collection' && object.kind !== 'none') {
-    return `\`${path}\` names no object: write \`none\` in the column object`
+    const relations = method === 'POST' ? ', and the relations of the new object in the column becomes' : ''
+    return `\`${path}\` names no object: write \`none\` in the column object${relations}`
   }
   if (kind !== 'collection' && object.kind === 'none') {
     return `\`${path}\` names an object: write the relations of the caller to it, or \`missing\``
@@ -86,6 +91,9 @@ function unknownCondition({ policy }: Suite, { when = [], whenNot = [] }: Expect
 
 function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
   const { view, list } = expected
+  const ownership = policy.ownership.get(route.resource)
+  if (list === 'own' && !ownership?.relations.has('owner'))
+    return `\`[own]\` means the relation \`owner\`, which ${route.resource} lacks: state only the status, or a view`
   if (list && route.endpoints.get(method)?.operation !== 'list') {
     const request = `${method} \`${route.path}\` (${objectText(object)})`
     return `\`[${list}]\` is only for lists, but ${request} does not give one: omit it`

@@ -5,7 +5,7 @@ import { isObject } from '../../../base/is-object.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { listFault, viewFault } from '../predict/row-faults.ts'
 import type { HttpAnswer } from '../target/http.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
 import type { CellSetup } from './set-up.ts'
 
 /** The answer; for a list, also the rows of all pages. */
@@ -15,7 +15,7 @@ export interface Given {
 }
 
 /** Undefined if the answer is as expected. */
-export function judge(bound: Bound, setup: CellSetup, { answer, rows }: Given): string | undefined {
+export function judge(bound: BoundExpectation, setup: CellSetup, { answer, rows }: Given): string | undefined {
   const { expected, method } = bound.expectation
   if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
   // An answer to HEAD has no body to compare.
@@ -26,7 +26,7 @@ export function judge(bound: Bound, setup: CellSetup, { answer, rows }: Given): 
 }
 
 function judgeView(
-  { expectation, resource }: Bound,
+  { expectation, resource }: BoundExpectation,
   fields: ReadonlySet<string>,
   { placed }: CellSetup,
   shown: readonly (Json | undefined)[],

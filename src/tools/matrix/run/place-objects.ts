@@ -4,7 +4,7 @@ import type { PlacedObject } from '../arrange/wanted-object.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 
 export interface ObjectToPlace extends PlacedObject {
-  /** As whom the object is made, where the target must make it as somebody. */
+  /** The user who makes the object, if the target needs one. */
   readonly owner: string | undefined
 }
 

@@ -5,13 +5,14 @@ import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
 import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
 import { arrangeCreated } from '../arrange/arrange-result.ts'
-import { lackingValue, OBJECT } from '../arrange/samples.ts'
+import { lackingValue } from '../arrange/values/samples.ts'
 import type { Attributes } from '../arrange/wanted-object.ts'
 import { type Common, relatingOf } from '../predict/arrange-world.ts'
 
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp } from '../target/test-target.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
+import { nearestObject } from './nearest-object.ts'
 
 export interface SetupPlan {
   readonly attributes: Attributes
@@ -24,7 +25,7 @@ export interface SetupPlan {
 const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
 
 /** `now`: the time of the request, in milliseconds since the epoch. Throws CannotSetUp. */
-export function planSetup(suite: Suite, bound: Bound, now: number): SetupPlan {
+export function planSetup(suite: Suite, bound: BoundExpectation, now: number): SetupPlan {
   const { object, expected } = bound.expectation
   const common = relatingIn(suite, bound, now)
   if (object.kind === 'missing') return NOTHING
@@ -42,27 +43,27 @@ export function planSetup(suite: Suite, bound: Bound, now: number): SetupPlan {
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
 export function relatingIn(
   suite: Suite,
-  { resource, expectation: { column } }: Bound,
+  { resource, expectation: { column } }: BoundExpectation,
   now: number,
 ): Common | undefined {
   return relatingOf({ ...suite, now, newId: uuidv7 }, { policy: suite.policy, resource, column })
 }
 
-function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {
-  const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
+function planObject(common: Common, { route }: BoundExpectation, names: readonly string[]): SetupPlan {
+  const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: uuidv7() }
   const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
   if (common.callerId === undefined && (ofCaller || pair.own)) {
     throw new CannotSetUp('a caller without credentials has no object of their own: write `-`')
   }
   const found = arrangeRelated(pair)
-  if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why)
+  if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, names))
   const own = isOwn(pair) ? pair.relations : undefined
   return { attributes: found.attributes, ways: [pair.relations], own }
 }
 
 function planCreated(common: Common, becomes: readonly string[]): SetupPlan {
-  const found = arrangeCreated({ ...common, relations: new Set(becomes), own: false, id: OBJECT })
-  if (found.kind !== 'result') throw new CannotSetUp(lackOf(common) ?? found.why)
+  const found = arrangeCreated({ ...common, relations: new Set(becomes), own: false, id: uuidv7() })
+  if (found.kind !== 'result') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, becomes))
   return { ...NOTHING, attributes: found.attributes }
 }
 
@@ -74,7 +75,7 @@ function planList(common: Common): SetupPlan {
 }
 
 function listOf(common: Common) {
-  return arrangeList(common, (nth) => `${OBJECT}-${nth}`)
+  return arrangeList(common, () => uuidv7())
 }
 
 /** Reports a cause that the author can fix before its consequences. */

@@ -1,27 +1,31 @@
 /** The rules behind an unexpected answer, as far as the policy files show them. */
 
-import { v7 as uuidv7 } from 'uuid'
+import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../../base/is-object.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
-import { proposeNew } from '../../../decide/permits/propose.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
-import { askingAs } from '../../../decide/relations/relation-kind.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
+import { relationsAmong } from '../predict/relations-among.ts'
+import { objectCreated } from '../predict/result-of-write.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation } from '../read/expectation.ts'
-import type { Bound } from './bind.ts'
-import { relationsAmong } from './relations-among.ts'
+import type { BoundExpectation } from './bind.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
 
 /** Half a sentence, as in `policy.csv:19 allows it`; undefined if no rule is behind the answer. */
-export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status: number): string | undefined {
+export function rulesBehind(
+  suite: Suite,
+  bound: BoundExpectation,
+  setup: CellSetup,
+  status: number,
+): string | undefined {
   const { endpoint, resource, expectation } = bound
   const action = endpoint && resource.actions.get(endpoint.action)
   // A refusal by the schema isn't decided by the policy.
@@ -37,9 +41,23 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
   const view = suite.policy.views.get(resource.name)?.get(bound.route.view ?? '')
   if (view && action.hasFields && granting.every(({ fields }) => fields.isDisjointFrom(view)))
     return `${allowed}, but no field of the view \`${bound.route.view}\``
-  if (status === 403 && setup.body !== undefined) return `${allowed}, but not all fields of the body`
+  if (status === 403 && setup.body !== undefined) return `${allowed}, but not ${refusedPart(bound, setup, granting)}`
   const denied = say(granting, 'denies', 'some of its fields')
   return denied === undefined ? allowed : `${allowed}, and ${denied}`
+}
+
+/** Of a body: the fields that it changes and that no rule grants, or what the write leaves. */
+function refusedPart(
+  { expectation }: BoundExpectation,
+  { body, placed: [stored] }: CellSetup,
+  granting: readonly Grant[],
+): string {
+  const before: Representation = expectation.object.kind === 'none' ? {} : (stored?.object ?? {})
+  const changed = isObject(body) ? Object.keys(body).filter((name) => !isDeepStrictEqual(body[name], before[name])) : []
+  const refused = changed.filter((name) => granting.every(({ fields }) => !fields.has(name)))
+  const what = refused.length === 0 ? 'what it leaves' : `${namesText(refused)} of the body`
+  if (expectation.body !== undefined || expectation.becomes) return what
+  return `${what}: say in \`becomes\` what the request changes, or name a file in \`body\``
 }
 
 /** For example `policy.csv:3, policy.csv:7 deny it`; undefined without such a rule. */
@@ -51,7 +69,7 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
 }
 
 /** A list is allowed if it is allowed for one of the possible sets of relations. */
-function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly ReadonlySet<string>[] {
+function relationsBehind(suite: Suite, bound: BoundExpectation, setup: CellSetup): readonly ReadonlySet<string>[] {
   const { endpoint, resource } = bound
   const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
   if (action && !resource.builtIn) return possibleSets(namedRelations(suite.policy, resource, action), resource)
@@ -59,7 +77,7 @@ function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly
 }
 
 /** The relations that hold between the caller and the cell's object. */
-function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly string[] {
+function relationsIn(suite: Suite, bound: BoundExpectation, setup: CellSetup): readonly string[] {
   const { resource, endpoint, expectation } = bound
   const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
   const about = endpoint?.operation === 'create' ? created(suite, bound, setup) : placed?.object
@@ -72,14 +90,12 @@ function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly str
 /** The object that the body creates, with the owner and the defaults that the server fills in. */
 function created(
   { policy }: Suite,
-  { resource }: Bound,
+  { resource }: BoundExpectation,
   { caller, body = null }: CellSetup,
 ): Representation | undefined {
-  const now = new Date()
-  const filled = filledFields(resource, policy.ownership.get(resource.name))
-  const values = valuesToFill(filled, askingAs(caller?.attributes ?? {}, now.getTime()).valuesOf)
-  const server = { id: uuidv7(), filled: values, now: now.toISOString() }
-  return isObject(body) ? proposeNew(resource, body, server).after : undefined
+  if (!isObject(body)) return undefined
+  const ownership = policy.ownership.get(resource.name)
+  return objectCreated(resource, body, { ownership, attributes: caller?.attributes ?? {}, now: Date.now() })
 }
 
 /**

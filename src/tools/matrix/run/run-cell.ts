@@ -13,7 +13,7 @@ import {
 import { transitionText } from '../read/transition.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import { type Bound, bind } from './bind.ts'
+import { type BoundExpectation, bind } from './bind.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
@@ -67,7 +67,7 @@ async function tryCell(suite: Suite, target: TestTarget, expectation: Expectatio
   }
 }
 
-async function tryBound(suite: Suite, target: TestTarget, bound: Bound): Promise<Tried> {
+async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<Tried> {
   const setup = await setUpCell(suite, target, bound)
   const request = await requestOf(suite, target, bound, setup)
   const answer = await target.ask(request, bound.expectation.expected.status)
@@ -84,7 +84,7 @@ async function tryBound(suite: Suite, target: TestTarget, bound: Bound): Promise
 async function requestOf(
   { policy }: Suite,
   target: TestTarget,
-  bound: Bound,
+  bound: BoundExpectation,
   { caller, path, id, body }: CellSetup,
 ): Promise<HttpRequest> {
   const { expectation, route, resource } = bound
@@ -95,7 +95,7 @@ async function requestOf(
   return { ...plain, headers: await ifMatchOf(target, { route, resource, method, id }, plain) }
 }
 
-function looksIntoList({ endpoint, expectation }: Bound): boolean {
+function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
   const { expected, method } = expectation
   return endpoint?.operation === 'list' && method === 'GET' && (expected.list ?? expected.view) !== undefined
 }

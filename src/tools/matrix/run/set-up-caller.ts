@@ -6,11 +6,11 @@ import { isScalar } from '../../../resources/object.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'
 import { arrangeWith } from '../arrange/arrange-related.ts'
-import { withUniqueValues } from '../arrange/unique-values.ts'
+import { withUniqueValues } from '../arrange/values/unique-values.ts'
 import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
 import { relatingIn, type SetupPlan } from './plan-setup.ts'
 
 export interface Named extends TestCaller {
@@ -27,7 +27,12 @@ interface Made {
 }
 
 /** Throws CannotSetUp. */
-export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound, plan: SetupPlan): Promise<Made> {
+export async function makeCaller(
+  suite: Suite,
+  target: TestTarget,
+  bound: BoundExpectation,
+  plan: SetupPlan,
+): Promise<Made> {
   const { column } = bound.expectation
   if (column.kind === 'anonymous') return { caller: undefined, record: undefined, known: [] }
   const isPlain = Object.keys(plan.attributes).length === 0
@@ -50,7 +55,7 @@ export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound,
 
 async function plainCaller(
   target: TestTarget,
-  { route, expectation }: Bound,
+  { route, expectation }: BoundExpectation,
   column: Parameters<TestTarget['caller']>[0],
 ) {
   const caller = await target.caller(column)
@@ -66,7 +71,7 @@ async function plainCaller(
 async function putRecord(
   suite: Suite,
   target: TestTarget,
-  bound: Bound,
+  bound: BoundExpectation,
   plan: SetupPlan,
   { id }: Named,
 ): Promise<Representation> {
@@ -79,11 +84,11 @@ async function putRecord(
   throw new CannotSetUp(`this server chooses the ids of ${name}, so no object can have the id of the caller`)
 }
 
-function isSafe({ expectation }: Bound): boolean {
+function isSafe({ expectation }: BoundExpectation): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
-function comparedIn({ policy }: Suite, { resource }: Bound): readonly string[] {
+function comparedIn({ policy }: Suite, { resource }: BoundExpectation): readonly string[] {
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
 }
@@ -105,7 +110,7 @@ interface Place {
   readonly now: number
 }
 
-function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id, now }: Place): Representation {
+function recordOf(suite: Suite, bound: BoundExpectation, plan: SetupPlan, { name, id, now }: Place): Representation {
   const { resources, samples } = suite
   const resource = resources.byName.get(name)
   const common = relatingIn(suite, bound, now)

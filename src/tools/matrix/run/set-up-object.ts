@@ -4,19 +4,19 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeObject, relationText } from '../arrange/arrange-object.ts'
-import { withUniqueValues } from '../arrange/unique-values.ts'
+import { arrangeObject, wantedText } from '../arrange/arrange-object.ts'
+import { withUniqueValues } from '../arrange/values/unique-values.ts'
 import type { PlacedObject } from '../arrange/wanted-object.ts'
 import { leavesIn, type ObjectFound } from '../arrange/wanted-object.ts'
+import { relationsAmong } from '../predict/relations-among.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
 import { type ObjectToPlace, placeObjects } from './place-objects.ts'
-import { relationsAmong } from './relations-among.ts'
 import type { Named } from './set-up-caller.ts'
 
 interface Wanted {
-  readonly bound: Bound
+  readonly bound: BoundExpectation
   readonly caller: Named | undefined
   /** The object whose id is the caller's. */
   readonly record: Representation | undefined
@@ -51,7 +51,7 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: Wante
     })
     if (made && relatesSo(suite, wanted, made, now)) return made
   }
-  const failure = `no object of ${bound.resource.name} could be made ${relationText(relations)}`
+  const failure = `no object of ${bound.resource.name} could be made ${wantedText(relations)}`
   throw new CannotSetUp(reasons[0] ?? failure)
 }
 

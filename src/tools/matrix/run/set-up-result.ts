@@ -1,11 +1,13 @@
 /** The body of a write that leaves an object with the relations that a cell states, and the objects that these need. */
 import { v7 as uuidv7 } from 'uuid'
+import { comparedFields } from '../../../decide/relations/all-kinds.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
-import type { PlacedObject } from '../arrange/wanted-object.ts'
+import { withUniqueValues } from '../arrange/values/unique-values.ts'
+import { leavesIn, type PlacedObject } from '../arrange/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
 import { placeObjects, withNewIds } from './place-objects.ts'
 import { relatingIn } from './plan-setup.ts'
 import type { Named } from './set-up-caller.ts'
@@ -28,7 +30,7 @@ interface MadeResult {
 export async function makeResult(
   suite: Suite,
   target: TestTarget,
-  bound: Bound,
+  bound: BoundExpectation,
   { becomes, caller, stored, known }: Before & { readonly becomes: readonly string[] },
 ): Promise<MadeResult> {
   const common = relatingIn(suite, bound, target.now())
@@ -46,9 +48,11 @@ export async function makeResult(
       )
     : arrangeCreated({ ...asked, relations: after, id: uuidv7() })
   if (found.kind !== 'result') throw new CannotSetUp(found.why)
+  const looked = new Set(leavesIn(common.ownership).flatMap(comparedFields))
+  const sent = stored ? found.body : withUniqueValues(bound.resource, found.body, looked)
   const { placed, ids } = await placeObjects(
     target,
     found.others.map((one) => toPlace(suite, one)),
   )
-  return { body: withNewIds(found.body, ids), others: placed }
+  return { body: withNewIds(sent, ids), others: placed }
 }

@@ -1,16 +1,16 @@
 /** Sets a cell up on a target: the caller, an object with the stated relations, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Method, Resource, Route } from '../../../resources/resource.ts'
-import { lackingValue } from '../arrange/samples.ts'
-import type { PlacedObject } from '../arrange/wanted-object.ts'
+import { lackingValue } from '../arrange/values/samples.ts'
+import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
+import { relationsAmong } from '../predict/relations-among.ts'
 import type { Placed } from '../predict/row-faults.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
-import type { Bound } from './bind.ts'
+import type { BoundExpectation } from './bind.ts'
 import { planSetup, type SetupPlan } from './plan-setup.ts'
-import { relationsAmong } from './relations-among.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { type MadeObject, makeObject } from './set-up-object.ts'
 import { makeResult } from './set-up-result.ts'
@@ -28,9 +28,14 @@ export interface CellSetup {
   readonly world: readonly PlacedObject[]
 }
 
-/** Throws CannotSetUp. */
-export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound): Promise<CellSetup> {
-  const plan = planSetup(suite, bound, target.now())
+/** `given`: values of the attributes that the caller needs, instead of those that the plan chooses. Throws CannotSetUp. */
+export async function setUpCell(
+  suite: Suite,
+  target: TestTarget,
+  bound: BoundExpectation,
+  given: Attributes = {},
+): Promise<CellSetup> {
+  const plan = withAttributes(planSetup(suite, bound, target.now()), given)
   const { caller, record, known } = await makeCaller(suite, target, bound, plan)
   const make = (relations: ReadonlySet<string>) =>
     makeObject(suite, target, { bound, caller, record, known, relations })
@@ -53,8 +58,14 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
   }
 }
 
+function withAttributes(plan: SetupPlan, given: Attributes): SetupPlan {
+  const names = Object.keys(plan.attributes).filter((name) => Object.hasOwn(given, name))
+  const instead = Object.fromEntries(names.map((name): [string, Json] => [name, given[name] as Json]))
+  return { ...plan, attributes: { ...plan.attributes, ...(instead as Attributes) } }
+}
+
 function worldOf(
-  { resource: { name } }: Bound,
+  { resource: { name } }: BoundExpectation,
   made: readonly MadeObject[],
   known: readonly PlacedObject[],
 ): readonly PlacedObject[] {
@@ -83,7 +94,7 @@ async function makeListed(
 }
 
 /** The body file, or without one the smallest valid body. Throws CannotSetUp if neither exists. */
-function bodyOf(suite: Suite, { expectation, resource, body }: Bound): Json | undefined {
+function bodyOf(suite: Suite, { expectation, resource, body }: BoundExpectation): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
   const known = suite.samples.get(resource.name)

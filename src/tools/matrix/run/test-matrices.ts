@@ -1,5 +1,5 @@
 /** A whole run: reads matrices, opens the targets, tries every cell, and closes the targets. */
-import { ReviewError } from '../../load-policy.ts'
+import { ToolError } from '../../load-policy.ts'
 import { loadSuite } from '../predict/suite.ts'
 import { readCases } from '../read/cases.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
@@ -15,7 +15,7 @@ export interface TestOptions extends RunOptions<Result> {
   readonly bail: boolean
 }
 
-/** Throws FileError for faulty files, and ReviewError where nothing can be tested. */
+/** Throws FileError for faulty files, and ToolError where nothing can be tested. */
 export async function testMatrices(paths: readonly string[], options: TestOptions): Promise<Run> {
   const { filter, openTargets } = options
   const startedAt = new Date().toISOString()
@@ -26,7 +26,7 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   const chosen = cells.filter((cell) => matches(filter, suite, cell))
   const kept = cases.filter((one) => matchesCase(filter, suite, one))
   if (chosen.length + kept.length === 0) {
-    throw new ReviewError(`no cell of ${paths.join(', ')} is selected: check --only, --role and --resource`)
+    throw new ToolError(`no cell of ${paths.join(', ')} is selected: check --only, --role and --resource`)
   }
   const pool = await openTargets(suite)
   const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]

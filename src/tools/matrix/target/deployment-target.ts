@@ -4,7 +4,7 @@ import type { Representation, Resource, Route } from '../../../resources/resourc
 import { columnText, type KnownColumn, knownIn } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
 import { askPatiently, type HttpAnswer, idsIn } from './http.ts'
-import { CannotSetUp, type SignIn, type TestCaller, type TestTarget } from './test-target.ts'
+import { CannotSetUp, type TestCaller, type TestSignIn, type TestTarget } from './test-target.ts'
 import { signedInLike, type TokenSource } from './token-source.ts'
 
 export interface DeploymentOptions extends Deployment {
@@ -16,7 +16,7 @@ export interface DeploymentOptions extends Deployment {
 /** `traces` grows with every object that the run makes. */
 export function createDeploymentTarget(options: DeploymentOptions): {
   /** Its callers have signed in like this. */
-  targetFor: (signIn: SignIn) => TestTarget
+  targetFor: (signIn: TestSignIn) => TestTarget
   traces: readonly Trace[]
 } {
   const traces: Trace[] = []

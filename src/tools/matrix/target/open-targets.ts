@@ -1,14 +1,15 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
-import { signingKeyFile } from '../../../identity/keys/key-folder.ts'
+import { signingKeyFile } from '../../../identity/keys/embedded/key-folder.ts'
+import { findKeyPlace, type KeyPlaceSettings, withKeyPlace } from '../../../identity/keys/embedded/open-keys.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
-import { loadPolicy, ReviewError } from '../../load-policy.ts'
+import { loadPolicy, ToolError } from '../../load-policy.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { cleanUp } from './clean-up.ts'
 import { createDeploymentTarget } from './deployment-target.ts'
 import { ask, NoAnswer } from './http.ts'
 import { deploymentFacts, rulesOfRun } from './request-facts.ts'
 import type { TargetPool } from './test-target.ts'
-import { readMint, readTokens, type TokenSource } from './token-source.ts'
+import { type MintKey, mintWith, readMint, readTokens, type TokenSource } from './token-source.ts'
 import { openTrialPool, type StartTrialServer } from './trial-target.ts'
 
 export interface TargetOptions extends Folders {
@@ -20,12 +21,14 @@ export interface TargetOptions extends Folders {
   readonly key?: string
   /** A server's data folder, whose signing key is used. */
   readonly data: string
+  /** Where the server keeps its keys, if that is its database. */
+  readonly keyPlace?: KeyPlaceSettings
   readonly issuer: string
   readonly audience: string
   readonly setupRole: string
 }
 
-/** Throws ReviewError and FileError. */
+/** Throws ToolError and FileError. */
 export async function openTargetPool(
   suite: Suite,
   asked: TargetOptions,
@@ -35,17 +38,28 @@ export async function openTargetPool(
   if (url === undefined) return openTrialPool(suite, startServer)
   const unknown = setupRole.split('+').find((role) => !suite.policy.roles.has(role))
   if (unknown !== undefined)
-    throw new ReviewError(
+    throw new ToolError(
       `roles.yaml declares no role \`${unknown}\`: name a role that may create objects with --setup-role`,
     )
   return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
 }
 
-async function tokensOf({ tokens, key, data, ...claims }: TargetOptions): Promise<TokenSource> {
-  if (tokens !== undefined && key !== undefined)
-    throw new ReviewError('--tokens and --key are both given: give only one')
+async function tokensOf({ tokens, key, data, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {
+  if (tokens !== undefined && key !== undefined) throw new ToolError('--tokens and --key are both given: give only one')
   if (tokens !== undefined) return readTokens(tokens)
+  if (key === undefined && keyPlace?.secrets) return mintWith(await signingKeyOf(keyPlace), claims)
   return readMint(key ?? (await signingKeyFile(data)), claims)
+}
+
+/** Throws KeyError. */
+function signingKeyOf(keyPlace: KeyPlaceSettings): Promise<MintKey> {
+  return withKeyPlace(
+    () => findKeyPlace(keyPlace),
+    async (place) => {
+      const { privateKey, kid } = (await place.read()).current.key
+      return { key: privateKey, algorithm: 'EdDSA', kid }
+    },
+  )
 }
 
 interface DeploymentSettings {
@@ -58,7 +72,7 @@ interface DeploymentSettings {
 const PARALLEL = 4
 const PATIENCE = { attempts: 10, longestWait: 120_000 }
 
-/** Throws ReviewError for an invalid address, or if no server answers there. */
+/** Throws ToolError for an invalid address, or if no server answers there. */
 async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): Promise<TargetPool> {
   const url = addressOf(settings.url)
   const remark = await compareRevision(url, suite)
@@ -84,13 +98,13 @@ function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return url.href.replace(/\/+$/, '')
-  throw new ReviewError('--url must be an https address: write https://… (http://… only for this machine)')
+  throw new ToolError('--url must be an https address: write https://… (http://… only for this machine)')
 }
 
 /** A remark if the server's policy differs from the files here: then answers differ for that reason alone. */
 async function compareRevision(url: string, { resources, folders: { policies } }: Suite): Promise<readonly string[]> {
   const answer = await ask({ method: 'GET', url: `${url}/livez` }).catch((error) => {
-    throw error instanceof NoAnswer ? new ReviewError(error.message) : error
+    throw error instanceof NoAnswer ? new ToolError(error.message) : error
   })
   const { files, blockedFile } = await loadPolicy(policies, resources)
   const [here, there] = [revisionOf(files, blockedFile), answer.headers['policy-revision']]

@@ -5,6 +5,7 @@ import { conditionHolds, type RequestCondition } from '../../../decide/request-c
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import { arrangeRequest } from '../arrange/arrange-request.ts'
+import { actionsAbout } from '../arrange/conditions-about.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation } from '../read/expectation.ts'
 import { CannotSetUp } from './test-target.ts'
@@ -22,8 +23,6 @@ export function rulesOfRun(suite: Suite): RulesOfRun {
   return { suite, grants: directPolicy(suite.policy, suite.resources) }
 }
 
-const SHOWING: readonly string[] = ['create', 'replace', 'update']
-
 interface Wanted {
   /** Those that rules about the request name for this caller, and those that the cell names. */
   readonly conditions: readonly RequestCondition[]
@@ -38,7 +37,7 @@ export function trialFacts(rules: RulesOfRun, expectation: Expectation, now: num
   const found = arrange(wanted, now)
   // Every request has an address.
   const facts = { ...found, address: found.address ?? ELSEWHERE }
-  if (!isAsWanted(wanted, facts)) throw new CannotSetUp(`no request meets ${textOf(wanted)}`)
+  if (!isAsWanted(wanted, facts)) throw unmet(wanted)
   if (facts.credential === 'provider')
     throw new CannotSetUp(`the run makes no tokens of an OpenID provider, which ${textOf(wanted)} needs`)
   return facts
@@ -79,11 +78,8 @@ function wantedBy(
   const resource = resources.byName.get(route?.resource ?? '')
   const subject = grants.subjectOf(callerIn(column))
   const endpoint = route?.endpoints.get(method)
-  // Rules about reading decide what the answer to a write shows, and what is concealed.
-  const isRead = SHOWING.includes(endpoint?.operation ?? '') || policy.ownership.get(resource?.name ?? '')?.conceal
-  const actions = [endpoint?.action ?? 'read', ...(isRead ? ['read'] : [])]
-  const known = actions.filter((action) => resource?.actions.has(action))
-  const tables = resource ? known.map((action) => grants.table(subject, resource.name, action)) : []
+  const actions = resource ? actionsAbout(policy, resource, endpoint) : []
+  const tables = actions.map(({ name }) => grants.table(subject, resource?.name ?? '', name))
   const named = new Set([...tables.flatMap(({ conditions }) => conditions), ...when])
   return {
     conditions: [...named].flatMap((name) => policy.conditions.get(name) ?? []),
@@ -95,8 +91,21 @@ function wantedBy(
 function arrange(wanted: Wanted, now: number): ConditionFacts {
   const { conditions, when, hasCredentials } = wanted
   const facts = arrangeRequest(conditions, when, { now, hasCredentials })
-  if (!facts) throw new CannotSetUp(`no request meets ${textOf(wanted)}`)
+  if (!facts) throw unmet(wanted)
   return facts
+}
+
+function unmet(wanted: Wanted): CannotSetUp {
+  const { conditions, when, hasCredentials } = wanted
+  const signedIn = conditions.filter(
+    ({ kind, name }) => when.has(name) && (kind === 'signedIn' || kind === 'credential'),
+  )
+  if (hasCredentials || signedIn.length === 0) return new CannotSetUp(`no request meets ${textOf(wanted)}`)
+  const needing = namesText(
+    signedIn.map(({ name }) => name),
+    ' and ',
+  )
+  return new CannotSetUp(`a caller without credentials has no sign-in, which ${needing} needs: write \`-\``)
 }
 
 function isAsWanted({ conditions, when }: Wanted, facts: ConditionFacts): boolean {

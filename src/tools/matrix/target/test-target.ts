@@ -24,7 +24,7 @@ export interface TargetPool {
 }
 
 /** How a caller signed in. */
-export type SignIn = Pick<ConditionFacts, 'credential' | 'authTime' | 'acr'>
+export type TestSignIn = Pick<ConditionFacts, 'credential' | 'authTime' | 'acr'>
 
 export interface TestCaller {
   readonly id: string

@@ -1,7 +1,7 @@
 /** Tokens for a deployment: minted with its signing key, or read from a file. */
 import { createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { JWK } from 'jose'
+import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { SignJWT } from 'jose/jwt/sign'
 import { importJWK } from 'jose/key/import'
@@ -9,13 +9,13 @@ import { v7 as uuidv7 } from 'uuid'
 import { refuseFaults } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml } from '../../../base/yaml-file.ts'
-import { ReviewError } from '../../load-policy.ts'
+import { ToolError } from '../../load-policy.ts'
 import { columnText } from '../read/expectation.ts'
 import { readSource } from '../read/read-matrices.ts'
 import { parseColumn } from '../read/words.ts'
-import type { SignIn } from './test-target.ts'
+import type { TestSignIn } from './test-target.ts'
 
-type Mint = (subject: string, roles: readonly string[], signIn?: SignIn) => Promise<string>
+type Mint = (subject: string, roles: readonly string[], signIn?: TestSignIn) => Promise<string>
 
 /** The callers that a run can have tokens for. */
 export type TokenSource =
@@ -48,7 +48,7 @@ const tokensShape = shapeOf<Readonly<Record<string, GivenCaller>>>({
 })
 
 /** The same callers, who have signed in like this. */
-export function signedInLike(tokens: TokenSource, signIn: SignIn): TokenSource {
+export function signedInLike(tokens: TokenSource, signIn: TestSignIn): TokenSource {
   if (tokens.kind === 'given') return tokens
   return { kind: 'minted', mint: (subject, roles) => tokens.mint(subject, roles, signIn) }
 }
@@ -68,15 +68,25 @@ export async function readTokens(file: string): Promise<TokenSource> {
   return { kind: 'given', callers: new Map(callers) }
 }
 
-/** A private key (JWK or PKCS#8 PEM) that the deployment trusts. Throws ReviewError. */
-export async function readMint(file: string, { issuer, audience }: Claims): Promise<TokenSource> {
+/** A private key (JWK or PKCS#8 PEM) that the deployment trusts. Throws ToolError. */
+export async function readMint(file: string, claims: Claims): Promise<TokenSource> {
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new ReviewError(
+    throw new ToolError(
       `there is no signing key ${file}: name one with --key or --data, or tokens with --tokens ` +
         '(docs/testing-policies.md)',
     )
   })
-  const { key, algorithm, kid } = await importKey(file, text)
+  return mintWith(await importKey(file, text), claims)
+}
+
+/** A private key that signs the tokens of a run. */
+export interface MintKey {
+  readonly key: CryptoKey | Uint8Array
+  readonly algorithm: string
+  readonly kid: string
+}
+
+export function mintWith({ key, algorithm, kid }: MintKey, { issuer, audience }: Claims): TokenSource {
   const mint: Mint = (subject, roles, { authTime, acr } = {}) =>
     new SignJWT({
       roles: [...roles],
@@ -105,7 +115,7 @@ async function importKey(file: string, text: string) {
     const kid = jwk.kid ?? (await calculateJwkThumbprint(jwk))
     return { key: await importJWK(jwk, algorithm), algorithm, kid }
   } catch {
-    throw new ReviewError(`${file} is not a private key: name a JWK or a PKCS#8 PEM of RSA, EC or Ed25519`)
+    throw new ToolError(`${file} is not a private key: name a JWK or a PKCS#8 PEM of RSA, EC or Ed25519`)
   }
 }
 

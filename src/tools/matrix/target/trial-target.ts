@@ -6,6 +6,7 @@ import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
   comparedFields,
+  kindOf,
   leavesOf,
   needsCaller,
   stepOf,
@@ -13,6 +14,7 @@ import {
 import type { Document } from '../../../resources/object.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
+import { isValidIn } from '../arrange/values/samples.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { type Expectation, type KnownColumn, knownIn } from '../read/expectation.ts'
 import { ask } from './http.ts'
@@ -20,9 +22,9 @@ import { rulesOfRun, trialFacts } from './request-facts.ts'
 import {
   CannotSetUp,
   type NewObject,
-  type SignIn,
   type TargetPool,
   type TestCaller,
+  type TestSignIn,
   type TestTarget,
 } from './test-target.ts'
 
@@ -33,6 +35,7 @@ export async function openTrialPool(suite: Suite, startServer: StartTrialServer)
   const server = await startServer(suite.folders)
   const target = createTrialTarget(server)
   const rules = rulesOfRun(suite)
+  const recordsHaveRoles = suite.resources.byName.get(USERS)?.fields.has('roles') ?? false
   /** By how far their clocks are ahead, in milliseconds. */
   const ahead = new Map<number, ReturnType<StartTrialServer>>([[0, Promise.resolve(server)]])
   const serverAhead = (by: number) =>
@@ -46,11 +49,16 @@ export async function openTrialPool(suite: Suite, startServer: StartTrialServer)
       const facts = trialFacts(rules, expectation, now)
       const by = facts ? facts.now - now : 0
       if (!needsOwnServer(suite, expectation)) {
-        const shared = facts ? trialTarget(await serverAhead(by), ofRoles, { ...facts, ahead: by }) : target
+        const shared = facts
+          ? trialTarget(await serverAhead(by), ofRoles, { ...facts, ahead: by, recordsHaveRoles })
+          : target
         return { target: shared, release: async () => {} }
       }
       const own = await startServer(suite.folders, () => new Date(Date.now() + by))
-      return { target: trialTarget(own, () => true, { ...facts, ahead: by }), release: () => own.stop() }
+      return {
+        target: trialTarget(own, () => true, { ...facts, ahead: by, recordsHaveRoles }),
+        release: () => own.stop(),
+      }
     },
     async close() {
       for (const one of ahead.values()) await (await one).stop()
@@ -74,6 +82,12 @@ function needsOwnServer({ policy, resources }: Suite, expectation: Expectation):
   const isOnce = (name: string) => name === 'id' || fields?.get(name)?.unique
   const alone = held.filter((relation) => !needsCaller(relation) && !leavesOf(relation).some(stepOf))
   if (alone.some((relation) => comparedFields(relation).some(isOnce))) return true
+  // Each cell has its own id, which most attributes can have.
+  const directory = resources.byName.get(USERS)
+  const isOwn = (field: string, attribute: string) =>
+    field === 'id' && directory !== undefined && isValidIn(directory, attribute, randomUUID())
+  const equations = held.flatMap(leavesOf).flatMap((leaf) => kindOf(leaf).equates?.(leaf) ?? [])
+  if (equations.some(({ field, attribute: a }) => a !== 'id' && isOnce(field) && !isOwn(field, a))) return true
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
   return held.filter(needsCaller).some((relation) => {
@@ -86,7 +100,7 @@ interface TrialServer {
   readonly url: string
   readonly seeding: Pick<Seeding, 'insert'>
   /** A token that this server accepts, or an API key. */
-  token(subject: string, roles: readonly string[], signIn?: SignIn): Promise<string>
+  token(subject: string, roles: readonly string[], signIn?: TestSignIn): Promise<string>
   stop(): Promise<void>
 }
 
@@ -104,10 +118,12 @@ function ofRoles({ kind }: KnownColumn): boolean {
 }
 
 /** The requests of a target. */
-interface Requests extends SignIn {
+interface Requests extends TestSignIn {
   readonly address?: string | undefined
   /** How far the clock of the server is ahead, in milliseconds. */
   readonly ahead: number
+  /** Whether the schema of users has the field `roles`. */
+  readonly recordsHaveRoles?: boolean
 }
 
 type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
@@ -115,7 +131,7 @@ type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
 function trialTarget(
   { url, seeding, token }: Server,
   isFresh: (column: KnownColumn) => boolean,
-  { address, ahead, ...signIn }: Requests,
+  { address, ahead, recordsHaveRoles = true, ...signIn }: Requests,
 ): TestTarget {
   const forwarded = address === undefined ? {} : { 'x-forwarded-for': address }
   const put = createInserts(seeding)
@@ -130,11 +146,13 @@ function trialTarget(
     strangers: () => [somebody],
     caller,
     async callerWithRecord(column, resource, make) {
-      // A key has no role that the record of its user lacks.
-      if (signIn.credential === 'api-key' && resource === USERS)
-        throw new CannotSetUp('the run makes no API keys of callers with a record in users')
       const made = await caller(column)
-      const object = make(made.id)
+      // A key has no role that the record of its user lacks.
+      const isOfKey = signIn.credential === 'api-key' && resource === USERS
+      const { roles } = knownIn(column, made.id)
+      if (isOfKey && roles.length > 0 && !recordsHaveRoles)
+        throw new CannotSetUp('the schema `users` has no field `roles`, so an API key of a user has no role: add it')
+      const object = { ...make(made.id), ...(isOfKey ? { roles } : {}) }
       await put({ resource, object })
       return { caller: made, object, made: true }
     },

@@ -1,11 +1,11 @@
 /** The smallest body and sample values for the fields of every resource, from the schemas alone. */
 
-import { isObject } from '../../../base/is-object.ts'
-import type { Policy } from '../../../decide/policy.ts'
-import { kindOf } from '../../../decide/relations/all-kinds.ts'
-import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Json, Resource, Resources } from '../../../resources/resource.ts'
-import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
+import { isObject } from '../../../../base/is-object.ts'
+import type { Policy } from '../../../../decide/policy.ts'
+import { kindOf } from '../../../../decide/relations/all-kinds.ts'
+import { askingAs, type Relation } from '../../../../decide/relations/relation-kind.ts'
+import type { Json, Resource, Resources } from '../../../../resources/resource.ts'
+import { parseSchemaFile, type SourceText } from '../../../../resources/schema/schema-file.ts'
 import { unique, valuesOf } from './sample-values.ts'
 
 /** The id of the caller, unless a column names a user. Most schemas accept its form. */
@@ -110,8 +110,18 @@ function validBody(
   return bodies.find((body) => validate(body).length === 0) ?? required
 }
 
+/** Arranging asks about the same values again and again, and a schema takes long to find its faults. */
+const MOST_KNOWN = 10_000
+const known = new WeakMap<Resource, Map<string, boolean>>()
+
 /** Whether the schema accepts the value in this field, whatever the other fields are. */
 export function isValidIn(resource: Resource, name: string, value: Json): boolean {
+  const answers = known.getOrInsertComputed(resource, () => new Map<string, boolean>())
+  if (answers.size > MOST_KNOWN) answers.clear()
+  return answers.getOrInsertComputed(`${name} ${JSON.stringify(value)}`, () => validates(resource, name, value))
+}
+
+function validates(resource: Resource, name: string, value: Json): boolean {
   const faults = resource.validate({ [name]: value })
   return !faults.some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
 }

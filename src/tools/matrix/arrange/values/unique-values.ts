@@ -1,6 +1,6 @@
 /** Values that no other object has, for the fields that a schema wants unique. */
 import { randomInt, randomUUID } from 'node:crypto'
-import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
+import type { Field, Json, Representation, Resource } from '../../../../resources/resource.ts'
 import { isValidIn } from './samples.ts'
 
 /** The same object with new values in its unique fields, as far as the schema lets them be replaced. */

@@ -1,0 +1,86 @@
+/** What attacks change: fields that name a parent or have the value of a caller's attribute, and rows about a caller. */
+import { USERS } from '../../../decide/policy.ts'
+import { comparedAttributes, comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
+import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import type { Suite } from '../predict/suite.ts'
+
+/** A field of an object on which relations rest. */
+export interface Reference {
+  readonly field: string
+  readonly value: 'parent' | 'attribute'
+  /** The resource of the parent. */
+  readonly to?: string
+}
+
+/** Objects of `resource` on which the relation `of` of another resource rests, such as the memberships of a project. */
+export interface RowOf {
+  readonly of: string
+  /** The resource of the objects. */
+  readonly resource: Resource
+  readonly relation: Relation
+  readonly step: RelationStep
+}
+
+type Policy = Suite['policy']
+
+/** Each field once. In users, the attributes of callers are such fields too. */
+export function referencesOf(policy: Policy, resource: Resource): readonly Reference[] {
+  const found: readonly Reference[] = [
+    ...leavesOn(policy, resource.name).flatMap(ownReferences),
+    ...rowsNaming(policy, resource).map(({ of, step }): Reference => ({ field: step.by, value: 'parent', to: of })),
+    ...(resource.name === USERS ? attributesIn(policy) : []).map((field): Reference => ({ field, value: 'attribute' })),
+  ]
+  const writable = found.filter(({ field }) => field !== 'id' && resource.fields.get(field)?.readOnly === false)
+  return [...new Map(writable.map((one) => [one.field, one])).values()]
+}
+
+/** The declared relations that look at the field, or have a part that does. */
+export function relationsAbout(policy: Policy, resource: Resource, field: string): readonly string[] {
+  const declared = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  return declared
+    .filter((one) => leavesOf(one).some((leaf) => comparedFields(leaf).includes(field)))
+    .map(({ name }) => name)
+}
+
+/** Relations of other resources that rest on objects of this one which name them. */
+export function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
+  return [...policy.ownership.keys()].flatMap((of) =>
+    [...(policy.ownership.get(of)?.relations.values() ?? [])].flatMap((relation) =>
+      leavesOf(relation).flatMap((leaf) => {
+        const step = stepOf(leaf)
+        return step?.resource === resource.name && step.by !== 'id' ? [{ of, resource, relation, step }] : []
+      }),
+    ),
+  )
+}
+
+/** The attributes of callers that relations of this resource compare, without the id. */
+export function attributesOn({ ownership }: Policy, { name }: Resource): readonly string[] {
+  const compared = [...(ownership.get(name)?.relations.values() ?? [])].flatMap(comparedAttributes)
+  return [...new Set(compared)].filter((attribute) => attribute !== 'id')
+}
+
+/** Whether an attribute is the id of an object, or another value that no two objects have. */
+export function isNamedByAttribute(policy: Policy, { name, fields }: Resource): boolean {
+  return leavesOn(policy, name).some((leaf) => {
+    const { field = '', attribute = 'id' } = kindOf(leaf).equates?.(leaf) ?? {}
+    return attribute !== 'id' && (field === 'id' || fields.get(field)?.unique === true)
+  })
+}
+
+function attributesIn({ ownership }: Policy): readonly string[] {
+  const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
+  return relations.flatMap(comparedAttributes).filter((attribute) => attribute !== 'id')
+}
+
+function leavesOn({ ownership }: Policy, resource: string): readonly Relation[] {
+  return [...(ownership.get(resource)?.relations.values() ?? [])].flatMap(leavesOf)
+}
+
+function ownReferences(leaf: Relation): readonly Reference[] {
+  const step = stepOf(leaf)
+  if (step?.by === 'id') return comparedFields(leaf).map((field) => ({ field, value: 'parent', to: step.resource }))
+  const equation = kindOf(leaf).equates?.(leaf)
+  return equation && equation.attribute !== 'id' ? [{ field: equation.field, value: 'attribute' }] : []
+}

@@ -1,0 +1,162 @@
+/** How a caller relates to the objects of an attack: first in a way in which the policy allows the request. */
+import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
+import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { possibleSets } from '../../../decide/relations/possible-sets.ts'
+import type { Representation, Resource } from '../../../resources/resource.ts'
+import type { Cell } from '../predict/arrange-world.ts'
+import { type Prediction, predictCell } from '../predict/predict-cell.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
+import { columnText, type KnownColumn } from '../read/expectation.ts'
+import { mostConditions } from './conditions.ts'
+
+export type Predicted = Omit<PredictedSuite, 'expectations' | 'cases'>
+
+export interface Way {
+  /** All relations that hold, sorted. */
+  readonly relations: readonly string[]
+  /** What the request sends, if the policy allows that; otherwise the smallest body. */
+  readonly body?: Representation
+  readonly isAllowed: boolean
+}
+
+/** A way of a caller who lacks one relation of a victim, and what can't hold without it. */
+export interface Short {
+  readonly missing: string
+  readonly way: Way
+}
+
+/** How many sets of relations are tried for one way. */
+const MOST_TRIED = 256
+
+type About = Pick<RouteMethod, 'route' | 'method' | 'endpoint' | 'resource'>
+
+/**
+ * One way for each set of relations that hold whoever asks (such as states) and, on the object of an owner, for each
+ * relation of a caller. One for which no object was found is given too, so that the report says that it wasn't tried.
+ */
+export function waysTo(suite: Predicted, about: About, column: KnownColumn): readonly Way[] {
+  return remembered(suite, ['ways', keyOf(about), columnText(column)], () => findWays(suite, about, column))
+}
+
+function findWays(suite: Predicted, about: About, column: KnownColumn): readonly Way[] {
+  const { resource, route } = about
+  const declared = [...(suite.policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  const sets = possibleSets(declared, resource, { ownRecord: route.kind === 'caller' })
+  const hasOwner = declared.some(({ name }) => name === 'owner')
+  const ofCaller = declared.filter(needsCaller)
+  // New objects have the times that the server gives them.
+  const states = declared.filter((one) => !needsCaller(one) && !isTimed(one))
+  const stateOf = (set: ReadonlySet<string>) => states.flatMap(({ name }) => (set.has(name) ? [name] : [])).join('+')
+  const owned = sets.filter((set) => !hasOwner || set.has('owner'))
+  const groups = [
+    ...Map.groupBy(owned, stateOf).values(),
+    ...ofCaller.map(({ name }) => sets.filter((set) => set.has(name))),
+  ]
+  const ways = groups.flatMap((some) => bestOf(suite, about, column, some) ?? [])
+  return [...new Map(ways.map((way) => [way.relations.join('+'), way])).values()]
+}
+
+/**
+ * For each relation to the caller in the way: the most of its relations that can hold without that one. Each way once.
+ */
+export function waysShortOf(suite: Predicted, about: About, column: KnownColumn, way: Way): readonly Short[] {
+  const declared = [...(suite.policy.ownership.get(about.resource.name)?.relations.values() ?? [])]
+  const within = possibleSets(declared, about.resource)
+    .filter((set) => [...set].every((name) => way.relations.includes(name)))
+    .toReversed()
+  const droppable = declared.filter((one) => needsCaller(one) && way.relations.includes(one.name))
+  return droppable.flatMap(({ name }): readonly Short[] => {
+    const sets = within.filter((set) => !set.has(name)).map(sorted)
+    const made = sets.find((names) => predicted(suite, about, { column, object: objectOf(names) }).kind === 'answer')
+    return made ? [{ missing: name, way: { ...way, relations: made, isAllowed: false } }] : []
+  })
+}
+
+/** The relations of an object that this caller may create; undefined if there are none. */
+export function wayToCreate(suite: Predicted, about: About, column: KnownColumn): Way | undefined {
+  return remembered(suite, ['create', keyOf(about), columnText(column)], () => findCreation(suite, about, column))
+}
+
+function findCreation(suite: Predicted, about: About, column: KnownColumn): Way | undefined {
+  const declared = [...(suite.policy.ownership.get(about.resource.name)?.relations.values() ?? [])]
+  const sets = possibleSets(declared, about.resource).slice(0, MOST_TRIED)
+  const found = sets.find((set) => {
+    const becomes = sorted(set)
+    return isSuccess(predicted(suite, about, { column, object: { kind: 'none' }, becomes }))
+  })
+  return found && { relations: sorted(found), isAllowed: true }
+}
+
+/** The request that reads an object of the resource: its item route, without a body. */
+export function itemRouteOf({ resources }: Pick<Predicted, 'resources'>, { name }: Resource): RouteMethod | undefined {
+  const items = routeMethodsOf(resources).filter(
+    ({ resource, route }) => resource.name === name && route.kind === 'item' && !route.redirect,
+  )
+  return items.find(({ method }) => method === 'GET') ?? items[0]
+}
+
+function bestOf(
+  suite: Predicted,
+  about: About,
+  column: KnownColumn,
+  sets: readonly ReadonlySet<string>[],
+): Way | undefined {
+  const tried: Tried[] = []
+  for (const set of sets.slice(0, MOST_TRIED)) {
+    const one = tryWay(suite, about, column, sorted(set))
+    if (one.way.isAllowed) return one.way
+    tried.push(one)
+  }
+  return (tried.find(({ kind }) => kind === 'answer') ?? tried.find(({ kind }) => kind === 'unarranged'))?.way
+}
+
+interface Tried {
+  readonly kind: Prediction['kind']
+  readonly way: Way
+}
+
+function tryWay(suite: Predicted, about: About, column: KnownColumn, relations: readonly string[]): Tried {
+  const object = objectOf(relations)
+  const first = predicted(suite, about, { column, object })
+  if (isSuccess(first)) return { kind: 'answer', way: { relations, isAllowed: true } }
+  const bodies = first.kind === 'answer' && about.method === 'PATCH' ? singleFields(suite, about) : []
+  const body = bodies.find((content) => isSuccess(predicted(suite, about, { column, object, content })))
+  return { kind: first.kind, way: { relations, isAllowed: body !== undefined, ...(body ? { body } : {}) } }
+}
+
+function objectOf(names: readonly string[]): Cell['object'] {
+  return names.length > 0 ? { kind: 'relations', names } : { kind: 'other' }
+}
+
+/** Bodies with one field each. */
+function singleFields({ samples }: Predicted, { resource }: About): readonly Representation[] {
+  return [...(samples.get(resource.name)?.values ?? [])].flatMap(([field, [value]]) =>
+    value === undefined || resource.fields.get(field)?.readOnly ? [] : [{ [field]: value }],
+  )
+}
+
+function predicted(suite: Predicted, about: About, cell: Pick<Cell, 'column' | 'object' | 'becomes' | 'content'>) {
+  const { route, method } = about
+  const { when } = mostConditions(suite.evaluated, about, cell.column, suite.predictor.now)
+  return predictCell(suite.predictor, suite.evaluated, { ...cell, path: route.path, method, when })
+}
+
+function isSuccess(prediction: Prediction): boolean {
+  return prediction.kind === 'answer' && prediction.answer.status < 400
+}
+
+const known = new WeakMap<Predicted, Map<string, unknown>>()
+
+/** Finding a way takes long, and many attacks ask for the same one. */
+function remembered<T>(suite: Predicted, key: readonly string[], find: () => T): T {
+  const found = known.getOrInsertComputed(suite, () => new Map())
+  return found.getOrInsertComputed(key.join(' '), find) as T
+}
+
+function keyOf({ method, route }: About): string {
+  return `${method} ${route.path}`
+}
+
+function sorted(set: ReadonlySet<string>): readonly string[] {
+  return [...set].sort()
+}
