@@ -12,7 +12,7 @@ import { NO_MASKS } from '../../src/decide/policy.ts'
 import { orRefuse } from '../../src/decide/refusal.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { parseRecord, recordLine } from '../../src/decision-log/decision-record.ts'
-import type { ActivePolicy } from '../../src/policy/live-policy.ts'
+import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { Revision } from '../../src/policy/policy-files.ts'
 import { represent } from '../../src/resources/object.ts'
@@ -76,6 +76,7 @@ async function serve(policy: ActivePolicy, asked: Asked): Promise<Served> {
   const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path: route.path, query: '' } }
   const exchange: Writable<RequestFacts> = {
     requestId: 'r',
+    instance: 'i',
     started: 0,
     at: now,
     time: new Date(now).toISOString(),

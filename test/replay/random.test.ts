@@ -15,7 +15,7 @@ import { NO_MASKS } from '../../src/decide/policy.ts'
 import { orRefuse } from '../../src/decide/refusal.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { recordLine } from '../../src/decision-log/decision-record.ts'
-import type { ActivePolicy } from '../../src/policy/live-policy.ts'
+import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import type { Revision } from '../../src/policy/policy-files.ts'
 import { represent } from '../../src/resources/object.ts'
 import type { Endpoint, Json, Method, Resources, Route } from '../../src/resources/resource.ts'
@@ -134,6 +134,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   const gate: Gate = { resources: WITH_ROUTES, store: { get: async () => storedOf(stored), lookup: async () => false } }
   const exchange: Writable<RequestFacts> = {
     requestId: 'r',
+    instance: 'i',
     started: 0,
     at: AT,
     time: new Date(AT).toISOString(),
@@ -197,7 +198,9 @@ function write(decision: Decision, request: Request): Evidence | undefined {
       action === 'replace'
         ? proposeReplacement(DOCS, body, { before, writable, readable, filled })
         : proposeUpdate(DOCS, body, before)
-    orRefuse((proposal.read && decision.checkRead(proposal.read)) ?? decision.checkNamed(proposal.named))
+    orRefuse(
+      (proposal.read && decision.checkRead(proposal.read, proposal.named)) ?? decision.checkNamed(proposal.named),
+    )
     if (action === 'update') meet(fate, 'conflict')
     permit = orRefuse(settled(decision.permit(unfit(proposal))))
   }

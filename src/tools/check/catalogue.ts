@@ -15,6 +15,7 @@ import { schemaTells, unboundedObjects } from './rules/schemas.ts'
 import { selfGrants } from './rules/self-grants.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
 import { expiredBlocks, expiredRules, unknownUsersInBlocked, unknownUsersInRules } from './rules/stale-lines.ts'
+import { undecidedResources } from './rules/undecided.ts'
 import { rolesWithoutGrant, unusedConditions, unusedRelations, unusedViews } from './rules/unused.ts'
 import { writesBeyondReads } from './rules/write-beyond-read.ts'
 import { inheritedPrivileges, publicWrites, rolesHandedOut, unprivilegedWrites } from './rules/writes.ts'
@@ -49,6 +50,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   expiredRules,
   unknownUsersInRules,
   spacesInPolicy,
+  undecidedResources,
 ]
 
 const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [

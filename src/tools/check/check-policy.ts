@@ -3,13 +3,14 @@
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
+import { TooManyRegions } from '../../decide/relations/regions.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
-import { type PolicyFiles, type PolicyReading, readInPlace } from '../../policy/policy-files.ts'
+import { type FolderReading, type PolicyFiles, readInPlace } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
-import { checkedBlocked, checkedPolicy } from './check.ts'
+import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
 
 export interface CheckOptions {
@@ -68,7 +69,7 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   }
 }
 
-async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
+async function policyPart(reading: FolderReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
   const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return faultyPart([], files)
   const sources = Object.values(files.value)
@@ -76,19 +77,28 @@ async function policyPart(reading: PolicyReading, { resources, users, now, endKn
   if (cutOff) return { sources, findings: [cutOff], more: 0, lookedFor: new Set() }
   const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
   if ('faults' in policy) return faultyPart(sources, policy)
-  const checked = checkedPolicy({
-    written: policy.value,
-    now: now.getTime(),
-    resources,
-    files: files.value,
-    directory: users,
-  })
-  const unfinished = reading.unfinished ? [reading.unfinished] : []
-  const findings = [...unfinished, ...findInPolicy(checked)]
-  return { sources, findings, more: 0, lookedFor: codesLookedFor(users) }
+  const parts = { written: policy.value, now: now.getTime(), resources, files: files.value, directory: users }
+  const { findings, undecided } = findDecided(parts)
+  const refusal = reading.refusal ? [reading.refusal] : []
+  // What wasn't looked at may need its suppressions.
+  const lookedFor = undecided.size > 0 ? new Set<string>() : codesLookedFor(users)
+  return { sources, findings: [...refusal, ...findings], more: 0, lookedFor }
 }
 
-async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
+/** Begins again without each resource whose rules tell too many situations apart; the findings name these resources. */
+function findDecided(
+  parts: PolicyParts,
+  undecided: ReadonlySet<string> = new Set(),
+): { readonly findings: readonly Diagnostic[]; readonly undecided: ReadonlySet<string> } {
+  try {
+    return { findings: findInPolicy(checkedPolicy(parts, undecided)), undecided }
+  } catch (error) {
+    if (!(error instanceof TooManyRegions)) throw error
+    return findDecided(parts, new Set([...undecided, error.about]))
+  }
+}
+
+async function blockedPart(reading: FolderReading, { users, now }: CheckOptions): Promise<Part> {
   const file = await attempt(() => reading.blocked())
   if ('faults' in file) return faultyPart([], file)
   const sources = [file.value]

@@ -78,9 +78,10 @@ export interface CheckedBlocked {
   readonly now: number
 }
 
-type Parts = Pick<CheckedPolicy, 'written' | 'now' | 'resources' | 'files' | 'directory'>
+export type PolicyParts = Pick<CheckedPolicy, 'written' | 'now' | 'resources' | 'files' | 'directory'>
 
-export function checkedPolicy(parts: Parts): CheckedPolicy {
+/** `undecided`: resources whose rules tell too many situations apart. Throws TooManyRegions for another such resource. */
+export function checkedPolicy(parts: PolicyParts, undecided?: ReadonlySet<string>): CheckedPolicy {
   const { written, now, resources, files } = parts
   const policy = livingAt(written, now)
   const lines = placesOfLines(files['policy.csv'])
@@ -88,7 +89,7 @@ export function checkedPolicy(parts: Parts): CheckedPolicy {
   return {
     ...parts,
     policy,
-    index: new ActionRulesIndex(policy, resources),
+    index: new ActionRulesIndex(policy, resources, undecided),
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
     placeOfKey(file, path) {

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { USERS } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { type Database, databaseOfFile, loadReader } from '../../store/open.ts'
-import { ReviewError } from '../load-policy.ts'
+import { type Database, databaseOfFile, openReader } from '../../store/open.ts'
+import { ToolError } from '../load-policy.ts'
 
-/** Throws ReviewError. */
+/** Throws ToolError. */
 export async function readDirectory(file: string, resources: Resources): Promise<ReadonlySet<string>> {
   const database = await databaseOfFile(file).catch((error: Error) => {
-    throw new ReviewError(`the directory \`${file}\` can't be read: ${error.message}`)
+    throw new ToolError(`the directory \`${file}\` can't be read: ${error.message}`)
   })
   return database ? fromDatabase(database, resources) : fromText(file, await readFile(file))
 }
@@ -18,27 +18,26 @@ async function fromDatabase(database: Database, { byName }: Resources): Promise<
   const { name: file } = database
   const users = byName.get(USERS)
   if (!users)
-    throw new ReviewError(
+    throw new ToolError(
       `no schema declares \`${USERS}\`, so the database \`${file}\` has no users: give a text file with ids`,
     )
   try {
-    const reader = (await loadReader(database))()
+    const reader = await openReader(database)
     try {
-      return reader.ids(users)
+      return await reader.ids(users)
     } finally {
-      reader.close()
+      await reader.close()
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    throw new ReviewError(`the database \`${file}\` can't be read: ${(error.cause as Error).message}`)
+    throw new ToolError(`the database \`${file}\` can't be read: ${(error.cause as Error).message}`)
   }
 }
 
 function fromText(file: string, bytes: Buffer): ReadonlySet<string> {
   const lines = decode(file, bytes).split(/\r?\n/)
   const prefixed = lines.findIndex((line) => line.startsWith('user:'))
-  if (prefixed >= 0)
-    throw new ReviewError(`line ${prefixed + 1} of \`${file}\` starts with \`user:\`: write only the id`)
+  if (prefixed >= 0) throw new ToolError(`line ${prefixed + 1} of \`${file}\` starts with \`user:\`: write only the id`)
   return new Set(lines.filter((line) => line !== ''))
 }
 
@@ -46,7 +45,7 @@ function decode(file: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new ReviewError(
+    throw new ToolError(
       `the directory \`${file}\` is neither UTF-8 text nor a database of the server: write one id a line`,
     )
   }

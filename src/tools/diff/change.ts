@@ -18,20 +18,20 @@ export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
 export type Direction = 'widening' | 'narrowing' | 'either' | 'neutral'
 
 /** All names of `with` hold and none of `without`; both empty for `any`. */
-export interface Names {
+export interface NameSets {
   readonly with: readonly string[]
   readonly without: readonly string[]
 }
 
 /** For the stored object, and, if that counts, for the result of a write: as the two sides of a relation column. */
-export interface Term extends Names {
-  readonly becomes?: Names
+export interface ScopeTerm extends NameSets {
+  readonly becomes?: NameSets
 }
 
 /** The sets of relations for which something changed: one of `when`. `besides` was granted before and still is. */
-export interface Scope {
-  readonly when: readonly Term[]
-  readonly besides: readonly Term[]
+export interface ChangeScope {
+  readonly when: readonly ScopeTerm[]
+  readonly besides: readonly ScopeTerm[]
 }
 
 /**
@@ -56,7 +56,7 @@ export interface DecisionChange {
   /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
   /** Undefined if it differs between the second subjects: the change goes as far as the second subject grants it. */
-  readonly scope: Scope | undefined
+  readonly scope: ChangeScope | undefined
   /** When the change begins, because a rule ends; absent for a change at once. Milliseconds since the epoch. */
   readonly from?: number
   /** When the change ends; absent for a lasting change. */
@@ -124,7 +124,9 @@ function changePhrase(change: DecisionChange): Phrase {
   const when = scopePhrase(change)
   if (part === 'fields') return say`${who} ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions}, ${when})`
   if (part === 'query') {
-    return say`${who} filtering and sorting by ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions})`
+    const always = change.scope?.when.every((term) => term.with.length + term.without.length === 0) ?? true
+    const where = always ? actions : say`${actions}, ${when}`
+    return say`${who} filtering and sorting by ${fieldsPhrase(change.fields ?? [])} on ${resources} (${where})`
   }
   const whole = say`${who} ${actions} on ${resources} (${when})`
   if (part === 'role level') return say`${whole}, which no object can meet`
@@ -160,7 +162,7 @@ function scopePhrase({ effect, scope }: DecisionChange): Phrase {
 const OR = say`, or `
 
 /** `owner+draft without shipped or sent`, or as a relation column: `owner+!late>placed`. */
-function termPhrase(term: Term): Phrase {
+function termPhrase(term: ScopeTerm): Phrase {
   if (term.becomes) return say`${sidePhrase(term)}>${sidePhrase(term.becomes)}`
   const held = term.with.length === 0 ? [] : [say`${term.with.join('+')}`]
   const absent = term.without.length === 0 ? [] : [say`without ${listed(term.without, say` or `)}`]
@@ -168,7 +170,7 @@ function termPhrase(term: Term): Phrase {
   return words.length === 0 ? say`any` : listed(words, say` `)
 }
 
-function sidePhrase(names: Names): Phrase {
+function sidePhrase(names: NameSets): Phrase {
   const held = names.with.length === 0 ? [] : [say`${names.with.join('+')}`]
   const terms = [...held, ...names.without.map((name) => say`!${name}`)]
   return terms.length === 0 ? say`any` : listed(terms, say`+`, say`+`)

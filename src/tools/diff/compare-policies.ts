@@ -1,6 +1,6 @@
 /** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
 import { revisionOf } from '../../policy/policy-files.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
+import type { LoadedPolicy } from '../load-policy.ts'
 import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
 import { compareConditions } from './compare-conditions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
@@ -20,19 +20,19 @@ export interface PolicyDiff {
 /** The values of --fail-on. */
 export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
 
-/** Throws ReviewError for policies with too many relations to compare. */
+/** Throws ToolError for policies with too many relations to compare. */
 export function reportOn(
   names: Sides<string>,
-  reviewed: Sides<ReviewedPolicy>,
+  reviewed: Sides<LoadedPolicy>,
   circumstances: Circumstances,
 ): PolicyDiff {
   const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
   return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
 }
 
-/** Throws ReviewError for policies with too many relations to compare. */
+/** Throws ToolError for policies with too many relations to compare. */
 export function comparePolicies(
-  reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
+  reviewed: Sides<Pick<LoadedPolicy, 'policy' | 'blocked'>>,
   circumstances: Circumstances,
 ): readonly PolicyDifference[] {
   const { resources, now } = circumstances

@@ -6,14 +6,14 @@ import { join, posix, relative, resolve, sep } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
 
 /**
  * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/policies` from the
  * repository's top. Without a path the files are read from the folder `policies`. A directory wins over a revision with
- * the same name. Throws ReviewError, and FileError (with places in `name`) for files that the server would refuse.
+ * the same name. Throws ToolError, and FileError (with places in `name`) for files that the server would refuse.
  */
-export async function readSide(name: string, policies: string, resources: Resources): Promise<ReviewedPolicy> {
+export async function readSide(name: string, policies: string, resources: Resources): Promise<LoadedPolicy> {
   const found = await stat(name).catch(() => undefined)
   if (found?.isDirectory()) return loadPolicy(name, resources)
   const location = await locate(name, policies)
@@ -49,7 +49,7 @@ async function locate(name: string, policies: string): Promise<Location> {
   const { revision, path } = split(name)
   const before = path === undefined ? undefined : await commitOf(repository, revision)
   if (before === undefined || path === undefined) {
-    throw new ReviewError(
+    throw new ToolError(
       `\`${name}\` is neither a directory nor a commit of the git repository \`${repository.folder}\`: name one`,
     )
   }
@@ -64,7 +64,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
     if (answer.kind === 'answer') return { folder, prefix: textOf(answer).replace(/\n$/, '') }
     reason = answer.reason
   }
-  throw new ReviewError(
+  throw new ToolError(
     `\`${name}\` is not a directory, and there is no git repository to look for a commit (${reason}): name a directory`,
   )
 }
@@ -79,7 +79,7 @@ async function commitOf({ folder }: Repository, revision: string): Promise<strin
 function defaultPath(name: string, { folder, prefix }: Repository, policies: string): string {
   const path = posix.join(prefix, relative(folder, resolve(policies)).replaceAll(sep, '/'))
   if (path === '..' || path.startsWith('../')) {
-    throw new ReviewError(
+    throw new ToolError(
       `\`${policies}\` is outside the repository: write the path within the repository, as in \`${name}:policies\``,
     )
   }
@@ -100,12 +100,12 @@ async function writeFiles(name: string, { repository, commit, path }: Location, 
   const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
   const where = path === '' ? 'its top' : `\`${path}\``
   const other = `name another folder, as in \`${withoutPath(name)}:policies\``
-  if (tree.kind === 'refused') throw new ReviewError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
+  if (tree.kind === 'refused') throw new ToolError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
   const blobs = blobsOf(textOf(tree))
-  if (blobs.size === 0) throw new ReviewError(`\`${withoutPath(name)}\` has no policy files in ${where}: ${other}`)
+  if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no policy files in ${where}: ${other}`)
   for (const [file, id] of blobs) {
     const blob = await askGit(repository.folder, 'cat-file', 'blob', id)
-    if (blob.kind === 'refused') throw new ReviewError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
+    if (blob.kind === 'refused') throw new ToolError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
     await writeFile(join(directory, file), blob.bytes)
   }
 }
@@ -144,7 +144,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** Variables of a git hook would make git look into another repository. */
 const HOOK_VARIABLES: readonly string[] = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']
 
-/** Runs git without a shell; it writes and fetches nothing. Throws ReviewError if git is missing. */
+/** Runs git without a shell; it writes and fetches nothing. Throws ToolError if git is missing. */
 function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> {
   const environment = Object.entries(process.env).filter(([name]) => !HOOK_VARIABLES.includes(name))
   const env = { ...Object.fromEntries(environment), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }
@@ -152,7 +152,7 @@ function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> 
   return new Promise((resolve, reject) => {
     execFile('git', ['-C', folder, ...args], options, (error, stdout, stderr) => {
       if (!error) resolve({ kind: 'answer', bytes: stdout })
-      else if (error.code === 'ENOENT') reject(new ReviewError('git is not installed: install it, or name a directory'))
+      else if (error.code === 'ENOENT') reject(new ToolError('git is not installed: install it, or name a directory'))
       else resolve({ kind: 'refused', reason: reasonOf(error, stderr) })
     })
   })

@@ -175,14 +175,14 @@ function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): MatrixCell 
     fields,
     views: shown.length < about.length ? viewsOf(row, fields, granting) : [],
     reason: 'granted',
-    rules: byLine([...granting, ...taking]),
+    rules: rulesByLine([...granting, ...taking]),
   }
 }
 
 function refusedCell(row: RowPlan, table: GrantTable, { fields, allows, denies }: Grant): MatrixCell {
   const about = fieldsOf(row)
   // Where nothing is allowed, a deny still shows that this is intended.
-  const denying = byLine(denies.filter((rule) => table.names(rule, about)))
+  const denying = rulesByLine(denies.filter((rule) => table.names(rule, about)))
   if (about.some((field) => isNamed(table, allows, field))) return denied('deny-rule', denying)
   return denied(fields.size > 0 ? 'outside-view' : 'no-rule', denying)
 }
@@ -199,7 +199,7 @@ function redirectCell(table: GrantTable, roleLevel: RoleLevel, holding: readonly
     return table.grant([...wanted, ...holding])
   })
   const granting = grants.flatMap(({ allows, fields }) => allows.filter((rule) => table.names(rule, fields)))
-  if (roleLevel.allowed) return { ...whole, rules: byLine(granting) }
+  if (roleLevel.allowed) return { ...whole, rules: rulesByLine(granting) }
   const allows = new Set(grants.flatMap((grant) => grant.allows))
   const denies = roleLevel.rules.filter((rule) => !allows.has(rule))
   return denied(grants.length > 0 ? 'deny-rule' : 'no-rule', denies)
@@ -236,6 +236,7 @@ function isNamed(table: GrantTable, rules: readonly Rule[], field: string): bool
   return rules.some((rule) => table.names(rule, [field]))
 }
 
-function byLine(rules: readonly Rule[]): readonly Rule[] {
+/** Each rule once. */
+export function rulesByLine(rules: readonly Rule[]): readonly Rule[] {
   return [...new Set(rules)].toSorted((a, b) => a.line - b.line)
 }

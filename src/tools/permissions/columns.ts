@@ -4,11 +4,11 @@ import { byText } from '../../base/by-text.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerColumns, columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { ReviewError } from '../load-policy.ts'
+import { ToolError } from '../load-policy.ts'
 
 /**
  * Without names: anonymous, everyone, each role in the order of roles.yaml, each user that a rule names. Single names
- * select only these callers; names joined with `+` add a caller who holds all of them. Throws ReviewError.
+ * select only these callers; names joined with `+` add a caller who holds all of them. Throws ToolError.
  */
 export function chooseColumns(policy: Policy, asked: readonly string[]): readonly CallerColumn[] {
   const all = callerColumns(policy)
@@ -48,7 +48,7 @@ function column(policy: Policy, name: string): CallerColumn {
 function requireRole({ roles }: Policy, role: string): void {
   if (roles.has(role)) return
   const known = ['anonymous', 'everyone', ...roles.keys(), 'user:<id>'].join(', ')
-  throw new ReviewError(
+  throw new ToolError(
     `\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +` +
       didYouMean(role, ['anonymous', 'everyone', ...roles.keys()]),
   )
@@ -58,7 +58,7 @@ function requireRole({ roles }: Policy, role: string): void {
 function requireId(user: string): void {
   const id = user.slice('user:'.length)
   if (id !== '' && id === id.trim() && [...id].length <= 128 && !/\p{Cc}/u.test(id)) return
-  throw new ReviewError('a user id has 1 to 128 characters and no space at its ends: write --role user:<id>')
+  throw new ToolError('a user id has 1 to 128 characters and no space at its ends: write --role user:<id>')
 }
 
 function isUser(name: string): boolean {

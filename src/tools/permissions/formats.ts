@@ -1,7 +1,9 @@
 /** A matrix as CSV for spreadsheets and as JSON for programs; to-table.ts and page.ts show it to people. */
+
 import { rulePlace } from '../../decide/evidence.ts'
 import type { MatrixCell } from './cell.ts'
-import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
+import type { Matrix, PermissionColumn } from './matrix.ts'
+import type { MatrixRow } from './matrix-row.ts'
 import { matrixPage } from './page.ts'
 import { matrixTable } from './to-table.ts'
 import { markOf, untilOf } from './words.ts'
@@ -68,7 +70,7 @@ function toJson({ revision, conditions, columns, rows, rules }: Matrix): string 
 `
 }
 
-function rowText(row: MatrixRow, columns: readonly MatrixColumn[]): string {
+function rowText(row: MatrixRow, columns: readonly PermissionColumn[]): string {
   const cells = row.cells.map((cell, i) => JSON.stringify(cellOf(cell, columns[i])))
   return `${JSON.stringify(headOf(row)).slice(0, -1)},"cells":${lines(cells)}}`
 }
@@ -77,7 +79,7 @@ function lines(values: readonly string[]): string {
   return values.length === 0 ? '[]' : `[\n${values.join(',\n')}\n]`
 }
 
-function headOf({ resource, path, methods, action, object, relation, becomes, view, fields }: MatrixRow) {
+function headOf({ resource, path, methods, action, object, relation, becomes, states, view, fields }: MatrixRow) {
   const transition = becomes === undefined ? {} : { becomes }
   return {
     resource,
@@ -87,12 +89,13 @@ function headOf({ resource, path, methods, action, object, relation, becomes, vi
     object,
     relation,
     ...transition,
+    ...(states === undefined ? {} : { states }),
     ...(view === undefined ? {} : { view }),
     fields,
   }
 }
 
-function cellOf(cell: MatrixCell, column: MatrixColumn | undefined) {
+function cellOf(cell: MatrixCell, column: PermissionColumn | undefined) {
   const { outcome, granted, fields, views, reason, rules, conditions } = cell
   const until = untilOf(cell)
   const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect }))

@@ -6,49 +6,30 @@ import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
+import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
-import type { Method, Resources } from '../../resources/resource.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
-import { supposedConditions } from '../supposed-conditions.ts'
-import { decideCell, type MatrixCell, type PolicyAt } from './cell.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
+import { supposedConditions, supposedNames } from '../supposed-names.ts'
+import { decideCell, type PolicyAt } from './cell.ts'
 import { chooseColumns } from './columns.ts'
-import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
+import { describeRow, type MatrixRow } from './matrix-row.ts'
+import { mergeRows } from './merge-rows.ts'
+import { planRows, type Shown } from './rows.ts'
 
 export interface Matrix {
   readonly revision: Revision
   /** The conditions of the request that are supposed to hold. */
   readonly conditions: readonly string[]
-  readonly columns: readonly MatrixColumn[]
+  readonly columns: readonly PermissionColumn[]
   /** By resource (built-in ones last), path, method and relation. */
   readonly rows: readonly MatrixRow[]
   /** The lines of policy.csv that decide a cell, in order. */
   readonly rules: readonly RuleText[]
 }
 
-export interface MatrixColumn extends CallerColumn {
+export interface PermissionColumn extends CallerColumn {
   readonly description: string
-}
-
-export interface MatrixRow {
-  readonly resource: string
-  readonly path: string
-  /** Methods of the same endpoint: GET and HEAD share a row. */
-  readonly methods: readonly Method[]
-  readonly action: string
-  readonly object: ObjectKind
-  /**
-   * The relations of the caller to the object: names joined with `+` (these hold, and no other relation that a rule
-   * names), `none` (no relation that a rule names holds), `any` (no rule names a relation), `-` (the request concerns
-   * no object).
-   */
-  readonly relation: string
-  /** For a transition: the relations of the result that right sides of rules name, or `none`. */
-  readonly becomes?: string
-  readonly view: string | undefined
-  /** The fields that the row is about, sorted; none for an action without fields. */
-  readonly fields: readonly string[]
-  /** One a column, in their order. */
-  readonly cells: readonly MatrixCell[]
 }
 
 interface RuleText {
@@ -65,20 +46,25 @@ interface MatrixQuestion {
   readonly roles: readonly string[]
   /** The resources to show; none for all. */
   readonly only: readonly string[]
+  /** Only objects for which exactly these relations hold: names joined with `+`, or `none`. */
+  readonly relation?: string | undefined
   /** The conditions of the request that hold: names joined with `+`, or `none`. */
   readonly holding: string
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** Throws FileError and ReviewError. */
-export async function readMatrix({ policies, schemas, roles, only, holding, now }: MatrixQuestion): Promise<Matrix> {
+/** Throws FileError and ToolError. */
+export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
+  const { policies, schemas, roles, holding, now } = question
   const resources = await loadResources(schemas)
   const reviewed = await loadPolicy(policies, resources)
+  const only = chosenResources(resources, question.only)
   return buildMatrix(reviewed, {
     resources,
     columns: chooseColumns(livingAt(reviewed.policy, now), roles),
-    only: chosenResources(resources, only),
+    only,
+    relations: chosenRelations(reviewed.policy, only, question.relation),
     holding: supposedToHold(reviewed.policy, holding),
     now,
   })
@@ -92,7 +78,7 @@ function supposedToHold({ conditions }: Policy, text: string): readonly string[]
 function chosenResources({ byName }: Resources, asked: readonly string[]): ReadonlySet<string> | undefined {
   const unknown = asked.find((name) => !byName.has(name))
   if (unknown !== undefined) {
-    throw new ReviewError(
+    throw new ToolError(
       `no schema declares the resource \`${unknown}\`; --resource takes ` +
         `${[...byName.keys()].join(', ')}${didYouMean(unknown, byName.keys())}`,
     )
@@ -100,21 +86,34 @@ function chosenResources({ byName }: Resources, asked: readonly string[]): Reado
   return asked.length > 0 ? new Set(asked) : undefined
 }
 
-export interface MatrixRequest {
+function chosenRelations(
+  { ownership }: Policy,
+  only: ReadonlySet<string> | undefined,
+  text: string | undefined,
+): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const shown = [...ownership].filter(([resource]) => only?.has(resource) ?? true)
+  const declared = [...new Set(shown.flatMap(([, { relations }]) => [...relations.keys()]))]
+  const names = supposedNames(text, declared, (unknown) => {
+    const fault = `ownership.yaml declares no relation ${quote(unknown)} for a resource of this matrix`
+    return `${fault}: --relation takes none, or names joined with + of ${declared.join(', ')}`
+  })
+  return new Set(names)
+}
+
+export interface MatrixRequest extends Partial<Shown> {
   readonly resources: Resources
   readonly columns: readonly CallerColumn[]
-  /** Names of resources; undefined for all. */
-  readonly only: ReadonlySet<string> | undefined
   /** The conditions of the request that hold; the others don't. */
   readonly holding?: readonly string[]
   /** The time of the matrix, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }
 
-/** Throws ReviewError if rules name too many relations for a matrix. */
+/** Throws ToolError if rules name too many relations for a matrix. */
 export function buildMatrix(
-  reviewed: ReviewedPolicy,
-  { resources, columns, only, now, holding = [] }: MatrixRequest,
+  reviewed: LoadedPolicy,
+  { resources, columns, only, relations, now, holding = [] }: MatrixRequest,
 ): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
   const callers = columns.map((column) => {
@@ -126,10 +125,12 @@ export function buildMatrix(
     policies.set(time, made)
     return made
   }
-  const rows = planRows(livingAt(policy, now), resources, only).map((plan) => ({
-    ...describeRow(plan),
-    cells: callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding })),
-  }))
+  const planned = planRows(livingAt(policy, now), resources, { only, relations }).map((plan) => {
+    const cells = callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding }))
+    return { plan, row: { ...describeRow(plan), cells } }
+  })
+  const byMethod = Map.groupBy(planned, ({ plan: { route, endpoint } }) => `${route.path} ${endpoint.operation}`)
+  const rows = [...byMethod.values()].flatMap(mergeRows)
   return {
     revision: revisionOf(files, blockedFile),
     conditions: holding,
@@ -139,22 +140,7 @@ export function buildMatrix(
   }
 }
 
-function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
-  const { resource, route, methods, action, object, relation, transition, fields } = plan
-  return {
-    resource: resource.name,
-    path: route.path,
-    methods,
-    action: action.name,
-    object,
-    relation,
-    ...(transition ? { becomes: transition.becomes } : {}),
-    view: route.view,
-    fields,
-  }
-}
-
-function describeColumn({ policy }: ReviewedPolicy, column: CallerColumn): string {
+function describeColumn({ policy }: LoadedPolicy, column: CallerColumn): string {
   if (column.name === 'anonymous') return 'A caller without credentials.'
   if (column.name === 'everyone') return 'A caller with credentials and no role.'
   const role = policy.roles.get(column.name)

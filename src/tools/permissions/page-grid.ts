@@ -1,8 +1,10 @@
 /** The markup of the heat map and of the list of rules that is printed below it. */
+
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
-import type { Matrix, MatrixRow } from './matrix.ts'
+import type { Matrix } from './matrix.ts'
+import type { MatrixRow } from './matrix-row.ts'
 import { markOf, relationLabel, relationText, untilOf } from './words.ts'
 
 const HEADINGS = html`<span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span>`

@@ -1,10 +1,12 @@
 /**
  * A matrix as one HTML page: a heat map. src/present/browser/access-matrix.js makes it react to keys and filters.
  */
+
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
-import type { Matrix, MatrixRow } from './matrix.ts'
+import type { Matrix } from './matrix.ts'
+import type { MatrixRow } from './matrix-row.ts'
 import { accessGridHtml, pathWidth, rulesHtml } from './page-grid.ts'
 import { OBJECTS, reasonText, relationLabel, relationText, untilOf } from './words.ts'
 
@@ -93,11 +95,11 @@ const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" 
 /** The data for the page's script: each different cell once, because most cells are alike. */
 function pageData(matrix: Matrix) {
   const cells = new Map<string, number>()
-  const indexOf = (cell: MatrixCell) => {
-    const key = JSON.stringify(pageCell(cell))
+  const indexOf = (cell: MatrixCell, row: MatrixRow) => {
+    const key = JSON.stringify(pageCell(cell, row))
     return cells.get(key) ?? cells.set(key, cells.size).size - 1
   }
-  const rows = matrix.rows.map((row) => ({ ...pageRow(row), cells: row.cells.map(indexOf) }))
+  const rows = matrix.rows.map((row) => ({ ...pageRow(row), cells: row.cells.map((cell) => indexOf(cell, row)) }))
   return {
     callers: matrix.columns.map(({ name, description }) => ({ name, description })),
     rows,
@@ -109,10 +111,10 @@ function pageData(matrix: Matrix) {
 }
 
 /** A cell whose rules are line numbers of policy.csv. */
-function pageCell(cell: MatrixCell) {
+function pageCell(cell: MatrixCell, row: MatrixRow) {
   const { outcome, granted, fields, views, rules } = cell
   const lines = rules.map(({ line }) => line)
-  return { outcome, granted, fields, views, reason: reasonText(cell), rules: lines, until: untilOf(cell) }
+  return { outcome, granted, fields, views, reason: reasonText(cell, row), rules: lines, until: untilOf(cell) }
 }
 
 function pageRow(row: MatrixRow) {

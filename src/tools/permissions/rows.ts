@@ -6,13 +6,13 @@
 import { byText } from '../../base/by-text.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
-import { needsCaller } from '../../decide/relations/all-kinds.ts'
-import { namedConditions, namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
+import { leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { MOST_SETS, namedConditions, namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { decidedFields } from '../../decide/rules/rule.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
-import { ReviewError } from '../load-policy.ts'
-import { type Transition, transitionsOf } from './transitions.ts'
+import { ToolError } from '../load-policy.ts'
+import { namesOnTheRight, type Transition, transitionsOf, withMixedParts } from './transitions.ts'
 
 /** The object of a row: none, a stored one, the caller's own record, one of a list, or a new one. */
 export type ObjectKind = 'none' | 'stored' | 'own' | 'listed' | 'created'
@@ -27,6 +27,8 @@ export interface RowPlan {
   /** Views of the resource. */
   readonly views: Views | undefined
   readonly relations: ReadonlySet<string>
+  /** The relations that rules about the action name, and parts that tell writes apart, in the order of ownership.yaml. */
+  readonly named: readonly string[]
   /** The relations as in MatrixRow.relation. */
   readonly relation: string
   /** The relations that hold for the result of a write; undefined for the decision on the object alone. */
@@ -45,13 +47,17 @@ const MOST_RELATIONS = 10
 /** 2^6 decisions for one cell. */
 const MOST_CONDITIONS = 6
 
-/** Throws ReviewError if rules name too many relations for a matrix. */
-export function planRows(
-  policy: Policy,
-  resources: Resources,
-  only: ReadonlySet<string> | undefined,
-): readonly RowPlan[] {
-  const routeMethods = routeMethodsOf(resources).filter(({ resource }) => only?.has(resource.name) ?? true)
+/** What a matrix shows: all where undefined. */
+export interface Shown {
+  /** Names of resources. */
+  readonly only: ReadonlySet<string> | undefined
+  /** Objects for which exactly these relations hold, as far as rules name them. */
+  readonly relations: ReadonlySet<string> | undefined
+}
+
+/** Throws ToolError if rules name too many relations for a matrix. */
+export function planRows(policy: Policy, resources: Resources, shown: Shown): readonly RowPlan[] {
+  const routeMethods = routeMethodsOf(resources).filter(({ resource }) => shown.only?.has(resource.name) ?? true)
   return [
     ...Map.groupBy(routeMethods, ({ endpoint, route }) => `${route.resource} ${route.path} ${endpoint.operation}`),
   ]
@@ -60,7 +66,7 @@ export function planRows(
       methods: [first as RouteMethod, ...rest].map((s) => s.method),
     }))
     .toSorted(byResourceAndPath)
-    .flatMap(({ routeMethod, methods }) => rowsOf(policy, routeMethod, methods))
+    .flatMap((grouped) => rowsOf(policy, grouped, shown.relations))
 }
 
 interface Grouped {
@@ -76,28 +82,35 @@ function byResourceAndPath({ routeMethod: a }: Grouped, { routeMethod: b }: Grou
   )
 }
 
-function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Method[]): readonly RowPlan[] {
+function rowsOf(policy: Policy, { routeMethod, methods }: Grouped, relations: Shown['relations']): readonly RowPlan[] {
   const { route, endpoint, resource, action } = routeMethod
   const object = objectOf(routeMethod)
   const conditions = conditionsAt(policy, routeMethod)
   const views = policy.views.get(resource.name)
   const common = { route, methods, endpoint, resource, action, object, views, conditions, transition: undefined }
   const fields = fieldsAbout(policy, routeMethod)
-  if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
-  const named = relationsAt(policy, routeMethod)
+  if (object === 'none') return [{ ...common, relations: new Set(), named: [], relation: '-', related: false, fields }]
+  const asked = relationsAt(policy, routeMethod)
+  const isWrite = endpoint.operation === 'replace' || endpoint.operation === 'update'
+  const hasTransitions = isWrite && namesOnTheRight(policy, { resource, action }) !== undefined
+  const declared = policy.ownership.get(resource.name)?.relations.values() ?? []
+  const named = hasTransitions ? withMixedParts(asked, declared) : asked
   const ownRecord = route.kind === 'caller'
+  const isShown = (set: ReadonlySet<string>) =>
+    !relations || asked.every(({ name }) => set.has(name) === relations.has(name))
   const plain = possibleSets(named, resource, { ownRecord })
+    .filter(isShown)
     .map((set) => named.filter(({ name }) => set.has(name)))
     .toSorted((a, b) => bySizeAndPlace(named, a, b))
     .map((holding) => ({
       ...common,
       relations: new Set(holding.map(({ name }) => name)),
+      named: named.map(({ name }) => name),
       relation: holding.map(({ name }) => name).join('+') || (named.length === 0 ? 'any' : 'none'),
       related: holding.some(needsCaller),
       fields,
     }))
-  const isWrite = endpoint.operation === 'replace' || endpoint.operation === 'update'
-  const transitions = isWrite ? transitionsOf(policy, { resource, action, named, ownRecord }) : []
+  const transitions = hasTransitions ? transitionsOf(policy, { resource, action, named, ownRecord, isShown }) : []
   return plain.flatMap((row) => [
     row,
     ...transitions
@@ -110,22 +123,26 @@ function sameNames(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
   return one.size === other.size && one.isSubsetOf(other)
 }
 
-/** Throws ReviewError if there are too many. */
+/** Throws ToolError if there are too many. */
 function conditionsAt(policy: Policy, { resource, action }: RouteMethod): readonly string[] {
   const named = namedConditions(policy, resource, action)
   if (named.length <= MOST_CONDITIONS) return named
   const rules = `rules about \`${action.name}\` on \`${resource.name}\``
   const advice = 'use `policy explain`, or choose other resources with --resource'
-  throw new ReviewError(`${rules} name ${named.length} conditions, too many for a matrix: ${advice}`)
+  throw new ToolError(`${rules} name ${named.length} conditions, too many for a matrix: ${advice}`)
 }
 
-/** Throws ReviewError if there are too many. */
+/** Throws ToolError if there are too many. */
 function relationsAt(policy: Policy, { resource, action }: RouteMethod): readonly Relation[] {
   const named = namedRelations(policy, resource, action)
-  if (named.length <= MOST_RELATIONS) return named
+  const leaves = [...new Set(named.flatMap(leavesOf))]
+  const isWhole = leaves.length <= MOST_RELATIONS || possibleSets(leaves, resource).length < MOST_SETS
+  if (named.length <= MOST_RELATIONS && isWhole) return named
   const rules = `rules about \`${action.name}\` on \`${resource.name}\``
   const advice = 'use `policy explain`, or choose other resources with --resource'
-  throw new ReviewError(`${rules} name ${named.length} relations, too many for a matrix: ${advice}`)
+  throw new ToolError(
+    `${rules} name ${Math.max(named.length, leaves.length)} relations, too many for a matrix: ${advice}`,
+  )
 }
 
 function objectOf(routeMethod: RouteMethod): ObjectKind {

@@ -1,8 +1,10 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
+
 import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
-import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
+import type { Matrix, PermissionColumn } from './matrix.ts'
+import { type MatrixRow, MERGED } from './matrix-row.ts'
 import { markOf, RELATIONS, relationLabel, turnsOf } from './words.ts'
 
 const GAP = '  '
@@ -118,13 +120,24 @@ function legend({ columns, rows, conditions }: Matrix, names: readonly string[])
       ? [['draft>placed', 'before and after a write; other relations stay']]
       : []),
     ['owner+draft', 'these relations hold, and no other that a rule names'],
+    ...mergedEntries(rows),
     ...long,
   ]
   return table(entries).join('\n')
 }
 
+function mergedEntries(rows: readonly MatrixRow[]): readonly (readonly string[])[] {
+  const merged = rows.filter(({ states }) => states !== undefined)
+  if (merged.length === 0) return []
+  const methods = [...new Set(merged.map(({ methods, path }) => `${methods.join(' ')} ${path}`))].join(', ')
+  return [
+    [`owner+!draft+${MERGED}`, "owner holds and draft doesn't; other relations make no difference"],
+    ['', `so nothing is left out of ${methods}; --relation NAMES shows each write of one object`],
+  ]
+}
+
 /** Names that fit a heading; two names with the same beginning stay different. */
-function shortNames(columns: readonly MatrixColumn[]): readonly string[] {
+function shortNames(columns: readonly PermissionColumn[]): readonly string[] {
   return columns.map(({ name }, i) => {
     const shown = printable(name)
     return shown.length > LONGEST_NAME ? `${shorten(shown, LONGEST_NAME - 4)}#${i + 1}` : shown

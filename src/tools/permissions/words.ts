@@ -3,7 +3,7 @@
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import type { CellReason, MatrixCell } from './cell.ts'
-import type { MatrixRow } from './matrix.ts'
+import { type MatrixRow, MERGED } from './matrix-row.ts'
 import type { ObjectKind } from './rows.ts'
 
 /** A cell in a word or two: `all`, the names of views, `3/8` if no views have exactly these fields, `-` for denied. */
@@ -19,10 +19,11 @@ export function relationLabel({ relation, becomes }: Pick<MatrixRow, 'relation' 
 }
 
 /** The reason of a cell, and the conditions that could change it. */
-export function reasonText({ reason, conditions = [] }: MatrixCell): string {
-  if (conditions.length === 0) return REASONS[reason]
+export function reasonText({ reason, conditions = [] }: MatrixCell, { states }: Pick<MatrixRow, 'states'>): string {
+  const text = states !== undefined && reason === 'no-rule' ? REFUSED_SOMEHOW : REASONS[reason]
+  if (conditions.length === 0) return text
   const names = conditions.join(', ')
-  return `${REASONS[reason]} It depends on conditions of the request: ${names} (--with).`
+  return `${text} It depends on conditions of the request: ${names} (--with).`
 }
 
 /** The moment when the cell changes, as the policy files write times. */
@@ -34,6 +35,9 @@ export function untilOf({ until }: MatrixCell): string | undefined {
 export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
   return endsOf(rows.flatMap(({ cells }) => cells))
 }
+
+/** For the states of a merged row, which need not lack an allow all alike. */
+const REFUSED_SOMEHOW = 'No rule allows it, or a deny takes everything away.'
 
 const REASONS: Readonly<Record<CellReason, string>> = {
   granted: 'Allowed by the rules below.',
@@ -63,13 +67,24 @@ export const RELATIONS: Readonly<Record<'-' | 'any' | 'none', string>> = {
 /** The relation of a row as a sentence. */
 export function relationText({ relation, becomes }: Pick<MatrixRow, 'relation' | 'becomes'>): string {
   if (becomes === undefined) return objectText(relation)
-  const names = becomes === 'none' ? 'none of the relations on right sides holds' : `${becomes} holds on the right side`
-  return `${objectText(relation)} After the write, ${names}; other relations stay as they are.`
+  if (becomes.endsWith(MERGED)) return `Before the write: ${objectText(relation)} After it: ${objectText(becomes)}`
+  const after = becomes === 'none' ? 'none holds' : `${namesHold(becomes)}, and no other`
+  return `${objectText(relation)} After the write, of the relations that it can change, ${after}.`
 }
 
 function objectText(relation: string): string {
+  if (relation.endsWith(MERGED)) return mergedText(relation)
   if (relation === 'any') return 'Any object: no rule names a relation.'
   if (relation === 'none') return 'No relation that rules name holds.'
-  const names = relation.split('+').join(' and ')
-  return `${names} ${relation.includes('+') ? 'hold' : 'holds'}, and no other relation that rules name.`
+  return `${namesHold(relation)}, and no other relation that rules name.`
+}
+
+function namesHold(names: string): string {
+  return `${names.split('+').join(' and ')} ${names.includes('+') ? 'hold' : 'holds'}`
+}
+
+function mergedText(relation: string): string {
+  const terms = relation.split('+').filter((term) => term !== MERGED)
+  const all = terms.map((term) => (term.startsWith('!') ? `${term.slice(1)} doesn't hold` : `${term} holds`))
+  return all.length === 0 ? 'whatever holds.' : `${all.join(', ')}; other relations make no difference.`
 }

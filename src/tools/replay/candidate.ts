@@ -2,13 +2,13 @@
 
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'
-import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy } from '../load-policy.ts'
 import type { ReplayPolicy } from './decide-again.ts'
 
-/** Throws FileError and ReviewError. */
+/** Throws FileError and ToolError. */
 export async function openCandidate(directory: string, resources: Resources): Promise<ReplayPolicy> {
   const { policy, blocked, files, blockedFile } = await loadPolicy(directory, resources)
   const revision = revisionOf(files, blockedFile)

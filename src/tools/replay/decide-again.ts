@@ -17,7 +17,7 @@ import { type FilledField, filledFields, valuesToFill } from '../../decide/relat
 import { askingAs } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
-import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'

@@ -63,7 +63,7 @@ function* permitUpdate(
   { proposed, named, changed, read }: Facts,
 ): Steps<Permitted, FactNeed> {
   if (!named || !proposed || !changed) {
-    return (read && decision.checkRead(read)) ?? (named && decision.checkNamed(named)) ?? 'partly'
+    return (read && decision.checkRead(read, named ?? [])) ?? (named && decision.checkNamed(named)) ?? 'partly'
   }
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }

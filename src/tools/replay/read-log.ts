@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
-import { ReviewError } from '../load-policy.ts'
+import { ToolError } from '../load-policy.ts'
 
 export interface LogReader {
   /** Called for each decision record. */
@@ -15,7 +15,7 @@ export interface LogReader {
   readonly onProgress: (bytes: number) => void
 }
 
-/** The bytes of all files together. Throws ReviewError for a missing file. */
+/** The bytes of all files together. Throws ToolError for a missing file. */
 export async function sizeOf(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(sizeOfOne))
   return sizes.reduce((sum, size) => sum + size, 0)
@@ -34,6 +34,6 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
 
 async function sizeOfOne(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
-  if (!found?.isFile()) throw new ReviewError(`${file} is not a file: name decision logs`)
+  if (!found?.isFile()) throw new ToolError(`${file} is not a file: name decision logs`)
   return found.size
 }

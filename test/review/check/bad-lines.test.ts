@@ -10,6 +10,7 @@ import { expect } from 'chai'
 import { pino } from 'pino'
 import { FileError } from '../../../src/base/diagnostic.ts'
 import { LivePolicy } from '../../../src/policy/live-policy.ts'
+import { policyFolderSource } from '../../../src/policy/policy-source.ts'
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
@@ -116,7 +117,7 @@ describe('a policy with very many bad lines', () => {
     const log = pino({}, { write: (line: string) => lines.push(line) })
     const teller = createPolicyLog(log, { schemas })
     const policy = await LivePolicy.open({
-      directory: folder,
+      source: policyFolderSource(folder),
       resources,
       observe: (event) => teller.report(event),
       parse: createPolicyParser({ resources, schemas }),

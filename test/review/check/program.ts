@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { FileError } from '../../../src/base/diagnostic.ts'
 import { policyCommand } from '../../../src/cli/policy/policy.ts'
-import { ReviewError } from '../../../src/tools/load-policy.ts'
+import { ToolError } from '../../../src/tools/load-policy.ts'
 import { settingsOf } from '../../settings.ts'
 
 const policy = policyCommand(settingsOf({ policies: 'policies', schemas: 'schemas' }), () =>
@@ -14,6 +14,6 @@ try {
   await new Command('sallyport').addCommand(policy).parseAsync()
 } catch (error) {
   if (!(error instanceof CommanderError) || error.exitCode !== 0) process.exitCode = 2
-  if (error instanceof ReviewError || error instanceof FileError) process.stderr.write(`sallyport: ${error.message}\n`)
+  if (error instanceof ToolError || error instanceof FileError) process.stderr.write(`sallyport: ${error.message}\n`)
   else if (!(error instanceof CommanderError)) throw error
 }

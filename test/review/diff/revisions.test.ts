@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { FileError } from '../../../src/base/diagnostic.ts'
-import { ReviewError } from '../../../src/tools/load-policy.ts'
+import { ToolError } from '../../../src/tools/load-policy.ts'
 import { addRules } from '../../policy-text.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES } from './shipped.ts'
@@ -59,7 +59,7 @@ describe('a policy diff of git revisions', () => {
     expect(await says('main^{/first: the}:deploy/rules', 'main')).to.include(`+ ${SAYS}`)
     const there = await mkdtemp(join(top, 'elsewhere-'))
     const { error } = await policyDiff('--policies', there, 'v1', 'main')
-    expect(error).to.be.instanceOf(ReviewError)
+    expect(error).to.be.instanceOf(ToolError)
     expect((error as Error).message).to.match(/^`v1` has no folder `elsewhere-\w+`: name another folder/)
   })
 
@@ -114,7 +114,7 @@ describe('a policy diff of git revisions', () => {
     for (const [what, [args, message]] of Object.entries(refusals)) {
       it(what, async () => {
         const { error, exitCode, stdout } = await diff(...args)
-        expect(error).to.be.instanceOf(ReviewError)
+        expect(error).to.be.instanceOf(ToolError)
         expect((error as Error).message).to.match(message)
         expect((error as Error).message).not.to.include('\n')
         expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
@@ -140,7 +140,7 @@ describe('a policy diff of git revisions', () => {
       process.chdir(top)
       try {
         const { error } = await policyDiff('--policies', outside, 'v1', 'main')
-        expect(error).to.be.instanceOf(ReviewError)
+        expect(error).to.be.instanceOf(ToolError)
         expect((error as Error).message).to.match(/is outside the repository: .* as in `v1:policies`$/)
       } finally {
         process.chdir(cwd)

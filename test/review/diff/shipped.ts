@@ -6,7 +6,7 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { type PolicyDiff, reportOn } from '../../../src/tools/diff/compare-policies.ts'
-import type { ReviewedPolicy } from '../../../src/tools/load-policy.ts'
+import type { LoadedPolicy } from '../../../src/tools/load-policy.ts'
 import { withRules } from '../../policy-text.ts'
 
 /** Text by file: `[found, put]`, found exactly once; an empty `found` adds lines at the end. */
@@ -32,7 +32,7 @@ export function applyEdits(text: string, edits: readonly (readonly [string, stri
   }, text)
 }
 
-function edited(edits: Edits): ReviewedPolicy {
+function edited(edits: Edits): LoadedPolicy {
   const rewrite = ({ name, text }: SourceFile, file: string) => ({ name, text: applyEdits(text, edits[file] ?? []) })
   const files = Object.fromEntries(
     Object.entries(filesToEdit(edits)).map(([name, file]) => [name, rewrite(file, name)]),

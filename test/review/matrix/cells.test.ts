@@ -1,9 +1,11 @@
 /** A matrix says what the oracle says: at every method and path, for every caller and every way to relate to an object. */
+
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy } from '../../../src/decide/policy.ts'
 import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
-import type { Matrix, MatrixRow } from '../../../src/tools/permissions/matrix.ts'
+import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
+import type { MatrixRow } from '../../../src/tools/permissions/matrix-row.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { granted, onObject, relationsOf, roleLevel } from '../../policy/oracle.ts'

@@ -53,6 +53,32 @@ describe('sallyport policy matrix', () => {
     expect(html?.stdout).to.match(/^<!doctype html>/)
   })
 
+  const EXAMPLE = ['--policies', 'examples/projects/policies', '--schemas', 'examples/projects/schemas']
+
+  it('prints the whole example of projects, although rules tell thousands of transitions apart', async () => {
+    const { failed, stdout } = await run(...EXAMPLE)
+    expect(failed).to.equal(false)
+    expect(stdout).to.match(/^ {2}PATCH {4}!tenant\+…>… +-/m)
+    expect(stdout).to.match(/^ {2}PATCH {4}tenant\+lead\+team\+done\+…>archived\+… .*progress/m)
+    expect(stdout).to.include('nothing is left out of PATCH /tasks/{id}; --relation NAMES shows each write')
+  })
+
+  it('shows only objects with the relations that --relation names, also where rules tell many transitions apart', async () => {
+    const asked = [...EXAMPLE, '--role', 'member', '--resource', 'tasks', '--format', 'json']
+    const { stdout } = await run(...asked, '--relation', 'open+mine+tenant+team+assigned')
+    const rows: readonly {
+      method: string
+      relation: string
+      becomes?: string
+      cells: readonly { fields: string[] }[]
+    }[] = JSON.parse(stdout).rows
+    expect(new Set(rows.map(({ relation }) => relation))).to.deep.equal(
+      new Set(['tenant+team', 'tenant+open', '-', 'tenant+team+mine+assigned+open']),
+    )
+    const done = rows.find(({ becomes }) => becomes === 'mine+assigned+done')
+    expect(done?.cells[0]?.fields).to.deep.equal(['status'])
+  })
+
   it('says in one sentence what it cannot show', async () => {
     const refused = async (...args: readonly string[]) => {
       const { failed, stdout, stderr } = await run(...args)
@@ -62,6 +88,7 @@ describe('sallyport policy matrix', () => {
     }
     expect(await refused('--role', 'ghost')).to.match(/`ghost` is not a role of roles\.yaml/)
     expect(await refused('--resource', 'ghosts')).to.match(/no schema declares the resource `ghosts`/)
+    expect(await refused('--relation', 'ownr')).to.match(/declares no relation ownr .*did you mean `owner`/)
     expect(await refused('--format', 'pdf')).to.match(/Allowed choices are table, csv, json, html/)
     expect(await refused('--schemas', 'nowhere')).to.match(/nowhere/)
   })

@@ -1,7 +1,7 @@
 /** Which rows and columns a matrix has, and what a cell says beside yes and no. */
 import { expect } from 'chai'
 import type { PolicyFileName } from '../../../src/policy/policy-files.ts'
-import { ReviewError } from '../../../src/tools/load-policy.ts'
+import { ToolError } from '../../../src/tools/load-policy.ts'
 import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { markOf } from '../../../src/tools/permissions/words.ts'
@@ -87,7 +87,7 @@ describe('the rows of a matrix', () => {
     const many = Array.from({ length: 11 }, (_, i) => `r${i}`)
     const ownership = `docs: { relations: { ${many.map((name) => `${name}: ownerId`).join(', ')} } }\n`
     const rules = many.map((name) => `p, a, docs, read, ${name}, *, allow`).join('\n')
-    expect(() => matrix(rules, { 'ownership.yaml': ownership })).to.throw(ReviewError, /`docs` name 11 relations/)
+    expect(() => matrix(rules, { 'ownership.yaml': ownership })).to.throw(ToolError, /`docs` name 11 relations/)
     expect(() => matrix(rules, { 'ownership.yaml': ownership, only: ['jobs'] })).not.to.throw()
   })
 })
@@ -126,7 +126,7 @@ describe('the columns of a matrix', () => {
     `user:${'x'.repeat(129)}`,
   ]) {
     it(`can't be \`${name.slice(0, 20)}\``, () => {
-      expect(() => names([name])).to.throw(ReviewError)
+      expect(() => names([name])).to.throw(ToolError)
     })
   }
 })

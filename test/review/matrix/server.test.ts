@@ -1,6 +1,8 @@
 /** The matrix of the shipped policy says what the server answers. */
+
 import { expect } from 'chai'
-import type { Matrix, MatrixRow } from '../../../src/tools/permissions/matrix.ts'
+import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
+import type { MatrixRow } from '../../../src/tools/permissions/matrix-row.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shippedMatrix } from './shipped-page.ts'
 

@@ -14,9 +14,16 @@ export function explicitActions({ actions }: Rule): readonly string[] {
   return actions.filter((name) => name !== '*')
 }
 
+const routed = new WeakMap<Resource, ReadonlySet<string>>()
+
 /** The actions that some method of some route needs. */
-export function routedActions({ routes }: Resource): ReadonlySet<string> {
-  return new Set(routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action)))
+export function routedActions(resource: Resource): ReadonlySet<string> {
+  const known = routed.get(resource)
+  if (known) return known
+  const names = resource.routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
+  const actions = new Set(names)
+  routed.set(resource, actions)
+  return actions
 }
 
 const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']

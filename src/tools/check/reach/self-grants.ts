@@ -3,15 +3,8 @@
  * record. Related objects are looked at as they are stored before a write (language.md, "Relations"), so a write that
  * needs the relation itself grants nothing.
  */
-import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
-import {
-  comparedAttributes,
-  comparedFields,
-  holdsForOwnRecord,
-  leavesOf,
-  needsCaller,
-  stepOf,
-} from '../../../decide/relations/all-kinds.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { comparedFields, holdsForOwnRecord, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
@@ -21,9 +14,13 @@ import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rul
 import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { type Source, sourcesOf } from './sources.ts'
+import { trustedBy } from './trust.ts'
+
+const NEVER = { stored: NOWHERE, mixed: NOWHERE, proposed: NOWHERE }
 
 export interface SelfGrant {
-  /** The rule by which the data is written, and the rule that then allows more. */
+  /** The rule that allows the write, and the rule that allows more after it. */
   readonly write: Rule
   readonly gain: Rule
   readonly written: ActionRules
@@ -38,67 +35,53 @@ interface Known {
   readonly index: ActionRulesIndex
 }
 
-/** Data on which a relation rests. */
-interface Source {
-  readonly resource: string
-  readonly fields: readonly string[]
-  /** The field by which new objects name the object that the relation is about; absent where new ones don't count. */
-  readonly link?: string
-  /** What a change must make hold; absent for the caller's own users record. */
-  readonly relation?: Relation
-  /** The resource to which `link` leads. */
-  readonly to?: string
-}
-
 export function findSelfGrants(known: Known): readonly SelfGrant[] {
   const { policy, resources } = known
+  const writers = policy.rules.filter(({ effect, subject }) => {
+    return effect === 'allow' && subject !== 'anonymous' && !policy.roles.get(subject)?.privileged
+  })
   return [...resources.byName.values()].flatMap((resource) => {
     const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
     const leaves = [...new Set(relations.flatMap(leavesOf))].filter(needsCaller)
     return leaves.flatMap((leaf) => {
-      const found = sourcesOf(leaf, resource.name).flatMap((source) => grantsBy(source, { leaf, resource }, known))
+      const gained = { leaf, resource, rules: rulesBy(leaf, resource, known) }
+      const found = sourcesOf(leaf, resource.name).flatMap((source) => grantsBy(source, gained, writers, known))
       return [...new Map(found.map((one) => [one.write, one])).values()]
     })
   })
 }
 
-function sourcesOf(leaf: Relation, resource: string): readonly Source[] {
-  const ofCaller = comparedAttributes(leaf).filter((name) => name !== 'id')
-  const own: readonly Source[] = ofCaller.length === 0 ? [] : [{ resource: USERS, fields: ofCaller }]
-  return [...own, ...stepSources(leaf, resource)]
-}
-
-function stepSources(leaf: Relation, resource: string): readonly Source[] {
-  const step = stepOf(leaf)
-  if (!step) return []
-  const fields = comparedFields(leaf).filter((name) => name !== 'id')
-  const pointer: readonly Source[] = fields.length === 0 ? [] : [{ resource, fields, relation: leaf }]
-  const inner = { resource: step.resource, relation: step.relation, fields: comparedFields(step.relation) }
-  const target: Source =
-    step.by === 'id' ? inner : { ...inner, fields: [...inner.fields, step.by], link: step.by, to: resource }
-  const further = leavesOf(step.relation).flatMap((one) => stepSources(one, step.resource))
-  return [...pointer, target, ...further]
-}
-
 interface Gained {
   readonly leaf: Relation
   readonly resource: Resource
+  /** The allows that name a relation which needs the leaf. */
+  readonly rules: readonly Rule[]
 }
 
-function grantsBy(source: Source, gained: Gained, known: Known): readonly SelfGrant[] {
+function rulesBy(leaf: Relation, resource: Resource, { policy }: Known): readonly Rule[] {
+  const relations = policy.ownership.get(resource.name)?.relations
+  const rests = (name: string) => {
+    const relation = relations?.get(name)
+    return relation !== undefined && leavesOf(relation).includes(leaf)
+  }
+  return policy.rules.filter(({ effect, subject, ...rule }) => {
+    return effect === 'allow' && !policy.roles.get(subject)?.privileged && namesIn(rule).some(rests)
+  })
+}
+
+function grantsBy(source: Source, gained: Gained, writers: readonly Rule[], known: Known): readonly SelfGrant[] {
   const { policy, index, resources } = known
-  const target = resources.byName.get(source.resource)
-  if (!target) return []
+  const target = gained.rules.length > 0 ? resources.byName.get(source.resource) : undefined
+  const [action = ''] = gained.resource.actions.keys()
+  const space = index.rulesOf(gained.resource.name, action)?.space
+  if (!target || !space) return []
   return [...target.actions.values()].flatMap((action) => {
     const written = index.rulesOf(target.name, action.name)
     if (!written) return []
-    const writers = policy.rules.filter(({ effect, subject }) => {
-      return effect === 'allow' && subject !== 'anonymous' && !policy.roles.get(subject)?.privileged
-    })
+    const trusted = (write: Rule) => trustedBy(write, source, space, policy)
     return writers.flatMap((write) => {
       if (!canWrite(write, written, source, known)) return []
-      const trusted = trustedBy(write, source, gained, known)
-      const gain = trusted === undefined ? undefined : ruleGained(gained, { subject: write.subject, trusted }, known)
+      const gain = ruleGained(gained, { subject: write.subject, trusted: trusted(write) }, known)
       return gain && gain !== write ? [{ write, gain, written, relation: gained.leaf, resource: gained.resource }] : []
     })
   })
@@ -110,56 +93,48 @@ function canWrite(write: Rule, written: ActionRules, source: Source, { policy, i
   const placed = written.placed(write)
   if (!placed || !action.hasFields) return false
   const names = [...resource.fields.keys()]
-  const bitsOf = (fields: readonly string[]) =>
-    fields.reduce(
-      (sum, name) => (resource.fields.get(name)?.readOnly ? sum : sum | (1n << BigInt(names.indexOf(name)))),
-      0n,
-    )
-  const left = written.granted([placed], index.subjectsOf(write.subject))
+  const namesOf = (fields: bigint) =>
+    names.filter((name, i) => !resource.fields.get(name)?.readOnly && (fields >> BigInt(i)) & 1n)
+  const subjects = index.subjectsOf(write.subject)
+  const left = written.granted([placed], subjects)
+  const allowed = written.extents('allow', subjects).reduce((sum, { fields }) => sum | fields, 0n)
   const { changes } = decisionsOf(resource, action)
-  const grants = (fields: bigint, where: Region) =>
-    left.some((one) => (one.fields & fields) !== 0n && space.regions.both(one.region, where) !== NOWHERE)
-  if (changes) return grants(bitsOf(source.fields), space.regions.both(space.second, whereNew(source, written)))
-  if (source.link === undefined || action.name !== 'create') return false
-  const filled = filledFields(resource, policy.ownership.get(resource.name)).map(({ field }) => field.name)
-  return filled.includes(source.link) ? left.length > 0 : grants(bitsOf([source.link]), space.first)
+  const filled = changes
+    ? []
+    : filledFields(resource, policy.ownership.get(resource.name)).map(({ field }) => field.name)
+  const writable = new Set([...namesOf(allowed), ...filled])
+  if (!changes && (source.link === undefined || action.name !== 'create' || !writable.has(source.link))) return false
+  const where = changes ? whereChanged(source, written, writable) : whereCreated(source, written, writable)
+  return left.some(({ fields, region }) => {
+    const grants = namesOf(fields).some((name) => source.fields.includes(name))
+    return (grants || !changes) && space.regions.both(region, where) !== NOWHERE
+  })
 }
 
-/** Where a change makes the relation hold; for the own users record, where the object is that record. */
-function whereNew({ relation }: Source, { space }: ActionRules): Region {
-  const { regions } = space
-  if (!relation) {
-    return regions.all(space.leaves.filter(holdsForOwnRecord).flatMap((leaf) => space.momentsOf(leaf)?.stored ?? []))
-  }
-  const { stored, proposed } = space.follows(relation, (leaf) => {
-    return space.momentsOf(leaf) ?? { stored: NOWHERE, mixed: NOWHERE, proposed: NOWHERE }
+/** Where a new object has the relation, by fields that the caller may write or that are filled. */
+function whereCreated({ relation }: Source, { space }: ActionRules, writable: ReadonlySet<string>): Region {
+  if (!relation) return NOWHERE
+  const moments = space.follows(relation, (leaf) => {
+    const isOpen = comparedFields(leaf).every((name) => writable.has(name) || !needsCaller(leaf))
+    return (isOpen && space.momentsOf(leaf)) || NEVER
   })
-  return regions.minus(proposed, stored)
+  return space.regions.both(space.first, moments.stored)
 }
 
 /**
- * Where the caller is trusted by the object to write the source already: the write needs a relation to the object that
- * `link` names. Undefined where that object isn't the one that the relation is about.
+ * Where a change of these fields makes the relation hold; with another link, also where it held already, for another
+ * object. For the own users record, where the object is that record.
  */
-function trustedBy(
-  write: Rule,
-  { resource, link, to }: Source,
-  gained: Gained,
-  { policy, index }: Known,
-): Region | undefined {
-  const relations = policy.ownership.get(resource)?.relations
-  const needed = [...write.before, ...(write.after ?? [])].flatMap(({ name, negated }) => {
-    const relation = negated ? undefined : relations?.get(name)
-    const step = relation && stepOf(relation)
-    const isLink = relation && step && step.by === 'id' && comparedFields(relation).every((field) => field === link)
-    return isLink && step.resource === to && needsCaller(relation) ? [step.relation] : []
-  })
-  if (needed.length === 0) return EVERYWHERE
-  const space = index.rulesOf(gained.resource.name, 'read')?.space
-  if (to !== gained.resource.name || !space) return undefined
-  const leafMoments = (leaf: Relation) =>
-    space.momentsOf(leaf) ?? { stored: NOWHERE, mixed: NOWHERE, proposed: NOWHERE }
-  return space.regions.all(needed.map((relation) => space.follows(relation, leafMoments).stored))
+function whereChanged({ relation, link }: Source, { space }: ActionRules, writable: ReadonlySet<string>): Region {
+  const { regions, second } = space
+  if (!relation) {
+    const own = space.leaves.filter(holdsForOwnRecord).flatMap((leaf) => space.momentsOf(leaf)?.stored ?? [])
+    return regions.all([second, ...own])
+  }
+  const { stored, proposed } = space.follows(relation, (leaf) => space.momentsOf(leaf) ?? NEVER)
+  const kept = space.whereKept((leaf) => comparedFields(leaf).every((name) => !writable.has(name)))
+  const isMoved = link !== undefined && writable.has(link)
+  return regions.all([second, kept, proposed, isMoved ? EVERYWHERE : regions.not(stored)])
 }
 
 interface Writer {
@@ -168,21 +143,17 @@ interface Writer {
 }
 
 /** The first rule that allows the writer something by the relation which it isn't allowed without. */
-function ruleGained({ leaf, resource }: Gained, { subject, trusted }: Writer, known: Known): Rule | undefined {
-  const { policy, index } = known
-  const relations = policy.ownership.get(resource.name)?.relations
-  const rests = (name: string) => {
-    const relation = relations?.get(name)
-    return relation !== undefined && leavesOf(relation).includes(leaf)
-  }
-  return policy.rules
-    .filter((rule) => rule.effect === 'allow' && namesIn(rule).some(rests))
-    .filter((rule) => canBeOneCaller(subject, rule.subject) && !policy.roles.get(rule.subject)?.privileged)
-    .find((rule) => {
-      const subjects = index.subjectsOf(subject).union(index.subjectsOf(rule.subject))
-      const places = index.placesOf(rule).filter((place) => place.resource === resource)
-      return places.some((place) => widens(place, rule, { leaf, trusted, subjects }))
-    })
+function ruleGained(
+  { leaf, resource, rules }: Gained,
+  { subject, trusted }: Writer,
+  { index }: Known,
+): Rule | undefined {
+  return rules.find((rule) => {
+    if (!canBeOneCaller(subject, rule.subject)) return false
+    const subjects = index.subjectsOf(subject).union(index.subjectsOf(rule.subject))
+    const places = index.placesOf(rule).filter((place) => place.resource === resource)
+    return places.some((place) => widens(place, rule, { leaf, trusted, subjects }))
+  })
 }
 
 interface Widening {

@@ -94,7 +94,7 @@ function takeNeedless(
 
 function allowHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule): boolean {
   const subjects = index.subjectsOf(placed.rule.subject)
-  const left = withoutAll(actionRules.space.regions, [placed], actionRules.extents('allow', subjects, placed.rule))
+  const left = withoutAll(actionRules.space.regions, [placed], actionRules.extents('allow', subjects, placed))
   return actionRules.granted(left, subjects).length > 0
 }
 
@@ -102,16 +102,19 @@ function denyHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed
   const { rule } = placed
   const { regions } = actionRules.space
   const subjects = index.subjectsOf(rule.subject)
-  const left = withoutAll(regions, [placed], actionRules.extents('deny', subjects, rule))
+  const left = withoutAll(regions, [placed], actionRules.extents('deny', subjects, placed))
   if (left.length === 0) return false
-  return actionRules.subjects('allow').some((other) => {
-    if (!canBeOneCaller(rule.subject, other)) return false
+  const allowed = actionRules.subjects('allow')
+  const takesFrom = (other: string) => {
+    if (!allowed.has(other) || !canBeOneCaller(rule.subject, other)) return false
     const further = index.subjectsOf(other).difference(subjects)
     return actionRules.groups('allow', other).some((group) => {
       const denied = left.flatMap((extent) => shared(regions, extent, group))
       return withoutAll(regions, denied, actionRules.extents('deny', further)).length > 0
     })
-  })
+  }
+  // Mostly it takes something from what its own subjects have.
+  return subjects.values().some(takesFrom) || allowed.values().some(takesFrom)
 }
 
 // ---- Why ------------------------------------------------------------------------------------------------------------
@@ -171,7 +174,7 @@ function covers(actionRules: ActionRules, rule: Rule, other: Rule): boolean {
   return !mine || (wide !== undefined && without(actionRules.space.regions, [mine], wide).length === 0)
 }
 
-/** Rules that together say all that the rule says, each of which adds something to those before it. */
+/** Rules that together say all that the rule says. Each adds something to the ones before it. */
 function fewest(actionRules: ActionRules, rule: Rule, candidates: readonly PlacedRule[]): readonly Rule[] | undefined {
   const mine = actionRules.placed(rule)
   const chosen: Rule[] = []

@@ -4,8 +4,9 @@
  */
 import type { Policy } from '../../../decide/policy.ts'
 import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'
+import { type ActionRules, getOrMake } from '../../../decide/rules/action-rules.ts'
 import type { Extent } from '../../../decide/rules/extents.ts'
+import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
@@ -17,12 +18,18 @@ export interface WritePair {
   readonly path: string
 }
 
+/** A subject that may write, through one group of rules. */
 interface Writer {
   readonly subject: string
-  /** The rules that grant the write. */
-  readonly group: RuleGroup
-  /** What they grant despite denies: for a write that changes an object, some result of it. */
-  readonly granted: () => readonly Extent[]
+  /** What the rules grant despite denies: for a write that changes an object, some result of it. */
+  readonly granted: readonly Extent[]
+}
+
+interface Judged<Found> {
+  readonly subject: string
+  /** The first line of the group. */
+  readonly line: number
+  readonly found: Found
 }
 
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
@@ -43,20 +50,37 @@ export function pairsOf(
   return [...alike.values()].flatMap((some) => some.slice(0, 1))
 }
 
-/** The subjects of the rules first, then the subjects that inherit them. */
-export function* writersOf(
+/**
+ * What `judge` finds about the writers, once for each group of rules: for the subject of its rules, or else for one
+ * that inherits them. Subjects with the same rules are judged together.
+ */
+export function judgeWriters<Found>(
   { write, read }: WritePair,
   { policy, index }: { readonly policy: Policy; readonly index: ActionRulesIndex },
-): IterableIterator<Writer> {
-  const granting = [...write.subjects('allow')]
-  const heirs = ['anonymous', ...policy.roles.keys(), ...read.subjects('deny')].flatMap((subject) =>
-    [...index.subjectsOf(subject)].filter((name) => name !== subject).map((name) => [subject, name] as const),
-  )
-  for (const [subject, name] of [...granting.map((own) => [own, own] as const), ...heirs]) {
-    for (const group of write.groups('allow', name)) {
-      yield { subject, group, granted: () => grantedTo(write, group, index.subjectsOf(subject)) }
-    }
+  judge: (writer: Writer) => Found | undefined,
+): readonly Judged<Found>[] {
+  const verdicts = new Map<string, readonly { readonly column: string; readonly found: Found }[]>()
+  const known = new Set<string>()
+  const judged = (subject: string, from: string): readonly Judged<Found>[] => {
+    const verdict = getOrMake(verdicts, `${index.profileOf(subject)} ${subject === from ? '' : from}`, () =>
+      write.groups('allow', from).flatMap((group) => {
+        const found = judge({ subject, granted: grantedTo(write, group, index.subjectsOf(subject)) })
+        return found === undefined ? [] : [{ column: group.column, found }]
+      }),
+    )
+    return verdict.flatMap(({ column, found }) => {
+      const group = `${from} ${column}`
+      if (known.has(group)) return []
+      known.add(group)
+      return [{ subject, line: write.firstLine('allow', from, column), found }]
+    })
   }
+  const heirs = new Set(['anonymous', ...policy.roles.keys(), ...read.subjects('deny')])
+  const inherited = (subject: string) => [...index.subjectsOf(subject)].filter((name) => name !== subject)
+  return [
+    ...[...write.subjects('allow')].flatMap((subject) => judged(subject, subject)),
+    ...[...heirs].flatMap((subject) => inherited(subject).flatMap((name) => judged(subject, name))),
+  ]
 }
 
 function grantedTo(write: ActionRules, group: RuleGroup, subjects: ReadonlySet<string>): readonly Extent[] {

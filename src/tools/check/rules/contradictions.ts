@@ -17,8 +17,7 @@ export const contradictions: PolicyCheck<CheckedPolicy> = ruleCheck(
   },
   CELL.relation,
   (rule, { index }) => {
-    const tried = index.triedFor(rule)
-    if (tried.length === 0 || tried.some((region) => region !== NOWHERE)) return undefined
+    if (!index.isContradiction(rule)) return undefined
     const column = relationColumnText(rule)
     const message = rule.after
       ? `no write can be \`${column}\`: the names exclude one another`
@@ -49,7 +48,7 @@ export const transitionsWithoutField: PolicyCheck<CheckedPolicy> = ruleCheck(
   },
 )
 
-/** The fields one of which must change, if no allow about the action names one of them. */
+/** One of these fields must change; empty if an allow about the action names one of them. */
 function fieldsMissing(actionRules: ActionRules, rule: Rule, { policy }: CheckedPolicy): readonly string[] {
   const { space, resource } = actionRules
   const region = actionRules.placed(rule)?.region ?? NOWHERE

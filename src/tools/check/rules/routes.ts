@@ -59,6 +59,7 @@ function isReached(index: ActionRulesIndex, actionRules: ActionRules, routeMetho
   const decision = decisionsOf(resource, action).changes && routeMethod.route.redirect === undefined ? second : first
   return actionRules
     .subjects('allow')
+    .values()
     .some((subject) =>
       actionRules
         .granted(actionRules.groups('allow', subject), index.subjectsOf(subject))

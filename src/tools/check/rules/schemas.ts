@@ -8,7 +8,7 @@ import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
+import { judgeWriters, pairsOf, type WritePair } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']
 
@@ -34,7 +34,7 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
 /** The first writer who learns something from the comparison. */
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
-  return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
+  return told.slice(0, 1).map(({ subject, line, found: { action, writes, hidden } }) => {
     const may = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\``
     const compared = `\`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
     const message = `${may} but not read ${namesText(hidden)}; ${compared}`
@@ -44,8 +44,6 @@ function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: Che
 }
 
 interface HiddenWrite {
-  readonly subject: string
-  readonly line: number
   readonly action: string
   readonly writes: readonly string[]
   readonly hidden: readonly string[]
@@ -55,16 +53,16 @@ function toldTo(
   { write, read, path }: WritePair,
   { fields }: CrossFieldRule,
   checked: CheckedPolicy,
-): readonly HiddenWrite[] {
+): ReturnType<typeof judgeWriters<HiddenWrite>> {
   const { regions, storedSide } = toolsOf(write)
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
-  return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, granted }) => {
+  return judgeWriters({ write, read, path }, checked, ({ subject, granted }) => {
     const subjects = checked.index.subjectsOf(subject)
     const where = (extents: readonly Extent[], mask: bigint) =>
       regions.any(extents.filter((one) => (one.fields & mask) !== 0n).map(({ region }) => region))
-    const [writing, reading] = [granted(), read.granted(read.extents('allow', subjects), subjects)]
+    const [writing, reading] = [granted, read.granted(read.extents('allow', subjects), subjects)]
     const places = compared.map((field) => ({
       ...field,
       written: field.readOnly ? NOWHERE : where(writing, field.mask),
@@ -74,12 +72,11 @@ function toldTo(
       places.map((hidden) => (hidden === written ? NOWHERE : regions.both(written.written, hidden.hidden))),
     )
     const region = told.find((one) => one !== NOWHERE)
-    if (region === undefined) return []
+    if (region === undefined) return undefined
     const situation = regions.smallest(region)
     const namesIn = (place: 'written' | 'hidden') =>
       places.filter((field) => regions.has(field[place], situation)).map(({ name }) => name)
-    const line = Math.min(...group.rules.map(({ rule }) => rule.line))
-    return [{ subject, line, action: write.action.name, writes: namesIn('written'), hidden: namesIn('hidden') }]
+    return { action: write.action.name, writes: namesIn('written'), hidden: namesIn('hidden') }
   })
 }
 

@@ -10,7 +10,7 @@ export const selfGrants: PolicyCheck<CheckedPolicy> = {
       meaning:
         'A subject that is not a role with `privileged: true` may write the data on which a relation rests (other ' +
         'objects, the fields that lead to them, its own users record), and so allow itself what another line allows ' +
-        'by this relation',
+        'by this relation, and what nothing allowed it before',
       mend:
         'Let the write need a relation that is held already, keep the fields out of its views, or write `privileged: ' +
         'true` at the role; if this is intended, suppress the warning and give the reason',

@@ -1,12 +1,11 @@
 /** Finds objects that some caller may change or delete but not read, although the path has a read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import { getOrMake, type RuleGroup } from '../../../decide/rules/action-rules.ts'
+import { NOWHERE } from '../../../decide/relations/regions.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-import { pairsOf, readableBy, type WritePair, writersOf } from '../reach/writers.ts'
+import { judgeWriters, pairsOf, readableBy, type WritePair } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 
@@ -52,21 +51,15 @@ interface Beyond {
   readonly which: string
 }
 
-/** Each rule once: for its own subject, or otherwise for a subject that inherits it. */
-function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Beyond[] {
+function beyond(pair: WritePair, checked: CheckedPolicy): readonly Beyond[] {
+  const { policy, index } = checked
   const { space } = pair.write
-  const known = new Set<RuleGroup>()
-  const readable = new Map<string, Region>()
-  return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, granted }) => {
-    if (known.has(group)) return []
-    const read = getOrMake(readable, subject, () => readableBy(pair.read, index.subjectsOf(subject)))
-    const writable = space.regions.any(granted().map(({ region }) => region))
-    const unread = space.regions.minus(writable, read)
-    if (unread === NOWHERE) return []
-    known.add(group)
-    const line = Math.min(...group.rules.map(({ rule }) => rule.line))
-    return [{ subject, pair, line, which: whichObjects(space.namesFor(space.regions.smallest(unread)), policy) }]
+  const judged = judgeWriters(pair, checked, ({ subject, granted }) => {
+    const writable = space.regions.any(granted.map(({ region }) => region))
+    const unread = space.regions.minus(writable, readableBy(pair.read, index.subjectsOf(subject)))
+    return unread === NOWHERE ? undefined : whichObjects(space.namesFor(space.regions.smallest(unread)), policy)
   })
+  return judged.map(({ subject, line, found }) => ({ subject, pair, line, which: found }))
 }
 
 function whichObjects(names: readonly string[], { conditions }: Policy): string {

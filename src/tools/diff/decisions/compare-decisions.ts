@@ -7,12 +7,12 @@ import { TooManyRegions } from '../../../decide/relations/regions.ts'
 import { coversResource } from '../../../decide/rules/rule.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
-import { ReviewError } from '../../load-policy.ts'
 import type { DecisionChange } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { type ComparedCaller, comparePairs, compareSingles } from './compare-callers.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
+import { incomparable } from './incomparable.ts'
 import { topicsOf } from './topic.ts'
 
 /** The schemas, and the time of the comparison in milliseconds since the epoch: rules and blocks may end. */
@@ -22,7 +22,7 @@ export interface Circumstances {
 }
 
 /**
- * Compares at `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations
+ * Compares at `now`, and at each later moment when a rule ends. Throws ToolError for policies with too many relations
  * to compare.
  */
 export function compareDecisions(
@@ -40,21 +40,27 @@ export function compareDecisions(
     for (const resource of resources.byName.values()) {
       if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
       const compare = () => compareResource({ living, direct }, resource, { callers, listing })
-      findings.set(resource.name, bounded(compare, resource))
+      findings.set(resource.name, bounded(compare, { living, resource }))
     }
     return { from, changes: groupFindings([...findings.values()].flat(), callers) }
   })
   return joinSpans(spans)
 }
 
-function bounded<T>(compare: () => T, { name }: Resource): T {
+interface About {
+  readonly living: Sides<Policy>
+  readonly resource: Resource
+}
+
+function bounded<T>(compare: () => T, { living, resource }: About): T {
   try {
     return compare()
   } catch (error) {
     if (!(error instanceof TooManyRegions)) throw error
-    throw new ReviewError(
-      `the rules about \`${name}\` distinguish too many sets of relations: name fewer in these rules`,
-    )
+    throw incomparable(living, (rule) => coversResource(rule, resource), {
+      wrong: `${error.message}, more than a diff can compare`,
+      mend: 'name fewer of them in these rules',
+    })
   }
 }
 

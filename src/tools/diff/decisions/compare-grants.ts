@@ -2,10 +2,10 @@
  * What one caller gains and loses between two grants of an action: the whole action, some fields, or a level before the
  * one that decides.
  */
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import { variablesOf } from '../../../decide/rules/rule-space.ts'
-import type { ChangedPart, Scope } from '../change.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import type { ChangedPart, ChangeScope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
+import { gainedRoleLevel } from './compare-role-level.ts'
 import { describeScope } from './describe-region.ts'
 import type { Topic } from './topic.ts'
 
@@ -15,7 +15,7 @@ export interface GrantChange {
   readonly part: ChangedPart
   /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
-  readonly scope: Scope
+  readonly scope: ChangeScope
 }
 
 /** What is granted to a caller, and to each of its subjects alone if it has two. */
@@ -36,7 +36,8 @@ export function compareGrants(
   caller: readonly string[],
   comparison: ComparedGrants,
 ): readonly GrantChange[] {
-  const asLoss = { ...comparison, ...swapped(comparison) }
+  const { byName } = comparison
+  const asLoss = { ...comparison, ...swapped(comparison), byName: { ...byName, ...swapped(byName) } }
   const found = decisiveRegions(topic).flatMap((decision) => [
     ...gainsOf(topic, comparison, { decision, cut: byFields }).map((gain) => ({ ...gain, effect: 'gains' as const })),
     // A lost action is reported without its fields.
@@ -47,7 +48,7 @@ export function compareGrants(
     ...objectLevelGains(topic, asLoss).map((gain) => ({ ...gain, effect: 'loses' as const })),
   ]
   const all = [...found, ...early]
-  const changes = all.length > 0 ? all : compareRoleLevel(topic, comparison.byName)
+  const changes = [...all, ...roleLevelGain(topic, comparison, 'gains'), ...roleLevelGain(topic, asLoss, 'loses')]
   const distinct = new Map(changes.map((change) => [JSON.stringify(change), { ...change, caller }]))
   return [...distinct.values()]
 }
@@ -160,7 +161,10 @@ function byFields(topic: Topic, action: Region, granted: readonly Region[]): rea
 }
 
 /** One finding for all fields that changed under the same conditions. */
-function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; scope: Scope }[]): readonly Gain[] {
+function sameScope(
+  topic: Topic,
+  changes: readonly { fields: readonly string[]; scope: ChangeScope }[],
+): readonly Gain[] {
   const groups = Map.groupBy(changes, ({ scope }) => JSON.stringify(scope))
   return [...groups.values()].flatMap((group) => {
     const fields = group.flatMap((change) => change.fields)
@@ -168,29 +172,14 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
   })
 }
 
-/**
- * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. If it
- * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
- */
-function compareRoleLevel(
-  { byName: { space } }: Topic,
-  { granted, alone, possible }: ComparedGrants['byName'],
+function roleLevelGain(
+  topic: Topic,
+  compared: ComparedGrants,
+  effect: GrantChange['effect'],
 ): readonly Omit<GrantChange, 'caller'>[] {
-  const { regions, rules, atoms } = space
-  const first = (region: Region) => regions.all([region, rules.first, possible])
-  const conditions = new Set(atoms.flatMap(({ leaf }, i) => (leaf ? [] : [variablesOf(i).before])))
-  /** The conditions under which some set of relations is allowed. */
-  const passing = (some: readonly Region[]) =>
-    regions.whatever(first(regions.any(some)), (variable) => !conditions.has(variable))
-  const gained = ({ before, after }: Grants['granted']) => regions.minus(passing(after), passing(before))
-  return (['gains', 'loses'] as const).flatMap((effect) => {
-    const turned = (one: Grants['granted']) => (effect === 'gains' ? one : swap(one))
-    const region = regions.minus(gained(turned(granted)), regions.any(alone.map((one) => gained(turned(one)))))
-    if (region === NOWHERE) return []
-    const changed = regions.both(first(regions.any(turned(granted).after)), region)
-    const asked = { kept: NOWHERE, possible: first(possible), decision: rules.first }
-    return [{ effect, part: 'role level', fields: undefined, scope: describeScope(space, { changed, ...asked }) }]
-  })
+  const shown = topic.space.regions.any(freshRegions(topic, compared, EVERYWHERE))
+  const scope = gainedRoleLevel(topic, compared.byName, shown)
+  return scope ? [{ effect, part: 'role level', fields: undefined, scope }] : []
 }
 
 function inOrder({ resource }: Topic, fields: readonly string[]): readonly string[] {

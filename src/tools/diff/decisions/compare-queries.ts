@@ -1,12 +1,22 @@
 /** Compares the fields that a list may be filtered and sorted by, among the fields that it shows before and after. */
 import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
-import { type Scope, type Sides, sidesOf } from '../change.ts'
+import { type ChangeScope, type ScopeTerm, type Sides, sidesOf } from '../change.ts'
 import type { ComparedCaller } from './compare-callers.ts'
 import type { GrantChange } from './compare-grants.ts'
 import type { Topic } from './topic.ts'
 
-const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
+/** Under more conditions, rules about lists are compared as if any of them could hold. */
+const MOST_CONDITIONS = 6
+
+/** Exactly these conditions of the request hold, or any. */
+type Holding = readonly string[] | 'any'
+
+interface Found {
+  readonly effect: 'gains' | 'loses'
+  readonly fields: readonly string[]
+  readonly holding: Holding
+}
 
 /**
  * Comparing each subject alone is enough: several together may query by the fields that each of them may query by.
@@ -14,24 +24,77 @@ const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
  */
 export function compareQueries(
   policies: Sides<DirectPolicy>,
-  { resource, action }: Topic,
+  topic: Topic,
   callers: readonly ComparedCaller[],
 ): readonly GrantChange[] {
   return callers.flatMap(({ name, caller }) => {
-    const { before, after } = sidesOf((side) => {
-      const table = policies[side].table(policies[side].subjectOf(caller[side]), resource.name, action.name)
-      return table.roleLevel(() => caller[side] !== undefined)
+    const tables = sidesOf((side) => {
+      return policies[side].table(policies[side].subjectOf(caller[side]), topic.resource.name, topic.action.name)
     })
-    // A field that only one side shows is a difference of grants.
-    const shown = [...resource.fields.keys()].filter((one) => before.grantable.has(one) && after.grantable.has(one))
-    const only = (one: RoleLevel, other: RoleLevel) =>
-      shown.filter((field) => one.queryable.has(field) && !other.queryable.has(field))
-    const changes = [
-      { effect: 'gains' as const, fields: only(after, before) },
-      { effect: 'loses' as const, fields: only(before, after) },
-    ]
-    return changes.flatMap(({ effect, fields }): readonly GrantChange[] =>
-      fields.length === 0 ? [] : [{ caller: [name], effect, part: 'query', fields, scope: ALWAYS }],
+    const conditions = [...new Set([...tables.after.conditions, ...tables.before.conditions])]
+    const asked: readonly Holding[] = conditions.length <= MOST_CONDITIONS ? subsetsOf(conditions) : ['any']
+    const found = asked.flatMap((holding) => {
+      return changesIn(
+        topic,
+        sidesOf((side) => tables[side].roleLevel(() => caller[side] !== undefined, holding)),
+        holding,
+      )
+    })
+    const alike = Map.groupBy(found, ({ effect, fields }) => JSON.stringify([effect, fields]))
+    return [...alike.values()].flatMap((group) =>
+      group.slice(0, 1).map(({ effect, fields }): GrantChange => {
+        const scope = scopeOf(
+          group.map(({ holding }) => holding),
+          conditions,
+        )
+        return { caller: [name], effect, part: 'query', fields, scope }
+      }),
     )
   })
+}
+
+function changesIn({ resource }: Topic, { before, after }: Sides<RoleLevel>, holding: Holding): readonly Found[] {
+  // A field that only one side shows is a difference of grants.
+  const shown = [...resource.fields.keys()].filter((one) => before.grantable.has(one) && after.grantable.has(one))
+  const only = (one: RoleLevel, other: RoleLevel) =>
+    shown.filter((field) => one.queryable.has(field) && !other.queryable.has(field))
+  const changes: readonly Found[] = [
+    { effect: 'gains', fields: only(after, before), holding },
+    { effect: 'loses', fields: only(before, after), holding },
+  ]
+  return changes.filter(({ fields }) => fields.length > 0)
+}
+
+/** Terms for these sets of conditions, without the conditions that make no difference. */
+function scopeOf(sets: readonly Holding[], conditions: readonly string[]): ChangeScope {
+  const known = new Set(
+    sets.map((set) => (set === 'any' ? set : conditions.filter((name) => set.includes(name)).join('+'))),
+  )
+  const isWithin = (term: ScopeTerm) =>
+    subsetsOf(conditions)
+      .filter(
+        (set) => term.with.every((name) => set.includes(name)) && !term.without.some((name) => set.includes(name)),
+      )
+      .every((set) => known.has(conditions.filter((name) => set.includes(name)).join('+')))
+  const terms = sets.map((set): ScopeTerm => {
+    if (set === 'any') return ANY
+    const whole = { with: set, without: conditions.filter((name) => !set.includes(name)) }
+    return conditions.reduce<ScopeTerm>((term, name) => {
+      const less = {
+        with: term.with.filter((one) => one !== name),
+        without: term.without.filter((one) => one !== name),
+      }
+      return isWithin(less) ? less : term
+    }, whole)
+  })
+  return { when: [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()], besides: [] }
+}
+
+const ANY: ScopeTerm = { with: [], without: [] }
+
+function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
+  return names.reduce<readonly (readonly string[])[]>(
+    (some, name) => some.concat(some.map((set) => set.concat(name))),
+    [[]],
+  )
 }

@@ -1,7 +1,7 @@
 /** A region as relation columns: the fewest and shortest terms for its situations. */
 import { NOWHERE, type Region, type Regions } from '../../../decide/relations/regions.ts'
 import { variablesOf } from '../../../decide/rules/rule-space.ts'
-import type { Names, Scope, Term } from '../change.ts'
+import type { ChangeScope, NameSets, ScopeTerm } from '../change.ts'
 import type { RelationSpace } from './topic.ts'
 
 interface ChangedRegion {
@@ -31,12 +31,12 @@ interface Column {
  * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`,
  * besides `owner`.
  */
-export function describeScope(space: RelationSpace, { changed, kept, possible, decision }: ChangedRegion): Scope {
+export function describeScope(space: RelationSpace, { changed, kept, possible, decision }: ChangedRegion): ChangeScope {
   const { regions } = space
   const cover = (wanted: Region, allowed: Region) => columnsFor({ space, decision, wanted, allowed })
   const impossible = regions.minus(decision, possible)
   const exact = cover(changed, regions.either(changed, impossible))
-  const asScope = (when: readonly Column[], besides: readonly Column[]): Scope => ({
+  const asScope = (when: readonly Column[], besides: readonly Column[]): ChangeScope => ({
     when: when.map((column) => termOf(space, column)),
     besides: besides.map((column) => termOf(space, column)),
   })
@@ -48,7 +48,14 @@ export function describeScope(space: RelationSpace, { changed, kept, possible, d
   const told = asScope(when, besides)
   const terms = [...told.when, ...told.besides]
   if (terms.every(isPlain)) return told
-  return terms.every(isPositive) && !plain.when.every(isPositive) ? told : plain
+  const isBetter = !plain.when.every(isPositive) || lengthOf(terms) < lengthOf(plain.when)
+  return terms.every(isPositive) && isBetter ? told : plain
+}
+
+/** How many names the terms have, with one for each term. */
+function lengthOf(terms: readonly ScopeTerm[]): number {
+  const count = (names: NameSets | undefined) => (names ? names.with.length + names.without.length : 0)
+  return terms.reduce((sum, term) => sum + 1 + count(term) + count(term.becomes), 0)
 }
 
 interface Wanted {
@@ -129,8 +136,8 @@ function withoutSuperfluous(regions: Regions, columns: readonly Column[], wanted
   }, columns)
 }
 
-function termOf({ atoms }: RelationSpace, { literals }: Column): Term {
-  const names = (side: keyof Literal): Names => {
+function termOf({ atoms }: RelationSpace, { literals }: Column): ScopeTerm {
+  const names = (side: keyof Literal): NameSets => {
     const labels = (wanted: boolean) => atoms.flatMap(({ label }, i) => (literals[i]?.[side] === wanted ? [label] : []))
     return { with: labels(true), without: labels(false) }
   }
@@ -139,11 +146,11 @@ function termOf({ atoms }: RelationSpace, { literals }: Column): Term {
   return { ...names('left'), ...(isSaid ? { becomes } : {}) }
 }
 
-function isPlain({ without, becomes }: Term): boolean {
+function isPlain({ without, becomes }: ScopeTerm): boolean {
   return without.length === 0 && becomes === undefined
 }
 
 /** A transition reads well with a negation too. */
-function isPositive({ without, becomes }: Term): boolean {
+function isPositive({ without, becomes }: ScopeTerm): boolean {
   return without.length === 0 || becomes !== undefined
 }

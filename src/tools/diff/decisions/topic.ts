@@ -22,8 +22,8 @@ import {
   RuleSpace,
 } from '../../../decide/rules/rule-space.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
-import { ReviewError } from '../../load-policy.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
+import { incomparable } from './incomparable.ts'
 
 /** A leaf or a condition that rules of either policy name. */
 interface Atom {
@@ -64,7 +64,7 @@ export interface Topic extends RulesInSpace {
   readonly byName: RulesInSpace
 }
 
-/** Every action of a resource. Throws ReviewError for policies with too many relations to compare. */
+/** Every action of a resource. Throws ToolError for policies with too many relations to compare. */
 export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable<Topic> {
   const covering = sidesOf((side) => policies[side].rules.filter((rule) => coversResource(rule, resource)))
   for (const action of resource.actions.values()) {
@@ -89,14 +89,17 @@ export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable
 const MOST_RELATIONS = 16
 const MOST_CONDITIONS = 16
 
-function refuseTooMany(atoms: ReadonlyMap<string, Atom>, { resource, action }: RulesAbout): void {
+function refuseTooMany(atoms: ReadonlyMap<string, Atom>, about: Sides<RulesAbout>): void {
+  const { resource, action } = about.after
   const leaves = [...atoms.values()].filter(({ leaf }) => leaf).length
   const refuse = (count: number, what: string, most: number) => {
     if (count <= most) return
-    throw new ReviewError(
-      `rules about \`${action.name}\` on \`${resource.name}\` name ${count} ${what}, ` +
-        `but a diff compares at most ${most}: name fewer ${what} in these rules`,
-    )
+    throw incomparable(about, () => true, {
+      wrong:
+        `rules about \`${action.name}\` on \`${resource.name}\` name ${count} ${what}, ` +
+        `but a diff compares at most ${most}`,
+      mend: `name fewer ${what} in these rules`,
+    })
   }
   refuse(leaves, 'relations', MOST_RELATIONS)
   refuse(atoms.size - leaves, 'conditions', MOST_CONDITIONS)
@@ -109,8 +112,8 @@ function relationSpace(about: Sides<RulesAbout>, identity: Identity): RelationSp
   const { resource, action } = about.after
   const keys = sidesOf((side) => keysOf(about, side, identity))
   const atoms = atomsOf(about, keys)
-  refuseTooMany(atoms, about.after)
-  const rules = new RuleSpace()
+  refuseTooMany(atoms, about)
+  const rules = new RuleSpace(resource)
   const places = new Map([...atoms.keys()].map((key, i) => [key, i]))
   const placeOf = (key = '') => places.get(key) ?? -1
   const leafMoments = (side: Side) => (leaf: Relation) => rules.moments(placeOf(keys[side].leaves.get(leaf.name)), leaf)

@@ -1,0 +1,48 @@
+/** Says which resources the other checks leave out, because their rules tell too many situations apart. */
+import type { Policy } from '../../../decide/policy.ts'
+import { isAbout } from '../../../decide/rules/rule.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
+import type { Action, Resource } from '../../../resources/resource.ts'
+import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
+
+export const undecidedResources: PolicyCheck<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'rules-undecided',
+      meaning:
+        'The lines about the resource combine so many relations and conditions that the checks which compare lines ' +
+        'leave the resource out: `self-grant`, `write-beyond-read`, `route-unreached`, `schema-tells`, ' +
+        '`rule-never-matches`, `transition-without-field` and lines without effect. Requests are decided as always',
+      mend: 'Name fewer relations and conditions in the lines about this action',
+    },
+  ],
+  find: ({ policy, resources, index, placeOfLine }) =>
+    [...index.undecided].flatMap((name) => {
+      const resource = resources.byName.get(name)
+      const crowded = resource && mostCrowded(policy, resource)
+      if (!crowded) return []
+      const { action, line, names } = crowded
+      const lines = `the lines about \`${action.name}\` on \`${name}\` combine ${names} relations and conditions`
+      const message = `${lines}, so the checks that compare lines couldn't decide about \`${name}\``
+      const hint = 'name fewer relations and conditions in these lines'
+      return [warning(placeOfLine(line, CELL.relation), 'rules-undecided', message, hint)]
+    }),
+}
+
+interface Crowded {
+  readonly action: Action
+  /** How many names the rules about the action have. */
+  readonly names: number
+  /** The first of the rules with the most names. */
+  readonly line: number
+}
+
+/** The action whose rules have the most names. */
+function mostCrowded(policy: Policy, resource: Resource): Crowded | undefined {
+  const crowds = [...resource.actions.values()].map((action) => {
+    const rules = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+    const [longest] = rules.toSorted((a, b) => namesIn(b).length - namesIn(a).length)
+    return { action, names: new Set(rules.flatMap(namesIn)).size, line: longest?.line ?? 1 }
+  })
+  return crowds.toSorted((a, b) => b.names - a.names)[0]
+}
