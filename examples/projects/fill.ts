@@ -24,6 +24,12 @@ export async function fillExample(url: string): Promise<Made> {
   return { acme, globex, project, task, comment, root, leaf }
 }
 
+/** The fill begins with the tenants. */
+export async function isFilled(url: string): Promise<boolean> {
+  const { items } = (await ask(url, await signIn(url, 'ada'), 'GET', '/tenants')) as { items: readonly unknown[] }
+  return items.length > 0
+}
+
 /** A token of a sign-in at this moment. */
 export async function signIn(url: string, name: string): Promise<string> {
   const body = { email: `${name}@example.com`, password: PASSWORD }
@@ -41,11 +47,11 @@ async function ask(
   token: string | undefined,
   method: string,
   path: string,
-  body: unknown,
+  body?: unknown,
 ): Promise<unknown> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
   const headers = { 'content-type': type, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
-  const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+  const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) ?? null })
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
   return answer.status === 204 ? undefined : answer.json()
 }

@@ -1,15 +1,15 @@
 /** examples/projects over real HTTP: the wall, the team of a project, a task's life, and what needs a fresh sign-in. */
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { fillExample, type Made, signIn } from '../examples/projects/fill.ts'
-import { openEmbeddedKey } from '../src/identity/keys/key-folder.ts'
-import { issueToken } from '../src/identity/tokens/issue-token.ts'
-import { parsePolicy } from '../src/policy/parse/parse-policy.ts'
-import { readPolicyFiles } from '../src/policy/policy-files.ts'
-import { loadResources } from '../src/resources/load/load-resources.ts'
-import { startTestServer, type TestServer } from './server.ts'
+import { fillExample, type Made, signIn } from '../../examples/projects/fill.ts'
+import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
+import { issueToken } from '../../src/identity/tokens/issue-token.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { startTestServer, type TestServer } from '../server.ts'
 
-const pathOf = (name: string) => new URL(`../examples/projects/${name}`, import.meta.url).pathname
+const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 
 /** alice leads the project, bob edits, sam views; audrey belongs to another tenant; ada runs the platform. */
 const PEOPLE = ['alice', 'bob', 'sam', 'audrey', 'ada'] as const
@@ -19,10 +19,13 @@ describe('examples/projects', () => {
   let server: TestServer
   let made: Made
   const tokens = new Map<Name, string>()
+  /** Of the server's clock, in milliseconds. */
+  let ahead = 0
 
   beforeEach(async () => {
     const env = { POLICIES: pathOf('policies'), SCHEMAS: pathOf('schemas') }
-    server = await startTestServer({ demo: true, env })
+    ahead = 0
+    server = await startTestServer({ demo: true, env, now: () => new Date(Date.now() + ahead) })
     made = await fillExample(server.url)
     for (const name of PEOPLE) tokens.set(name, await signIn(server.url, name))
   })
@@ -46,6 +49,18 @@ describe('examples/projects', () => {
     const foreign = { name: 'x', tenantId: made.acme }
     expect(await status('audrey', 'POST', '/projects', foreign), 'into the tenant').to.equal(403)
     expect(await status('audrey', 'POST', '/tasks', { projectId: made.project, title: 'x' })).to.equal(403)
+  })
+
+  it('lets a lead who moved to another tenant put nothing into the old project', async () => {
+    expect(await status('ada', 'PATCH', '/users/alice', { tenant: made.globex })).to.equal(200)
+    const into = { projectId: made.project }
+    expect(await status('alice', 'POST', '/tasks', { ...into, title: 'x' })).to.equal(403)
+    expect(await status('alice', 'POST', '/memberships', { ...into, userId: 'audrey' })).to.equal(403)
+    expect(await status('alice', 'POST', '/comments', { taskId: made.task, text: 'x' })).to.equal(403)
+    expect(await status('alice', 'POST', '/folders', { name: 'x', parentId: made.root })).to.equal(403)
+    const top = await server.ask('POST', '/folders', { token: tokens.get('alice'), body: { name: 'x' } })
+    expect(top.status).to.equal(201)
+    expect(await status('alice', 'PATCH', `/folders/${top.body.id}`, { parentId: made.root })).to.equal(403)
   })
 
   it('lets the team see tasks and comments, lead and editors write tasks, and everybody in the team comment', async () => {
@@ -101,6 +116,15 @@ describe('examples/projects', () => {
     expect(await status('bob', 'DELETE', `/tasks/${made.task}`), 'fresh, but no lead').to.equal(403)
     expect((await server.ask('DELETE', `/tasks/${made.task}`, { token: nine })).status).to.equal(204)
     expect(await status('alice', 'DELETE', `/projects/${made.project}`), 'just now').to.equal(204)
+  })
+
+  it('lets the author of a comment mend it for a quarter of an hour', async () => {
+    const path = `/comments/${made.comment}`
+    expect(await status('bob', 'PATCH', path, { text: 'Which colours?' })).to.equal(200)
+    ahead = 15 * 60_000
+    tokens.set('bob', await signIn(server.url, 'bob'))
+    expect(await status('bob', 'GET', path)).to.equal(200)
+    expect(await status('bob', 'PATCH', path, { text: 'Which colour?' })).to.equal(403)
   })
 
   it('shows a folder to the owners of the folders above it', async () => {

@@ -1,0 +1,99 @@
+/** Attacks on examples/projects: nobody gets across the walls of tenants and projects; a hole in a wall is found. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startTrialServer } from '../../src/server/trial-server.ts'
+import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
+import type { AttackRun } from '../../src/tools/matrix/attack/attack-report.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+
+const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
+const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
+
+type Edit = readonly [line: RegExp, instead: string]
+const NO_WALL: Edit = [/^p, member, +\*, \*, !tenant.*\n/m, '']
+
+describe('attacks on examples/projects', () => {
+  it('reach what the policy allows, and no more, across tenants and projects', async () => {
+    const { reached } = await attack(FOLDERS.policies, [])
+    expect(reached.filter(({ outcome }) => outcome !== 'same')).to.deep.equal([])
+    expect(reached.length).to.be.greaterThan(2500)
+    const crossed = reached.map(({ attack: { vector, reference, routeMethod } }) =>
+      [routeMethod.method, routeMethod.route.path, vector, reference?.field].join(' '),
+    )
+    expect(crossed).to.include.members([
+      'GET /tasks/{id} id in path ',
+      'POST /tasks parent in body projectId',
+      'POST /comments parent in body taskId',
+      'PATCH /folders/{id} parent in body parentId',
+      'POST /projects attribute in body tenantId',
+      'PATCH /users/{id} attribute in body tenant',
+      'POST /memberships row for oneself ',
+      'PATCH /tasks/{id} relation missing ',
+      'GET /tasks parent in query projectId',
+      'GET /comments attribute in query tenantId',
+    ])
+  }).timeout(120_000)
+
+  it('find out a server without the wall', async () => {
+    const found = await holesIn([NO_WALL], ['folders'])
+    expect(found).to.include('member with other attributes: POST /folders, attribute in body: 403, answered 201')
+    expect(found).to.include('member without tenant: GET /folders/{id}, relation missing: 403, answered 200')
+  }).timeout(30_000)
+
+  it('find out a server on which everybody may join a project', async () => {
+    const found = await holesIn([[/memberships, create, +lead,/, 'memberships, create, any,']], ['memberships'])
+    expect(found).to.include('member with same attributes: POST /memberships, row for oneself: 403, answered 201')
+  }).timeout(30_000)
+
+  it('find out a server on which people may change their tenant', async () => {
+    const found = await holesIn(
+      [NO_WALL, [/users, +update, +owner, +personal,/, 'users, update, owner, *,']],
+      ['users'],
+    )
+    expect(found).to.include('member with other attributes: PATCH /users/{id}, attribute in body: 403, answered 200')
+  }).timeout(30_000)
+
+  it('find out a server on which comments can be moved to tasks of others', async () => {
+    const found = await holesIn(
+      [
+        [/owner\+team, +\*,/, 'owner, *,'],
+        [/^p, everyone, comments, +create, !inside.*\n/m, ''],
+      ],
+      ['comments'],
+    )
+    expect(found).to.include('member with same attributes: POST /comments, parent in body: 403, answered 201')
+  }).timeout(30_000)
+})
+
+/** What attacks that expect the policy of the example find on a server with another one. */
+async function holesIn(edits: readonly Edit[], resources: readonly string[]): Promise<readonly string[]> {
+  const policies = await mkdtemp(join(tmpdir(), 'sallyport-hole-'))
+  await cp(FOLDERS.policies, policies, { recursive: true })
+  const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
+  await writeFile(
+    join(policies, 'policy.csv'),
+    edits.reduce((text, [line, instead]) => text.replace(line, instead), rules),
+  )
+  const { reached } = await attack(policies, resources)
+  await rm(policies, { recursive: true })
+  return reached.flatMap(
+    ({ attack: { attacker, attributes, short, routeMethod, vector }, outcome, predicted, status }) => {
+      const role = attacker.kind === 'roles' ? attacker.roles.join('+') : attacker.kind
+      const who = short ? `${role} without ${short.missing}` : `${role} with ${attributes} attributes`
+      const request = `${routeMethod.method} ${routeMethod.route.path}, ${vector}`
+      return outcome === 'same' ? [] : [`${who}: ${request}: ${predicted}, answered ${status}`]
+    },
+  )
+}
+
+function attack(policies: string, resources: readonly string[]): Promise<AttackRun> {
+  return attackAll({
+    ...FOLDERS,
+    resources,
+    openTargets: (suite) => openTrialPool(suite, ({ schemas }, now) => startTrialServer({ policies, schemas }, now)),
+    started: () => {},
+    observe: () => {},
+  })
+}

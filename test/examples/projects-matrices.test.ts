@@ -1,0 +1,73 @@
+/** The matrices of examples/projects: each cell holds on a server, and each line of the policy is noticed by some cell. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startTrialServer } from '../../src/server/trial-server.ts'
+import { judgeMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
+import { makeMutants } from '../../src/tools/matrix/mutate/mutate.ts'
+import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
+import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { findMatrixFiles } from '../../src/tools/matrix/read/read-matrices.ts'
+import type { Result } from '../../src/tools/matrix/run/result.ts'
+import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+
+const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
+const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
+const { matrices } = await findMatrixFiles([pathOf('matrices')])
+
+describe('the matrices of examples/projects', () => {
+  const results: Result[] = []
+  before(async () => {
+    results.push(...(await ask(matrices, FOLDERS.policies)))
+  }).timeout(60_000)
+
+  for (const file of matrices) {
+    it(`hold on a server: ${file.replace(/.*\//, '')}`, () => {
+      const about = results.filter(({ place }) => place.file === file)
+      expect(about.length).to.be.greaterThan(15)
+      expect(told(about)).to.deep.equal([])
+    })
+  }
+
+  it('would fail on a server without the wall', async () => {
+    const policies = await mkdtemp(join(tmpdir(), 'sallyport-wall-'))
+    await cp(FOLDERS.policies, policies, { recursive: true })
+    const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
+    await writeFile(join(policies, 'policy.csv'), rules.replace(/^p, member, +\*, \*, !tenant.*\n/m, ''))
+    const failed = told(await ask([pathOf('matrices/folders.csv')], policies))
+    await rm(policies, { recursive: true })
+    expect(failed.map((line) => line.replace(/;.*/, ''))).to.include(
+      'GET /folders/{id} (inherited+inside+nested+owner+reader, the wall) as member is 403: expected 403, got 200',
+    )
+  }).timeout(20_000)
+
+  it('notice every line of the policy that is lost', async () => {
+    const suite = await readPredictedSuite({ ...FOLDERS, matrices: [pathOf('matrices')] }, Date.now())
+    const { met, unmet } = statementsOf(suite)
+    expect(unmet, 'cells that the policy itself answers otherwise').to.equal(0)
+    const only = new Set(['drop-rule', 'drop-deny'] as const)
+    const mutants = makeMutants(suite, suite.policy, { only, valuesOf: () => [] })
+    expect(mutants).to.have.length(suite.policy.rules.length)
+    const unnoticed = mutants.filter((mutant) => judgeMutant({ ...suite, stated: met }, mutant).kind !== 'killed')
+    expect(unnoticed).to.deep.equal([])
+  }).timeout(60_000)
+})
+
+async function ask(files: readonly string[], policies: string): Promise<readonly Result[]> {
+  const { results } = await testMatrices([...files], {
+    ...FOLDERS,
+    policies,
+    filter: { roles: [], resources: [] },
+    bail: false,
+    openTargets: (suite) => openTrialPool(suite, startTrialServer),
+    started: () => {},
+    observe: () => {},
+  })
+  return results
+}
+
+function told(results: readonly Result[]): readonly string[] {
+  return results.flatMap(({ outcome, title, why = '' }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
+}

@@ -1,0 +1,53 @@
+/** The README of examples/projects: its commands work as printed, and print what it shows. */
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { missingFrom } from '../documented.ts'
+import { type PlayedPage, playPage } from '../page.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const POLICIES = join(ROOT, 'examples/projects/policies')
+
+describe('examples/projects/README.md', () => {
+  let page: PlayedPage
+  before(async () => {
+    const ready = 'The example of projects listens'
+    page = await playPage('examples/projects/README.md', ['npm run example:projects'], { ready })
+  }).timeout(120_000)
+  after(() => page.stop())
+
+  it('has commands that all work, and print what it shows', () => {
+    const shown = page.blocks.filter(({ output }) => output.length > 0)
+    expect(shown).to.have.length(5)
+    for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
+    const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
+    expect(failed).to.deep.equal([])
+  })
+
+  it('shows a policy in which the check finds nothing, and something in a broken copy', async () => {
+    expect(await check(POLICIES)).to.deep.equal({ code: 0, printed: 'nothing found (1 suppressed)\n' })
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-check-'))
+    await cp(POLICIES, folder, { recursive: true })
+    const rules = await readFile(join(folder, 'policy.csv'), 'utf8')
+    await writeFile(
+      join(folder, 'policy.csv'),
+      rules.replace('memberships, create,    lead,', 'memberships, create,    any,'),
+    )
+    const { code, printed } = await check(folder)
+    await rm(folder, { recursive: true })
+    expect(code).to.equal(1)
+    expect(printed).to.contain('[self-grant]')
+  }).timeout(10_000)
+})
+
+/** Fails for warnings too. */
+function check(policies: string): Promise<{ readonly code: number; readonly printed: string }> {
+  const words = ['policy', 'check', policies, '--schemas', 'examples/projects/schemas', '--fail-on', 'warning']
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['bin/sallyport.js', ...words], { cwd: ROOT }, (error, printed) =>
+      resolve({ code: error ? Number(error.code) : 0, printed }),
+    )
+  })
+}
