@@ -14,10 +14,18 @@ const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 interface Service {
   readonly volumes?: readonly string[]
   readonly restart?: string
+  readonly environment?: Readonly<Record<string, string | number>>
+  readonly depends_on?: object
+  readonly networks?: { readonly front?: { readonly ipv4_address?: string } }
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>
 }
 
 describe('the reverse proxy', () => {
   const shared = read('deploy/sallyport.inc')
+  const { services } = parse(read('docker-compose.yml'), { merge: true }) as Compose
   const answers = [...shared.matchAll(/location = (\S+) \{([^}]*?)\n {2}return (\d+) '(.*)';\n\}/g)].map(
     ([, place, settings, status, text]) => ({ place, settings, status: Number(status), text: text ?? '' }),
   )
@@ -60,12 +68,39 @@ describe('the reverse proxy', () => {
   }
 
   it('is mounted from files that are there, and every service starts again by itself', () => {
-    const { services } = parse(read('docker-compose.yml')) as { services: Record<string, Service> }
     for (const [name, { restart }] of Object.entries(services)) expect(restart, name).to.equal('unless-stopped')
-    const tls = parse(read('docker-compose.tls.yml').replace('!override ', '')) as { services: Record<string, Service> }
+    const tls = parse(read('docker-compose.tls.yml').replace('!override ', '')) as Compose
     const mounted = [...(services.proxy?.volumes ?? []), ...(tls.services.proxy?.volumes ?? [])]
     const files = mounted.map((volume) => volume.split(':')[0] ?? '')
     expect(files.filter((file) => file !== './tls' && !existsSync(join(ROOT, file)))).to.deep.equal([])
     expect(files).to.include.members(['./deploy/nginx.conf', './deploy/nginx-tls.conf', './deploy/sallyport.inc'])
+  })
+
+  it('asks every instance, at an address that stays, and nothing else', () => {
+    const asked = [...read('deploy/instances.conf').matchAll(/^ {2}server (\S+):3000 /gm)].map(([, name]) => name)
+    const instances = Object.entries(services).filter(([, { environment }]) => environment?.INSTANCE !== undefined)
+    expect(instances.map(([name]) => name)).to.deep.equal(asked)
+    expect(instances.length).to.equal(2)
+    expect(Object.keys(services.proxy?.depends_on ?? {})).to.deep.equal(asked)
+    expect(new Set(instances.map(([, { networks }]) => networks?.front?.ipv4_address)).size).to.equal(2)
+    for (const [name, { environment, volumes }] of instances) {
+      expect(environment?.INSTANCE).to.equal(name)
+      expect(volumes?.filter((volume) => volume.endsWith(':/data')).length).to.equal(1)
+    }
+    expect(new Set(instances.map(([, { volumes }]) => volumes?.[0])).size).to.equal(2)
+    expect([...shared.matchAll(/proxy_pass (\S+);/g)].map(([, to]) => to)).to.deep.equal(
+      Array(2).fill('http://instances'),
+    )
+  })
+
+  it('gives the instances only settings that docs/configuration.md has, and secrets that .env must have', () => {
+    const known = new Set([...read('docs/configuration.md').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
+    const { INSTANCE: _, ...settings } = services['api-1']?.environment ?? {}
+    expect(Object.keys(settings).filter((name) => !known.has(name))).to.deep.equal([])
+    expect(Object.keys(settings)).to.include.members(['DATABASE_URL', 'KEYS_SECRET', 'REDIS_URL', 'TRUST_PROXY'])
+    for (const name of ['POSTGRES_PASSWORD', 'KEYS_SECRET']) {
+      expect(JSON.stringify(settings)).to.contain(`\${${name}:?`)
+      expect(read('docs/operating.md')).to.contain(`${name}=$(openssl rand`)
+    }
   })
 })

@@ -1,0 +1,54 @@
+/** A database whose disk is full: writes are refused, nothing is lost, and it goes on when there is room again. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { withstand } from './withstand.ts'
+
+describe('the disk of the database', function () {
+  this.timeout(180_000)
+  let disk: string
+
+  // Only root may mount. The test fails for others, because an untested promise must not look like a kept one.
+  before(() => {
+    disk = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', disk])
+  })
+  after(() => {
+    execFileSync('umount', ['--lazy', disk])
+    rmSync(disk, { recursive: true, force: true })
+  })
+
+  it('is full for some seconds', async () => {
+    const filler = join(disk, 'filler')
+    await withstand({
+      name: 'the disk of PostgreSQL is full',
+      databaseFolder: disk,
+      happen: async ({ primary }) => {
+        for (let second = 0; second < 8; second += 1) {
+          // The next segment of the log finds no room.
+          await switchLog(primary.url).catch(() => undefined)
+          fillUp(disk, `${filler}-${second}`)
+          await sleep(1000)
+        }
+        for (let second = 0; second < 8; second += 1) rmSync(`${filler}-${second}`)
+        // An operator starts it again if it has ended.
+        await primary.startIfEnded()
+      },
+    })
+  })
+})
+
+function fillUp(folder: string, file: string): void {
+  const { bavail, bsize } = statfsSync(folder)
+  writeFileSync(file, Buffer.alloc(bavail * bsize))
+}
+
+async function switchLog(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 500, query_timeout: 500 })
+  client.on('error', () => undefined)
+  await client.connect()
+  await client.query('select pg_switch_wal()').finally(() => client.end().catch(() => undefined))
+}

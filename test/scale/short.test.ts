@@ -1,0 +1,23 @@
+/** The short form of the scale tests (`npm run test:scale`): the faults that come most often, in one run. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withstand } from './withstand.ts'
+
+describe('three instances, PostgreSQL with a replica, and Redis', function () {
+  this.timeout(120_000)
+
+  it('keep every promise while an instance is killed, a connection breaks and the replica is promoted', async () => {
+    await withstand({
+      name: 'an instance is killed, a connection breaks, the replica is promoted',
+      calmMs: 1500,
+      happen: async (cluster) => {
+        const [, second] = cluster.instances
+        await second?.kill()
+        cluster.network.cut()
+        await second?.start()
+        await cluster.primary.kill()
+        await cluster.promote()
+        await sleep(500)
+      },
+    })
+  })
+})

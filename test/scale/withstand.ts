@@ -1,0 +1,124 @@
+/** Runs a cluster under load through a fault, judges it, and keeps a row for the table at the end. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type Evidence, judge, longestLag, longestRefusal, recordsIn, type Span, type Verdict } from './checker.ts'
+import { Cluster, type ClusterOptions, type LogLine, until } from './cluster.ts'
+import { History } from './history.ts'
+import { observe } from './observed.ts'
+import { fill, publish, readAll, revisionOf } from './office.ts'
+import { LIMIT } from './world.ts'
+
+interface Row {
+  readonly fault: string
+  readonly verdict: Verdict
+  readonly refusedMs: number
+  readonly lagMs: number
+  readonly said: readonly string[]
+}
+
+const rows: Row[] = []
+process.on('exit', () => {
+  // Not among the results of tests that run side by side.
+  if (rows.length > 0 && process.env.MOCHA_WORKER_ID === undefined) process.stdout.write(table())
+})
+
+export interface Fault extends ClusterOptions {
+  readonly name: string
+  /** Load before the fault and after the recovery. */
+  readonly calmMs?: number
+  /** Resolves when the operator has done everything; from then on, the instances recover by themselves. */
+  readonly happen: (cluster: Cluster) => Promise<void>
+}
+
+/** Fails for any fault that the checker finds, or if a client isn't served again. */
+export async function withstand(fault: Fault): Promise<Evidence> {
+  const { calmMs = 3000 } = fault
+  return underLoad(fault, async (cluster, history) => {
+    const observed = observe(cluster)
+    await sleep(calmMs)
+    await fault.happen(cluster)
+    const healed = performance.now()
+    await until(() => history.hasRecovered(healed))
+    await sleep(calmMs)
+    await history.end()
+    const evidence = await collect(cluster, history)
+    const verdict = judge(evidence)
+    const { operations } = evidence
+    const times = { refusedMs: longestRefusal(operations), lagMs: longestLag(operations) }
+    rows.push({ fault: fault.name, verdict, ...times, said: await observed.end(operations) })
+    const { writes, ...faults } = verdict
+    expect(faults).to.deep.equal({ lost: [], doubled: [], unrecorded: [], wrong: [], stale: [], overAdmitted: [] })
+    expect(writes).to.be.greaterThan(50)
+    return evidence
+  })
+}
+
+/** What the checker finds after a fault that nothing is prepared for; nobody waits until clients are served again. */
+export async function verdictAfter(fault: Omit<Fault, 'name'>): Promise<Verdict> {
+  return underLoad(fault, async (cluster, history) => {
+    await sleep(fault.calmMs ?? 3000)
+    await fault.happen(cluster)
+    await history.end()
+    return judge(await collect(cluster, history))
+  })
+}
+
+type Load<T> = (cluster: Cluster, history: History) => Promise<T>
+
+async function underLoad<T>(options: ClusterOptions, work: Load<T>): Promise<T> {
+  const cluster = await Cluster.start(options, async (made) => {
+    made.makeSigningKey()
+    await publish(made, 'open')
+  })
+  try {
+    const history = new History(cluster, await fill(cluster))
+    history.begin()
+    return await work(cluster, history)
+  } finally {
+    await cluster.remove()
+  }
+}
+
+async function collect(cluster: Cluster, history: History): Promise<Evidence> {
+  // First the outbox, then the logs: a record may move meanwhile.
+  const { tasks, outbox } = await readAll(cluster)
+  const lines = [...outbox, ...cluster.instances.flatMap(({ decisions }) => decisions)]
+  return {
+    operations: history.operations,
+    removals: history.removals,
+    tasks,
+    records: recordsIn(lines),
+    openRevision: revisionOf('open'),
+    limit: LIMIT,
+    redisLost: cluster.instances.flatMap(({ log }) => timesWithoutRedis(log)),
+  }
+}
+
+function timesWithoutRedis(log: readonly LogLine[]): readonly Span[] {
+  const spans: Span[] = []
+  let from: number | undefined
+  for (const { at, line } of log) {
+    if (String(line.msg).startsWith('Redis does not answer')) from ??= at
+    if (from !== undefined && String(line.msg).startsWith('Redis answers again')) {
+      spans.push({ from, to: at })
+      from = undefined
+    }
+  }
+  return from === undefined ? spans : [...spans, { from, to: Number.POSITIVE_INFINITY }]
+}
+
+function table(): string {
+  const head =
+    'fault | writes | lost | doubled | without record | wrong | stale | over-admitted | longest refusal | policy lag'
+  const lines = rows.map(({ fault, verdict, refusedMs, lagMs }) => {
+    const { writes, lost, doubled, unrecorded, wrong, stale, overAdmitted } = verdict
+    const counts = [lost, doubled, unrecorded, wrong, stale, overAdmitted].map(({ length }) => length)
+    return [fault, writes, ...counts, seconds(refusedMs), seconds(lagMs)].join(' | ')
+  })
+  const said = rows.flatMap(({ fault, said: all }) => [`${fault}:`, ...all.map((one) => `  ${one}`)])
+  return `\n${[head, ...lines, '', 'What the instances answered and logged:', ...said].join('\n')}\n`
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`
+}
