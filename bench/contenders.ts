@@ -66,6 +66,37 @@ export function insertEach(name: string, folder: string, like: Target): Contende
   }
 }
 
+interface Statements {
+  readonly select: string
+  readonly insert: string
+}
+
+/** node:http and pg without any check. */
+export function postgresByHand(name: string, url: string, { select, insert }: Statements, like: Target): Contender {
+  return {
+    name,
+    command: [process.execPath, `${PROGRAMS}postgres.js`],
+    environment: { DATABASE_URL: url, SELECT: select, INSERT: insert },
+    target: { ...like, expect: [200, 200, 200, 404, 200, 201] },
+  }
+}
+
+/** `like` has the peers' tokens, `peers` is their folder. */
+export function fastifyPostgres(
+  name: string,
+  url: string,
+  { select }: Statements,
+  like: Target,
+  peers: string,
+): Contender {
+  return {
+    name,
+    command: [process.execPath, `${PROGRAMS}fastify-postgres.js`],
+    environment: { DATABASE_URL: url, SELECT: select, PEERS: peers },
+    target: { ...like, expect: [200, 403, 401, 404, 200, 404] },
+  }
+}
+
 export function bare(name: string, like: Target): Contender {
   return unchecked(name, 'bare', like, 200)
 }

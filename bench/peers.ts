@@ -52,6 +52,12 @@ export class Peers {
     const command = [process.execPath, join(this.folder, 'peers', `${file}.mjs`)]
     return { name, command, environment, target: { ...target, expect } }
   }
+
+  /** The same objects, asked for with the peers' tokens: their members have the same ids. */
+  async tokensFor(target: Target): Promise<Target> {
+    const { token, adminToken } = await this.#fixture.target()
+    return { ...target, token, adminToken }
+  }
 }
 
 /** A package that the peers in a folder have. */

@@ -11,6 +11,8 @@ export interface Asked {
   readonly subject: string
   readonly server: Server
   readonly requests: Requests
+  /** The database that works for the server; its CPU time is told apart. */
+  readonly database?: { cpuMicros(): number }
 }
 
 const CONNECTIONS = 32
@@ -20,8 +22,6 @@ const WARM_UP_SECONDS = 5
 
 /** After a pause: timers that are due come first. */
 const RESUMED_MS = 200
-
-const QUANTITIES = ['req/s', 'CPU us/req', 'p50 ms', 'p99 ms', 'RSS MiB']
 
 /** Starts them all, measures the guarded GET of each in every round, and stops them. Throws BenchFailure. */
 export async function compareGets(bench: Bench, contenders: readonly Contender[]): Promise<readonly Row[]> {
@@ -35,6 +35,21 @@ export async function compareGets(bench: Bench, contenders: readonly Contender[]
 
 export function getOf({ target: { path, ids, token } }: Server, connections: number): Requests {
   return { method: 'GET', paths: ids.map((id) => `${path}${id}`), token, connections }
+}
+
+/** Of the collection that the target's objects are in. */
+export function listOf({ target: { path, token } }: Server, query: string, connections: number): Requests {
+  return { method: 'GET', paths: [`${collectionOf(path)}${query}`], token, connections }
+}
+
+/** Another note in each request, as large as the stored ones. */
+export function createOf({ target: { path, token } }: Server, connections: number): Requests {
+  const body = JSON.stringify({ title: 'Note %d', body: '%d '.padEnd(158, 'lorem ipsum ') })
+  return { method: 'POST', paths: [collectionOf(path)], token, body, connections }
+}
+
+function collectionOf(path: string): string {
+  return path.replace(/\/$/, '')
 }
 
 export async function withServers<T>(
@@ -58,16 +73,16 @@ export async function measureRounds(bench: Bench, asked: readonly Asked[]): Prom
   for (const { server } of asked) server.pause()
   const { rounds, seconds, small } = bench.settings
   for (const one of small ? [] : asked) await measure(one, WARM_UP_SECONDS)
-  const samples = new Map(asked.map(({ subject }) => [subject, noSamples()]))
+  const samples = new Map(asked.map(({ subject }) => [subject, new Map<string, number[]>()]))
   for (let round = 1; round <= rounds; round++) {
     for (const one of orderOf(asked, round)) {
       const figures = await measure(one, seconds)
       bench.tell(`round ${round}: ${one.subject}: ${figures['req/s'].toFixed(0)} req/s`)
-      const kept = samples.get(one.subject) ?? noSamples()
-      for (const [name, value] of Object.entries(figures)) kept[name]?.push(value)
+      const kept = samples.get(one.subject)
+      for (const [name, value] of Object.entries(figures)) kept?.getOrInsert(name, []).push(value)
     }
   }
-  return [...samples].map(([subject, quantities]) => ({ subject, quantities }))
+  return [...samples].map(([subject, kept]) => ({ subject, quantities: Object.fromEntries(kept) }))
 }
 
 /**
@@ -80,20 +95,21 @@ export function orderOf<T>(all: readonly T[], round: number): readonly T[] {
   return round % 2 === 0 ? turned.toReversed() : turned
 }
 
-function noSamples(): Record<string, number[]> {
-  return Object.fromEntries(QUANTITIES.map((name) => [name, []]))
-}
+type Figures = Readonly<Record<string, number>> & { readonly 'req/s': number }
 
-async function measure({ subject, server, requests }: Asked, seconds: number) {
+async function measure({ subject, server, requests, database }: Asked, seconds: number): Promise<Figures> {
   server.resume()
   await sleep(RESUMED_MS)
   const before = usageOf(server.pid)
+  const databaseBefore = database?.cpuMicros() ?? 0
   const figures = await loadOf(subject, server, requests, seconds)
   const after = usageOf(server.pid)
+  const databaseMicros = database && database.cpuMicros() - databaseBefore
   server.pause()
   return {
     'req/s': figures.perSecond,
     'CPU us/req': (after.cpuMicros - before.cpuMicros) / figures.requests,
+    ...(databaseMicros !== undefined && { 'PostgreSQL CPU us/req': databaseMicros / figures.requests }),
     'p50 ms': figures.p50,
     'p99 ms': figures.p99,
     'RSS MiB': after.mebibytes,

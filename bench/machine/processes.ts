@@ -9,7 +9,7 @@ import { BenchFailure } from '../failure.ts'
 import { isInstalled } from './programs.ts'
 import { removeScratch, scratchFolder } from './scratch.ts'
 
-/** Servers run on one CPU, what asks them (and Redis) on another, so that neither takes the other's time. */
+/** Servers run on one CPU, what asks them (and databases) on another, so that neither takes the other's time. */
 type Cpu = 'server' | 'load'
 
 export interface StartOptions {
@@ -19,6 +19,8 @@ export interface StartOptions {
   readonly piped?: boolean
   /** Opens a channel for messages. */
   readonly channel?: boolean
+  /** Another user than the bench's, and a folder that this user can enter. */
+  readonly owner?: { readonly uid?: number; readonly gid?: number; readonly cwd: string }
 }
 
 export interface Running {
@@ -47,13 +49,17 @@ export function pins(): boolean {
   return availableParallelism() > 1 && isInstalled('taskset')
 }
 
-export function start(command: readonly string[], { cpu, environment = {}, piped, channel }: StartOptions): Running {
+export function start(
+  command: readonly string[],
+  { cpu, environment = {}, piped, channel, owner }: StartOptions,
+): Running {
   const [program = '', ...args] = pins() ? ['taskset', '-c', cpu === 'server' ? '0' : '1', ...command] : command
   const folder = scratchFolder()
   const complaints = openSync(join(folder, 'stderr'), 'a')
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
     detached: true,
+    ...owner,
     stdio: ['ignore', piped ? 'pipe' : 'ignore', complaints, ...(channel ? ['ipc' as const] : [])],
   })
   closeSync(complaints)

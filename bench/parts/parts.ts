@@ -4,9 +4,20 @@ import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
 import { limiters } from './limiters.ts'
 import type { Part } from './part.ts'
+import { postgres } from './postgres.ts'
 import { redisLimits } from './redis-limits.ts'
 import { reload } from './reload.ts'
 import { start } from './start.ts'
 import { store } from './store.ts'
 
-export const PARTS: readonly Part[] = [guardedGet, budget, redisLimits, store, decisions, limiters, reload, start]
+export const PARTS: readonly Part[] = [
+  guardedGet,
+  budget,
+  redisLimits,
+  store,
+  postgres,
+  decisions,
+  limiters,
+  reload,
+  start,
+]

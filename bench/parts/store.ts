@@ -8,13 +8,12 @@ import type { Requests } from '../machine/load.ts'
 import type { Server } from '../machine/server.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
-import { type Asked, getOf, measureRounds, withServers } from '../rounds.ts'
+import { type Asked, createOf, getOf, listOf, measureRounds, withServers } from '../rounds.ts'
 import type { Bench } from './part.ts'
 import { measureRelated, RELATED_METHOD, relatedTargets } from './related-objects.ts'
 
 export const store = { id: 'store', measure }
 
-const COLLECTION = '/api/v1/notes'
 const READERS = 32
 const WRITERS = 64
 
@@ -54,28 +53,23 @@ function asked([million, grouped, alone, byHand]: readonly Server[]): readonly A
   if (!million || !grouped || !alone || !byHand) throw new Error('not all servers are there')
   return [
     { subject: 'guarded GET', server: million, requests: getOf(million, READERS) },
-    { subject: 'list of 50', server: million, requests: list(million, '?limit=50') },
-    { subject: 'list of 50, newest first', server: million, requests: list(million, '?limit=50&sort=-createdAt') },
+    { subject: 'list of 50', server: million, requests: listOf(million, '?limit=50', READERS) },
+    {
+      subject: 'list of 50, newest first',
+      server: million,
+      requests: listOf(million, '?limit=50&sort=-createdAt', READERS),
+    },
     { subject: 'patch, 64 connections', server: million, requests: patch(million) },
-    { subject: GROUPED, server: grouped, requests: create(grouped, WRITERS) },
-    { subject: ALONE, server: alone, requests: create(alone, WRITERS) },
-    { subject: 'create by hand, 64 connections', server: byHand, requests: create(byHand, WRITERS) },
-    { subject: 'create, 1 connection', server: grouped, requests: create(grouped, 1) },
-    { subject: 'create, 1 connection, a commit each', server: alone, requests: create(alone, 1) },
+    { subject: GROUPED, server: grouped, requests: createOf(grouped, WRITERS) },
+    { subject: ALONE, server: alone, requests: createOf(alone, WRITERS) },
+    { subject: 'create by hand, 64 connections', server: byHand, requests: createOf(byHand, WRITERS) },
+    { subject: 'create, 1 connection', server: grouped, requests: createOf(grouped, 1) },
+    { subject: 'create, 1 connection, a commit each', server: alone, requests: createOf(alone, 1) },
   ]
-}
-
-function list({ target: { token } }: Server, query: string): Requests {
-  return { method: 'GET', paths: [`${COLLECTION}${query}`], token, connections: READERS }
 }
 
 function patch(server: Server): Requests {
   return { ...getOf(server, WRITERS), method: 'PATCH', body: '{"title":"Note %d"}' }
-}
-
-function create({ target: { token } }: Server, connections: number): Requests {
-  const body = JSON.stringify({ title: 'Note %d', body: '%d '.padEnd(158, 'lorem ipsum ') })
-  return { method: 'POST', paths: [COLLECTION], token, body, connections }
 }
 
 function targetsOf(rows: readonly Row[]): readonly Target[] {

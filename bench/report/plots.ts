@@ -9,6 +9,8 @@ interface PlotFile {
   readonly plot: Plot
 }
 
+const CPU = ['CPU us/req', 'PostgreSQL CPU us/req']
+
 type Draw = (part: PartResult) => readonly PlotFile[]
 
 const DRAW: Readonly<Record<string, Draw>> = {
@@ -20,6 +22,7 @@ const DRAW: Readonly<Record<string, Draw>> = {
     { name: part.id, plot: linear('Where the time of a guarded GET goes, us of CPU', part.rows, ['us/req']) },
   ],
   store: storePlots,
+  postgres: (part) => [{ name: part.id, plot: linear('On PostgreSQL, us of CPU', part.rows, CPU) }],
   decisions: (part) => [
     { name: part.id, plot: { ...log('A decision, us', part.rows, / us$/), bound: { value: 0.3, label: '0.3 us' } } },
   ],

@@ -36,6 +36,7 @@ describe('npm run bench', () => {
     this.timeout(2 * INSTALL_MS)
     program('wrk')
     program('redis-server')
+    program('postgres')
     folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
   })
   after(() => rmSync(folder, { recursive: true }))
@@ -54,6 +55,19 @@ describe('npm run bench', () => {
       const samples = rows.flatMap(({ quantities }) => Object.values(quantities)).flat()
       expect(samples, id).to.satisfy((values: number[]) => values.length > 0 && values.every(Number.isFinite))
     }
+  })
+
+  it('measures the server on PostgreSQL beside node:http and pg, and says that peers were not measured', async function () {
+    this.timeout(60_000)
+    const file = join(folder, 'postgres.json')
+    const { code, stdout, stderr } = await bench([...SMALL, '--only', 'postgres', '--json', file])
+    expect(code, stderr).to.equal(0)
+    const { parts }: RunResult = JSON.parse(readFileSync(file, 'utf8'))
+    const [{ rows, targets } = { rows: [], targets: [] }] = parts
+    const measured = rows.filter(({ quantities }) => (quantities['PostgreSQL CPU us/req']?.length ?? 0) > 0)
+    expect(measured).to.have.length(5)
+    expect(targets.map(({ values }) => values.length)).to.deep.equal([1, 1, 1])
+    expect(stdout).to.match(/^\| Fastify, token cache, pg: not measured +\| +- \|/m)
   })
 
   it('needs wrk, and says how to get it', async function () {
