@@ -164,10 +164,15 @@ describe('architecture', () => {
     const known = (imports: readonly Import[]) =>
       imports.filter(({ from, to }) => /^store\/\w+\//.test(to) && !from.startsWith('store/')).map(({ from }) => from)
     expect(known(allImports())).to.deep.equal([])
-    const inside = allImports().filter(({ from, to }) => /^store\/sqlite\//.test(to) && !/^store\/sqlite\//.test(from))
-    expect(inside).to.deep.equal([{ from: 'store/open.ts', to: 'store/sqlite/open.ts' }])
+    const roomOf = (file: string) => /^store\/\w+\//.exec(file)?.[0]
+    const inside = allImports().filter(({ from, to }) => roomOf(to) && roomOf(to) !== roomOf(from))
+    expect(inside).to.have.deep.members([
+      { from: 'store/open.ts', to: 'store/sqlite/open.ts' },
+      { from: 'store/open.ts', to: 'store/postgres/open.ts' },
+      { from: 'store/open.ts', to: 'store/postgres/url.ts' },
+    ])
     expect(known([{ from: 'cli/x.ts', to: 'store/sqlite/open.ts' }])).to.deep.equal(['cli/x.ts'])
-    for (const text of ["'node:sqlite'", 'sqlite:<file>', 'SQLite format']) {
+    for (const text of ["'node:sqlite'", 'sqlite:<file>', 'SQLite format', "'pg'", 'postgres://']) {
       expect(whoImports(text).filter((file) => !file.startsWith('store/'))).to.deep.equal([])
     }
   })

@@ -1,7 +1,7 @@
 /** The commands of a page of docs/, and the output that the page shows of them. */
 
 export interface Block {
-  /** One a line. */
+  /** One a line; a command that reads lines up to `EOF` has them. */
   readonly commands: readonly string[]
   /** Lines or parts of lines that the page shows below them; none where it shows nothing. */
   readonly output: readonly string[]
@@ -9,11 +9,16 @@ export interface Block {
 
 /** Commands are indented by four spaces; output stands in a fenced block of `text`. */
 export function blocksOf(page: string): readonly Block[] {
-  const parts = page.matchAll(/(?<=\n\n)(?<commands>(?: {4}\S.*\n)+)(?:\n```text\n(?<output>[^`]*)```\n)?/g)
+  const parts = page.matchAll(/(?<=\n\n)(?<commands> {4}\S.*\n(?: {4}.*\n)*)(?:\n```text\n(?<output>[^`]*)```\n)?/g)
   return [...parts].map(({ groups = {} }) => ({
-    commands: linesOf(groups.commands ?? '').map((line) => line.slice(4)),
+    commands: commandsIn(linesOf(groups.commands ?? '').map((line) => line.slice(4))),
     output: linesOf(groups.output ?? ''),
   }))
+}
+
+function commandsIn(lines: readonly string[]): readonly string[] {
+  const text = lines.join('\n')
+  return text.match(/^.*<<'EOF'\n(?:.*\n)*?EOF$|^.+$/gm) ?? []
 }
 
 /** What is shown and wasn't printed. Times, revisions and ids may be others. */

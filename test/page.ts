@@ -25,11 +25,12 @@ export interface PlayedPage {
 /**
  * `servers`: the commands that go on running; the next command waits until it listens. The same server command again
  * ends the earlier server. A command that fails says so in what is printed. `ports`: further ports that the page names.
+ * `ready`: what a server prints when it listens.
  */
 export async function playPage(
   file: string,
   servers: readonly string[],
-  ports: readonly string[] = [],
+  { ports = [], ready = '"msg":"listening"' }: { readonly ports?: readonly string[]; readonly ready?: string } = {},
 ): Promise<PlayedPage> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
   for (const name of ['policies', 'schemas', 'package.json'])
@@ -53,7 +54,7 @@ export async function playPage(
       const lines = block.commands.filter((line) => !servers.includes(line))
       for (const line of block.commands.filter((one) => servers.includes(one))) {
         await end(running.get(line))
-        running.set(line, await serve(folder, env, ported(line)))
+        running.set(line, await serve(folder, env, { command: ported(line), ready }))
       }
       blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines.map(ported)) : '' })
     }
@@ -85,19 +86,25 @@ function shell(folder: string, env: NodeJS.ProcessEnv, lines: readonly string[])
   })
 }
 
-async function serve(folder: string, env: NodeJS.ProcessEnv, command: string): Promise<ChildProcess> {
+async function serve(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  { command, ready }: { readonly command: string; readonly ready: string },
+): Promise<ChildProcess> {
   const child = spawn('bash', ['-c', command], {
     cwd: folder,
     env,
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
-  child.stderr?.on('data', (chunk) => {
-    said += chunk
-  })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      said += chunk
+    })
+  }
   for (let i = 0; i < 600; i++) {
-    if (said.includes('"msg":"listening"')) return child
+    if (said.includes(ready)) return child
     await sleep(50)
   }
   throw new Error(`\`${command}\` doesn't listen: ${said}`)

@@ -72,6 +72,7 @@ function withFilter(command: CliCommand): CliCommand {
       'only this request: the `instance` of its problem, with or without urn:uuid:; repeat for more',
       gatherId,
     )
+    .option('--instance <name>', 'only answers of this instance (INSTANCE); repeat for more', gather)
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
     .formats()
@@ -136,7 +137,7 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
   tellOtherLines(others)
 }
 
-/** Throws ReviewError, like `existing`. */
+/** Throws ToolError, like `existing`. */
 async function named(log: string | undefined): Promise<string> {
   if (log !== undefined) return log
   return refuse('the decision log goes to standard output (DECISION_LOG_FILE is -): name a log file')
@@ -148,8 +149,8 @@ async function existing(log: string | undefined): Promise<string> {
 }
 
 async function refuse(message: string): Promise<never> {
-  const { ReviewError } = await import('../tools/load-policy.ts')
-  throw new ReviewError(message)
+  const { ToolError } = await import('../tools/load-policy.ts')
+  throw new ToolError(message)
 }
 
 function printRecord(record: DecisionRecord, { format }: QueryFlags): void {

@@ -10,6 +10,8 @@ export interface DecisionRecord {
   /** The time of the request: RFC 3339, UTC, milliseconds. */
   readonly time: string
   readonly requestId: string
+  /** The instance that answered (INSTANCE). */
+  readonly instance?: string | undefined
   readonly revision: string
   readonly method: string
   readonly address?: string | undefined
@@ -94,6 +96,7 @@ export function unusableMember(record: Members, required: readonly (keyof Decisi
 const KINDS = Object.entries<(value: unknown) => boolean>({
   time: isTime,
   requestId: isText,
+  instance: isText,
   revision: isText,
   method: isText,
   route: isText,
@@ -159,6 +162,7 @@ export interface RecordFilter {
   readonly status?: readonly number[]
   readonly route?: readonly string[]
   readonly requestId?: readonly string[]
+  readonly instance?: readonly string[]
   /** From `since` until before `until`, in milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
@@ -175,6 +179,7 @@ export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolea
     has(filter.status, record.status) &&
     has(filter.route, record.route) &&
     has(filter.requestId, record.requestId) &&
+    has(filter.instance, record.instance) &&
     (filter.role === undefined || filter.role.some((role) => record.roles?.includes(role))) &&
     time >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
     time < (filter.until ?? Number.POSITIVE_INFINITY)

@@ -71,6 +71,15 @@ describe('sallyport decisions', () => {
     expect(stdout).to.match(/^\S+ {2}200 {2}allowed .* alice \(member\) by key EcP2LDMWFc [^\n]*\n$/)
   })
 
+  it('query --instance gives what that instance answered', async () => {
+    const shared = join(folder, 'shared.log')
+    const by = (line: string, name: string) => line.replace(/"instance":"[^"]*"/, `"instance":"${name}"`)
+    await writeFile(shared, `${lines[0]}\n${by(lines[1] ?? '', 'north')}\n${by(lines[2] ?? '', 'south')}\n`)
+    const { stdout } = await decisions(['query', '--instance', 'south'], { DECISION_LOG_FILE: shared })
+    expect(stdout.match(/\n/g)).to.have.length(1)
+    expect(stdout).to.contain(idsOf(2)[0])
+  })
+
   const FILTERS: readonly (readonly [readonly string[], readonly number[]])[] = [
     [['--role', 'support'], [0]],
     [

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { LogFile } from '../../src/decision-log/log-file.ts'
 import { startApp } from '../../src/server/app.ts'
-import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
+import { SqliteOutbox } from '../../src/store/sqlite/commits/outbox.ts'
 
 const [folder = '', fault] = process.argv.slice(2)
 

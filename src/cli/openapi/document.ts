@@ -1,12 +1,13 @@
 /** The OpenAPI document of policy and schema files: every operation, or those of callers with some roles. */
 import { didYouMean } from '../../base/did-you-mean.ts'
+import type { Subject } from '../../decide/grants/subjects.ts'
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'
-import type { Snapshot, Subject } from '../../decide/snapshot.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { accessOf, wholeAccess } from '../../server/openapi/access.ts'
 import { makeDocument } from '../../server/openapi/document.ts'
-import { loadPolicy, ReviewError } from '../../tools/load-policy.ts'
+import { loadPolicy, ToolError } from '../../tools/load-policy.ts'
 
 interface DocumentOptions {
   readonly policies: string
@@ -14,7 +15,7 @@ interface DocumentOptions {
   readonly role: readonly string[]
 }
 
-/** Throws FileError and ReviewError. */
+/** Throws FileError and ToolError. */
 export async function openapiDocument({ policies, schemas, role }: DocumentOptions): Promise<unknown> {
   const resources = await loadResources(schemas)
   const { policy } = await loadPolicy(policies, resources)
@@ -31,11 +32,11 @@ function subjectOf(snapshot: Snapshot, roles: readonly string[]): Subject {
 
 function refuseUnknown(asked: readonly string[], declared: readonly string[]): void {
   if (asked.includes('anonymous') && asked.length > 1) {
-    throw new ReviewError('a caller without credentials has no roles: write `--role anonymous` alone')
+    throw new ToolError('a caller without credentials has no roles: write `--role anonymous` alone')
   }
   const unknown = asked.find((role) => role !== 'anonymous' && !declared.includes(role))
   if (unknown === undefined) return
-  throw new ReviewError(
+  throw new ToolError(
     `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ` +
       `${declared.join(', ')}${didYouMean(unknown, [...declared, 'anonymous'])}`,
   )
