@@ -124,20 +124,24 @@ const randomClaims: fc.Arbitrary<Plain> = fc.record(
   { requiredKeys: [] },
 )
 
-const withCredentials = fc.record(
+const whoever = { id: fc.constantFrom(...USER_IDS), roles: fc.subarray([...ROLES, 'ghost']), claims: randomClaims }
+
+const signedIn = fc.record(
   {
-    id: fc.constantFrom(...USER_IDS),
-    roles: fc.subarray([...ROLES, 'ghost']),
-    claims: randomClaims,
-    credential: fc.constantFrom('password', 'password', 'provider', 'api-key'),
+    ...whoever,
+    credential: fc.constantFrom('password', 'password', 'provider'),
     authTime: fc.constantFrom(...[-3_600_000, -900_001, -900_000, -1000, 5000, 5001].map((offset) => NOW + offset)),
     acr: fc.constantFrom('urn:example:mfa', 'urn:example:pwd'),
   },
   { requiredKeys: ['id', 'roles', 'claims', 'credential'] },
 )
 
+/** An API key doesn't tell when or how somebody signed in. */
+const withApiKey = fc.record({ ...whoever, credential: fc.constant('api-key') })
+
 const randomLanguageCaller: fc.Arbitrary<OracleCaller> = fc.oneof(
-  { weight: 7, arbitrary: withCredentials },
+  { weight: 5, arbitrary: signedIn },
+  { weight: 2, arbitrary: withApiKey },
   { weight: 1, arbitrary: fc.constant({ roles: [], claims: {} }) },
 )
 
