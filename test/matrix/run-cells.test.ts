@@ -157,6 +157,20 @@ describe('trying a cell', () => {
     )
   })
 
+  it('a failed cell of a write names the command that explains the write, before and after', async () => {
+    const [change, created, other] = await Promise.all(
+      cellsOf(`method,path,object,becomes,member
+        PATCH,/papers/{id},own+draft,draft>finished,418
+        POST,/papers,none,own+draft,418
+        PATCH,/papers/{id},draft,other>own,418`).map(async (cell) => {
+        return (await runCell(server.suite, server.target, cell)).explain?.replace(/^.* explain /, '')
+      }),
+    )
+    expect(change).to.equal("--role member PATCH '/papers/{id}' --relation draft+owner --becomes 'draft>finished'")
+    expect(created).to.equal('--role member POST /papers --relation draft+owner')
+    expect(other).to.equal("--role member PATCH '/papers/{id}' --relation draft --becomes 'none>owner'")
+  })
+
   /** What isn't as expected, in the order of the cells; ids are alike. */
   async function tried(text: string): Promise<readonly string[]> {
     const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.suite, server.target, cell)))

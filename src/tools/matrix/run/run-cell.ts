@@ -1,7 +1,7 @@
 /** Tries one cell on a target: sets it up, asks, and judges the answer. */
-import { shellWord } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Folders, Suite } from '../predict/suite.ts'
+import { explainCommand } from '../cells/explain-command.ts'
+import type { Suite } from '../predict/suite.ts'
 import {
   columnText,
   type Expectation,
@@ -34,7 +34,7 @@ export async function runCell(suite: Suite, target: TestTarget, expectation: Exp
     title: titleOf(expectation),
     place: expectation.place,
     ...tried,
-    ...(failed ? { explain: explainCommand(expectation, suite.folders) } : {}),
+    ...(failed ? { explain: explainCommand(suite, expectation) } : {}),
     milliseconds: performance.now() - started,
     expectation,
   }
@@ -121,18 +121,4 @@ async function readRows(
 
 function impossible(why: string): Tried {
   return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges: [] }
-}
-
-function explainCommand({ method, path, object, column }: Expectation, { policies, schemas }: Folders): string {
-  const roles = column.kind === 'roles' ? column.roles.flatMap((role) => ['--role', role]) : []
-  const subject = column.kind === 'user' ? ['--subject', column.id] : []
-  const relation = object.kind === 'relations' ? ['--relation', object.names.join('+')] : []
-  // The command's defaults, unless the environment sets others.
-  const folders = [
-    ...(policies === 'policies' ? [] : ['--policies', policies]),
-    ...(schemas === 'schemas' ? [] : ['--schemas', schemas]),
-  ]
-  const asked = [method === 'HEAD' ? 'GET' : method, path, ...relation]
-  const words = ['policy', 'explain', ...roles, ...subject, ...asked, ...folders]
-  return `npm run -s sallyport -- ${words.map(shellWord).join(' ')}`
 }
