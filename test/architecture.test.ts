@@ -38,7 +38,7 @@ const MATRIX_ROOMS = [
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
 const APART: readonly RegExp[] = [
-  /^cli\/(?:(?:policy\/policy|matrix\/matrix|serve\/serve|openapi\/openapi)|token|decisions|user|key|signing-keys|completion)\.ts$/,
+  /^cli\/(?:(?:policy\/policy|matrix\/matrix|serve\/serve|openapi\/openapi)|decisions|identity\/(?:user|key|signing-keys|token)|completion)\.ts$/,
   /^limits\/(memory|redis|failover)\.ts$/,
 ]
 
@@ -182,7 +182,7 @@ describe('architecture', () => {
     const prints = (file: string) => writes.test(readFileSync(join(SOURCE, file), 'utf8'))
     // That one asks a question, without foreign text.
     const commands = sources().filter((file) => /^(cli|tools\/release)\/(?!serve\/run-server)/.test(file))
-    expect(commands.filter(prints)).to.deep.equal(['cli/read-password.ts'])
+    expect(commands.filter(prints)).to.deep.equal(['cli/identity/read-password.ts'])
     expect(prints('present/print.ts')).to.equal(true)
   })
 

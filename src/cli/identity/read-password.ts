@@ -2,8 +2,8 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { DirectoryError } from '../identity/directory/directory-access.ts'
-import { passwordFault } from '../identity/sign-in/password.ts'
+import { DirectoryError } from '../../identity/directory/directory-access.ts'
+import { passwordFault } from '../../identity/sign-in/password.ts'
 
 /**
  * A password is never an argument: the shell's history keeps arguments, and every user of the machine can list them.

@@ -1,9 +1,9 @@
 /** sallyport token: makes a token, signed with the embedded key. */
-import { type Config, ConfigError, readConfig } from '../config.ts'
-import type { KeyPlaceSettings } from '../identity/keys/embedded/open-keys.ts'
-import { printResult, tell } from '../present/print.ts'
-import { printable } from '../present/quote.ts'
-import { CliCommand, lifetime, type TextOrJson } from './options.ts'
+import { type Config, ConfigError, readConfig } from '../../config.ts'
+import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
+import { printResult, tell } from '../../present/print.ts'
+import { printable } from '../../present/quote.ts'
+import { CliCommand, lifetime, type TextOrJson } from '../options.ts'
 
 interface Flags {
   readonly subject: string
@@ -39,7 +39,7 @@ export function tokenCommand(): CliCommand {
 }
 
 async function tellUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
-  const { undeclaredRoles } = await import('../tools/undeclared-roles.ts')
+  const { undeclaredRoles } = await import('../../tools/undeclared-roles.ts')
   for (const { role, meant } of await undeclaredRoles(policies, roles)) {
     const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
     tell(`sallyport: ${printable(told)}\n`)
@@ -54,8 +54,8 @@ interface TokenRequest {
 
 /** The key remains valid for longer than the token, even if it is rotated. */
 async function sign(settings: KeyPlaceSettings, { tokens }: Config, request: TokenRequest): Promise<string> {
-  const { openKeyPlace, withKeyPlace } = await import('../identity/keys/embedded/open-keys.ts')
-  const { issueToken } = await import('../identity/tokens/issue-token.ts')
+  const { openKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
+  const { issueToken } = await import('../../identity/tokens/issue-token.ts')
   return withKeyPlace(
     () => openKeyPlace(settings),
     async (place) => {

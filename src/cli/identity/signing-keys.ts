@@ -1,9 +1,9 @@
 /** sallyport signing-keys …: the embedded signing keys. Its earlier name `keys` still works. */
-import { readConfig } from '../config.ts'
-import type { KeyPlace, Keys, RetiredKey } from '../identity/keys/embedded/key-place.ts'
-import type { KeyPlaceSettings } from '../identity/keys/embedded/open-keys.ts'
-import { print, printResult } from '../present/print.ts'
-import { CliCommand, type FormatFlag } from './options.ts'
+import { readConfig } from '../../config.ts'
+import type { KeyPlace, Keys, RetiredKey } from '../../identity/keys/embedded/key-place.ts'
+import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
+import { print, printResult } from '../../present/print.ts'
+import { CliCommand, type FormatFlag } from '../options.ts'
 
 interface RotateFlags extends FormatFlag {
   readonly atOnce: boolean
@@ -54,7 +54,7 @@ export function signingKeysCommand(): CliCommand {
     .note('First start every server again with both settings. After the command, unset KEYS_SECRET_OLD everywhere.')
     .examples('signing-keys reencrypt')
     .action(async () => {
-      const { encryptAgain } = await import('../identity/keys/embedded/open-keys.ts')
+      const { encryptAgain } = await import('../../identity/keys/embedded/open-keys.ts')
       const count = await encryptAgain(settings())
       print(`Encrypted ${count} signing keys under KEYS_SECRET; the others were already.\n`)
     })
@@ -62,7 +62,7 @@ export function signingKeysCommand(): CliCommand {
 }
 
 async function withKeys(work: (place: KeyPlace) => Promise<void>): Promise<void> {
-  const { findKeyPlace, withKeyPlace } = await import('../identity/keys/embedded/open-keys.ts')
+  const { findKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
   await withKeyPlace(() => findKeyPlace(settings()), work)
 }
 

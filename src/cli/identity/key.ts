@@ -1,14 +1,14 @@
 /** sallyport key …: API keys, for machines that call the server. */
 import { InvalidArgumentError } from 'commander'
-import { isSubject } from '../identity/caller.ts'
-import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
-import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../identity/directory/directory-access.ts'
-import { printResult, tell } from '../present/print.ts'
-import { printable, quote } from '../present/quote.ts'
-import { table } from '../present/text.ts'
-import type { ApiKey, NewApiKey } from '../store/directory.ts'
+import { isSubject } from '../../identity/caller.ts'
+import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
+import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../../identity/directory/directory-access.ts'
+import { printResult, tell } from '../../present/print.ts'
+import { printable, quote } from '../../present/quote.ts'
+import { table } from '../../present/text.ts'
+import type { ApiKey, NewApiKey } from '../../store/directory.ts'
+import { CliCommand, type FormatFlag, lifetime } from '../options.ts'
 import { inDirectory } from './directory.ts'
-import { CliCommand, type FormatFlag, lifetime } from './options.ts'
 
 interface AddFlags extends FormatFlag {
   readonly subject: string

@@ -1,11 +1,11 @@
 /** sallyport user …: the people of the embedded directory. */
-import { type DirectoryAccess, DirectoryError, soundSubject } from '../identity/directory/directory-access.ts'
-import { printResult, tell } from '../present/print.ts'
-import { printable, quote } from '../present/quote.ts'
-import { table } from '../present/text.ts'
-import type { Person } from '../store/directory.ts'
+import { type DirectoryAccess, DirectoryError, soundSubject } from '../../identity/directory/directory-access.ts'
+import { printResult, tell } from '../../present/print.ts'
+import { printable, quote } from '../../present/quote.ts'
+import { table } from '../../present/text.ts'
+import type { Person } from '../../store/directory.ts'
+import { CliCommand, type FormatFlag } from '../options.ts'
 import { inDirectory } from './directory.ts'
-import { CliCommand, type FormatFlag } from './options.ts'
 
 const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']
 const USER = ['<user>', 'e-mail address or id'] as const
@@ -53,7 +53,7 @@ function declareAdd(user: CliCommand): void {
     .examples('user add --email zoe@example.com --name Zoe --role member')
     .action(({ email, name, id, role, format }: AddFlags) =>
       inDirectory(async (access) => {
-        const { addUser } = await import('../identity/directory/users.ts')
+        const { addUser } = await import('../../identity/directory/users.ts')
         const added = await addUser(access, { email, name, id, roles: role })
         printResult(format, { id: added, email, name, roles: role }, `${added}\n`)
         tell(`Set a password with: sallyport user password ${email}\n`)
@@ -82,8 +82,8 @@ function declarePassword(user: CliCommand): void {
     )
     .action((named: string, { generate, oneTime = false, format }: PasswordFlags) =>
       inDirectory(async (access) => {
-        const { findUser } = await import('../identity/directory/users.ts')
-        const { createPasswords, generatePassword } = await import('../identity/sign-in/password.ts')
+        const { findUser } = await import('../../identity/directory/users.ts')
+        const { createPasswords, generatePassword } = await import('../../identity/sign-in/password.ts')
         const { readPassword } = await import('./read-password.ts')
         const { id } = await findUser(access, named)
         const password = generate ? generatePassword() : await readPassword()
@@ -116,7 +116,7 @@ function declareRoles(user: CliCommand): void {
       if (none === role.length > 0)
         throw new DirectoryError('no roles are named: name them with --role, or remove all with --none')
       return inDirectory(async (access) => {
-        const { findUser, replaceRoles } = await import('../identity/directory/users.ts')
+        const { findUser, replaceRoles } = await import('../../identity/directory/users.ts')
         const { id, roles } = await findUser(access, named)
         await replaceRoles(access, id, role)
         const text = `${printable(`${id}: ${namesOf(roles)} -> ${namesOf(role)}`)}\n`
