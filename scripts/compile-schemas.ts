@@ -22,6 +22,7 @@ interface CompiledFile {
 export function compiledSchemas(): readonly CompiledFile[] {
   return [
     ...filesOf('policy-files', policyFiles()),
+    ...filesOf('migration-files', migrationFiles()),
     ...filesOf('x-resource', xResource()),
     ...filesOf('meta-schema', metaSchema()),
   ]
@@ -41,11 +42,20 @@ interface CompiledModule {
   readonly exported: readonly string[]
 }
 
+/** Diagnostics about YAML files show values. */
+const YAML: Options = { strict: true, allowUnionTypes: true, verbose: true, validateSchema: false }
+
 function policyFiles(): CompiledModule {
   const names = ['conditions', 'limits', 'masks', 'ownership', 'roles', 'views']
-  const ajv = createAjv({ strict: true, allowUnionTypes: true, verbose: true, validateSchema: false })
+  const ajv = createAjv(YAML)
   for (const name of names) ajv.addSchema(read(`policy/schemas/${name}.schema.json`), name)
   return moduleOf(ajv, Object.fromEntries(names.map((name) => [name, name])))
+}
+
+function migrationFiles(): CompiledModule {
+  const ajv = createAjv(YAML)
+  ajv.addSchema(read('migrations/file/schemas/migration.schema.json'), 'migration')
+  return moduleOf(ajv, { migration: 'migration' })
 }
 
 function xResource(): CompiledModule {

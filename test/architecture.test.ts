@@ -11,6 +11,7 @@ const LAYERS = [
   'tools',
   'config.ts',
   'identity',
+  'migrations',
   'decision-log',
   'limits',
   'store',

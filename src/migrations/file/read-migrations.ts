@@ -1,0 +1,59 @@
+/** Reads the folder of migrations. The only code of this room that touches the disk. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Diagnostic, refuseFaults } from '../../base/diagnostic.ts'
+import { type ParsedMigration, parseMigration } from './parse-migration.ts'
+
+type Report = (fault: Diagnostic) => void
+
+const NAME = /^(?<number>\d{4})-[a-z0-9][a-z0-9-]*\.yaml$/
+
+/** In the order of their numbers; none if there is no such folder. Throws FileError with all faults of all files. */
+export async function readMigrations(folder: string): Promise<readonly ParsedMigration[]> {
+  const names = await namesIn(folder)
+  return refuseFaults(async (report) => {
+    const numbered = names.filter((name, at) => {
+      const fault = nameFault(folder, name, names[at - 1])
+      if (fault) report(fault)
+      return fault === undefined
+    })
+    const read = await Promise.all(numbered.map((name) => readOne(join(folder, name), name, report)))
+    return read.filter((migration) => migration !== undefined)
+  })
+}
+
+/** Other files, such as a README, may stand beside migrations. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name)).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+async function readOne(file: string, name: string, report: Report): Promise<ParsedMigration | undefined> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+    return parseMigration({ name: file, text }, name.slice(0, -'.yaml'.length), report)
+  } catch {
+    report(faultOf(file, 'migration-unreadable', 'the file cannot be read as UTF-8 text'))
+    return undefined
+  }
+}
+
+/** `before`: the name that sorts before this one. */
+function nameFault(folder: string, name: string, before = ''): Diagnostic | undefined {
+  const file = join(folder, name)
+  const number = NAME.exec(name)?.groups?.number
+  if (number === undefined) {
+    const message = "the file's name is not that of a migration: call it like `0001-rename-note.yaml`"
+    return faultOf(file, 'migration-name', message)
+  }
+  if (NAME.exec(before)?.groups?.number !== number) return undefined
+  return faultOf(file, 'migration-number', `\`${before}\` has the same number: give this file the next one`)
+}
+
+function faultOf(file: string, code: string, message: string): Diagnostic {
+  return { file, line: 1, column: 1, code, severity: 'error', message }
+}
