@@ -5,7 +5,9 @@ import type { PublishedSettings } from '../identity/keys/published-settings.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Database } from '../store/open.ts'
 
-export const POLICIES = ['--policies <directory>', 'policy files (POLICIES, policies)'] as const
+/** What names a policy to read. */
+export const POLICY = 'a directory, or database: or database:<version> for a published version (POLICIES, policies)'
+export const POLICIES = ['--policies <directory>', 'policy files, or database: (POLICIES, policies)'] as const
 export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
 export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z (now)'] as const
 export const SINCE = [

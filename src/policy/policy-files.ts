@@ -79,14 +79,6 @@ export async function readInPlace(directory: string): Promise<FolderReading> {
   }
 }
 
-/** The same, but all files must be readable. Throws FileError. */
-export async function readPolicy(
-  directory: string,
-): Promise<{ readonly files: PolicyFiles; readonly blocked: SourceFile }> {
-  const { files, blocked } = await readInPlace(directory)
-  return { files: files(), blocked: blocked() }
-}
-
 /** All files that rules depend on. Throws FileError. */
 export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
   return (await readInPlace(directory)).files()

@@ -1,10 +1,12 @@
-/** Reads and parses a policy directory as the server does, without a running server. */
+/** Reads and parses a policy as the server does, without a running server: a directory, or a published version. */
 import { stat } from 'node:fs/promises'
 import type { SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
+import { DATABASE_POLICIES } from '../identity/keys/published-settings.ts'
 import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse/parse-policy.ts'
-import { type PolicyFiles, readPolicy } from '../policy/policy-files.ts'
+import { type PolicyFiles, readInPlace } from '../policy/policy-files.ts'
+import type { PolicyReading } from '../policy/policy-source.ts'
 import type { Resources } from '../resources/resource.ts'
 
 export interface LoadedPolicy {
@@ -14,17 +16,45 @@ export interface LoadedPolicy {
   readonly blockedFile: SourceFile
 }
 
-/** Throws FileError for files that the server would refuse, and ToolError if there is no such directory. */
-export async function loadPolicy(directory: string, resources: Resources): Promise<LoadedPolicy> {
-  await refuseNoDirectory(directory)
-  const { files, blocked: blockedFile } = await readPolicy(directory)
+/** Where a policy is read from: a directory, or a database. */
+export type PolicyPlace = string | PublishedPlace
+
+export interface PublishedPlace {
+  /** As the user wrote it: `database:`, or with a number or a revision. */
+  readonly name: string
+  /** Only versions whose signature is valid. Rejects with FileError, ToolError, ConfigError or KeyError. */
+  read(): Promise<PolicyReading>
+  /** The policy that an instance named by this revision; undefined if no version is of this revision. */
+  readRevision(revision: string): Promise<PolicyReading | undefined>
+}
+
+/** Throws FileError for files that the server would refuse, and ToolError if there is no such directory or version. */
+export async function loadPolicy(place: PolicyPlace, resources: Resources): Promise<LoadedPolicy> {
+  return parseReading(await readPlace(place), resources)
+}
+
+/** Throws FileError for files that the server would refuse. */
+export function parseReading(reading: PolicyReading, resources: Resources): LoadedPolicy {
+  const [files, blockedFile] = [reading.files(), reading.blocked()]
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+/** The files, whether or not a server would accept them. Throws ToolError if there is no such directory or version. */
+export async function readPlace(place: PolicyPlace): Promise<PolicyReading> {
+  if (typeof place !== 'string') return place.read()
+  await refuseNoDirectory(place)
+  return readInPlace(place)
 }
 
 /** Without this check, a missing directory would look like a policy with seven missing files. Throws ToolError. */
 export async function refuseNoDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
-  if (!found?.isDirectory()) throw new ToolError(`${directory} is not a directory: name a directory of policy files`)
+  if (found?.isDirectory()) return
+  const what = `${directory} is not a directory`
+  if (!directory.startsWith(DATABASE_POLICIES)) throw new ToolError(`${what}: name a directory of policy files`)
+  throw new ToolError(
+    `${what}, which this command needs: write a version to one with \`sallyport policy export DIR --from ${DATABASE_POLICIES}\``,
+  )
 }
 
 /** A command can't do its work with this input. The message is one sentence for its user; the exit code is 2. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openapiCommand } from '../../src/cli/openapi/openapi.ts'
+import { readConfig } from '../../src/config.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { documentFor, operationsOf, shipped, wholeDocument } from './fixture.ts'
 
@@ -85,7 +86,7 @@ describe('sallyport openapi', () => {
     const texts: string[] = []
     process.stdout.write = (text: string | Uint8Array) => texts.push(String(text)) > 0
     try {
-      const command = openapiCommand(() => ({ policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }))
+      const command = openapiCommand(() => readConfig({ POLICIES: `${ROOT}policies`, SCHEMAS: `${ROOT}schemas` }))
       await command.exitOverride().parseAsync(args, { from: 'user' })
     } finally {
       process.stdout.write = write

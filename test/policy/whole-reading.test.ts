@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type PolicyFiles, RULE_FILES, readPolicy, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { type PolicyFiles, RULE_FILES, readInPlace, readPolicyFiles } from '../../src/policy/policy-files.ts'
 
 describe('policy files that are exchanged while they are read', () => {
   let folder: string
@@ -71,8 +71,8 @@ describe('policy files that are exchanged while they are read', () => {
     })
     const seen = new Set<string>()
     for (let i = 0; i < 300; i++) {
-      const { files, blocked } = await readPolicy(mount)
-      seen.add(versionsOf([...Object.values(files), blocked].map(({ text }) => text)))
+      const { files, blocked } = await readInPlace(mount)
+      seen.add(versionsOf([...Object.values(files()), blocked()].map(({ text }) => text)))
     }
     await swapping.stop()
     expect([...seen].join()).to.match(/^(a|b)(,(a|b))?$/)

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
-import { type PolicyFiles, readPolicy, revisionOf } from '../../src/policy/policy-files.ts'
+import { type PolicyFiles, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { PublishedSource, type VersionReader } from '../../src/policy/published/published-source.ts'
 import { digestOfText, signVersion } from '../../src/policy/published/signed-version.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
@@ -101,7 +101,7 @@ class MemoryVersions implements VersionReader {
   hangs = false
 
   async publish({ rules = '', blocked = '' }: Changed = {}): Promise<void> {
-    const shipped = (await readPolicy(`${ROOT}policies`)).files
+    const shipped = await readPolicyFiles(`${ROOT}policies`)
     const csv = { ...shipped['policy.csv'], text: withRules(shipped['policy.csv'].text, rules || '# none\n') }
     const files: PolicyFiles = { ...shipped, 'policy.csv': csv }
     const texts = [...Object.entries(files).map(([name, { text }]) => [name, text]), ['blocked.txt', blocked]] as const

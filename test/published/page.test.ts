@@ -37,7 +37,7 @@ describe('docs/published-policies.md', () => {
   })
 
   it('shows what its commands print', () => {
-    expect(blocks.filter((block) => block.output.length > 0)).to.have.length(5)
+    expect(blocks.filter((block) => block.output.length > 0)).to.have.length(6)
     for (const [i, { output }] of blocks.entries()) {
       expect(missingFrom(outputs[i] ?? '', output), outputs[i]).to.deep.equal([])
     }

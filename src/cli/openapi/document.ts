@@ -7,10 +7,10 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { accessOf, wholeAccess } from '../../server/openapi/access.ts'
 import { makeDocument } from '../../server/openapi/document.ts'
-import { loadPolicy, ToolError } from '../../tools/load-policy.ts'
+import { loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 
 interface DocumentOptions {
-  readonly policies: string
+  readonly policies: PolicyPlace
   readonly schemas: string
   readonly role: readonly string[]
 }

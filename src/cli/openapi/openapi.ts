@@ -1,13 +1,13 @@
 /** sallyport openapi */
 import { readConfig } from '../../config.ts'
 import { print } from '../../present/print.ts'
-import { CliCommand, type FolderFlags } from '../options.ts'
+import { CliCommand, type FolderFlags, type PolicySettings } from '../options.ts'
 
 interface Flags extends FolderFlags {
   readonly role: readonly string[]
 }
 
-export function openapiCommand(usual: () => Required<FolderFlags> = () => readConfig(process.env)): CliCommand {
+export function openapiCommand(settings: PolicySettings = () => readConfig(process.env)): CliCommand {
   return new CliCommand('openapi')
     .description('print the OpenAPI document: all operations, or those of one caller')
     .folders()
@@ -19,6 +19,9 @@ export function openapiCommand(usual: () => Required<FolderFlags> = () => readCo
     .examples('openapi > openapi.json', 'openapi --role member --role support')
     .action(async (flags: Flags) => {
       const { openapiDocument } = await import('./document.ts')
-      print(`${JSON.stringify(await openapiDocument({ ...usual(), ...flags }), null, 2)}\n`)
+      const { policyPlace } = await import('../policy/policy-place.ts')
+      const usual = settings()
+      const policies = policyPlace(flags.policies ?? usual.policies, usual)
+      print(`${JSON.stringify(await openapiDocument({ ...usual, ...flags, policies }), null, 2)}\n`)
     })
 }

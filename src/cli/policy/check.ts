@@ -6,6 +6,7 @@ import {
   type CliCommand,
   type FolderFlags,
   loadSchemaFiles,
+  POLICY,
   type PolicySettings,
   SCHEMAS,
   timeAt,
@@ -22,7 +23,7 @@ export function declareCheck(policy: CliCommand, settings: PolicySettings, now: 
   policy
     .command('check')
     .description('find mistakes in the policy files; each finding has its place and what to do')
-    .argument('[directory]', 'policy files (policies)')
+    .argument('[policy]', POLICY)
     .option(...SCHEMAS)
     .option(
       '--directory <file>',
@@ -42,14 +43,13 @@ To suppress a warning, write a comment line above its line: # check-ignore CODE:
 Exit code: 0 without errors, 1 with errors (with --fail-on warning, also with warnings), 2 when the check could not
 run, for example with a broken schema file.`)
     .examples('policy check', 'policy check policies-new --fail-on warning --format sarif')
-    .action(async (directory: string | undefined, flags: CheckFlags) => {
+    .action(async (named: string | undefined, flags: CheckFlags) => {
       const { CHECK_FORMATS } = await import('../../tools/check/formats.ts')
       const { checkPolicy } = await import('../../tools/check/check-policy.ts')
       const { readDirectory } = await import('../../tools/check/read-directory.ts')
-      const { refuseNoDirectory } = await import('../../tools/load-policy.ts')
+      const { policyPlace } = await import('./policy-place.ts')
       const usual = settings()
-      const policies = directory ?? usual.policies
-      await refuseNoDirectory(policies)
+      const policies = policyPlace(named ?? usual.policies, usual)
       const resources = await loadSchemaFiles(flags.schemas ?? usual.schemas)
       const users = flags.directory === undefined ? undefined : await readDirectory(flags.directory, resources)
       const report = await checkPolicy({ policies, resources, users, now: new Date(await timeAt(flags.at, now())) })

@@ -22,9 +22,10 @@ import { withKnownObject } from '../../tools/explain/read/read-object.ts'
 import { readStateChange, withStates } from '../../tools/explain/read/read-state-change.ts'
 import { explainRecord } from '../../tools/explain/record/explain-record.ts'
 import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
-import { type LoadedPolicy, loadPolicy, ToolError } from '../../tools/load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
 import type { FolderFlags, PolicySettings } from '../options.ts'
+import { policyPlace } from './policy-place.ts'
 
 export interface ExplainFlags extends FolderFlags {
   readonly role: readonly string[]
@@ -40,7 +41,10 @@ export interface ExplainFlags extends FolderFlags {
   readonly exitCode?: boolean
 }
 
-type Folders = Required<FolderFlags>
+interface Places {
+  readonly policies: PolicyPlace
+  readonly schemas: string
+}
 
 interface Files {
   readonly reviewed: LoadedPolicy
@@ -52,12 +56,13 @@ export async function explainFlags(
   { method, path, flags }: Question,
   settings: ReturnType<PolicySettings>,
 ): Promise<Explanation> {
-  const directories = { ...settings, ...flags }
+  const policies = policyPlace(flags.policies ?? settings.policies, settings)
+  const places = { ...settings, ...flags, policies }
   if (flags.requestId !== undefined) {
-    const past = { ...directories, log: settings.decisionLog.file }
+    const past = { ...places, log: settings.decisionLog.file }
     return explainPast(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
   }
-  return explainAsked({ method, path, flags }, await readFiles(directories), settings.database)
+  return explainAsked({ method, path, flags }, await readFiles(places), settings.database)
 }
 
 interface Question {
@@ -79,7 +84,7 @@ async function explainAsked({ method, path, flags }: Question, files: Files, dat
   return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
 }
 
-interface Past extends Folders {
+interface Past extends Places {
   readonly log: string | undefined
   readonly dataDirectory: string
 }
@@ -99,7 +104,7 @@ async function explainPast(
   }
   const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
   const resources = await loadResources(schemas)
-  const reviewed = await policyOfRevision(record.revision, { directory: policies, dataDirectory, resources })
+  const reviewed = await policyOfRevision(record.revision, { place: policies, dataDirectory, resources })
   return explainRecord(record, { reviewed, resources, now: undefined })
 }
 
@@ -109,7 +114,7 @@ async function* linesAbout(id: string, log: string): AsyncGenerator<string> {
   }
 }
 
-async function readFiles({ policies, schemas }: Folders): Promise<Files> {
+async function readFiles({ policies, schemas }: Places): Promise<Files> {
   const resources = await loadResources(schemas)
   return { resources, reviewed: await loadPolicy(policies, resources) }
 }

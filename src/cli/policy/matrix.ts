@@ -42,10 +42,13 @@ export function declareMatrix(policy: CliCommand, settings: PolicySettings): voi
     .action(async (flags: MatrixFlags) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/matrix.ts')
+      const { policyPlace } = await import('./policy-place.ts')
+      const usual = settings()
       const at = await timeAt(flags.at, Date.now())
       const matrix = await readMatrix({
-        ...settings(),
+        ...usual,
         ...flags,
+        policies: policyPlace(flags.policies ?? usual.policies, usual),
         roles: flags.role,
         only: flags.resource,
         holding: flags.with,

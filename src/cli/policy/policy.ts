@@ -90,7 +90,7 @@ function declareReplay(policy: CliCommand, settings: PolicySettings): void {
     .command('replay')
     .description('decide the requests of a decision log again under a candidate, and show the differences')
     .argument('<log...>', 'decision log files, oldest first')
-    .option('--candidate <dir>', 'policy files of the candidate')
+    .option('--candidate <dir>', 'policy files of the candidate, or database:<version>')
     .option('--policies <directory>', 'policy files to use without --candidate (policies)')
     .option(...SCHEMAS)
     .option(...SINCE, moment)
@@ -104,7 +104,10 @@ Exit code: 0 without differences, 1 with differences, 2 when it could not run or
     .action(async (files: readonly string[], flags: ReplayFlags) => {
       const { REPLAY_FORMATS } = await import('../../tools/replay/formats.ts')
       const { refuseNothingDecided, replayWithProgress } = await import('./replay.ts')
-      const report = await replayWithProgress(files, { ...settings(), ...flags })
+      const { policyPlace } = await import('./policy-place.ts')
+      const usual = settings()
+      const policies = policyPlace(flags.candidate ?? flags.policies ?? usual.policies, usual)
+      const report = await replayWithProgress(files, { ...usual, ...flags, policies })
       printReport(flags.format, REPLAY_FORMATS[flags.format](report))
       if (report.groups.length > 0) process.exitCode = 1
       refuseNothingDecided(report)

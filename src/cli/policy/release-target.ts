@@ -1,4 +1,4 @@
-/** Opens the target of `policy apply` and its relatives: the policy directory, or the database. */
+/** Opens the target of `policy apply` and its relatives: the policy directory, or the versions in the database. */
 import { ConfigError } from '../../config.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
@@ -7,7 +7,10 @@ import type { PolicyVersions } from '../../store/policy-versions.ts'
 import type { ReleaseTarget } from '../../tools/release/target.ts'
 import type { PolicySettings } from '../options.ts'
 
-interface TargetSettings extends Pick<ReturnType<PolicySettings>, 'dataDirectory' | 'database' | 'published'> {
+/** The database, and the keys of its versions. */
+export type VersionSettings = Pick<ReturnType<PolicySettings>, 'dataDirectory' | 'database' | 'published'>
+
+interface TargetSettings extends VersionSettings {
   /** A directory, or `database:`. */
   readonly policies: string
   /** See DatabaseTargetOptions. */
@@ -37,6 +40,22 @@ export async function explained<T>({ database }: Pick<TargetSettings, 'database'
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
     throw new ConfigError(`the database ${database.name} can't be used (${why}); check DATA_DIR and DATABASE_URL`)
   }
+}
+
+/** For commands that only read versions: with the keys that are trusted. */
+export async function inVersions<T>(
+  settings: VersionSettings,
+  work: (versions: PolicyVersions, keys: VersionKeys) => Promise<T>,
+): Promise<T> {
+  return explained(settings, async () => {
+    const keys = await trustedKeys(settings)
+    const versions = await openVersions(settings)
+    try {
+      return await work(versions, keys)
+    } finally {
+      await versions.close()
+    }
+  })
 }
 
 async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {

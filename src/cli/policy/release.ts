@@ -1,4 +1,4 @@
-/** sallyport policy apply, promote, rollback, history, status, block, unblock: the policy in force and its blocked users. */
+/** sallyport policy apply, promote, rollback, history, export, status, block, unblock: the policy in force and its blocked users. */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
@@ -9,6 +9,7 @@ import type { PlanOptions } from '../../tools/release/plan.ts'
 import type { Version } from '../../tools/release/version.ts'
 import { openDirectory } from '../identity/directory.ts'
 import { type CliCommand, POLICIES, type PolicySettings, type TextOrJson, wholeNumber } from '../options.ts'
+import { declareExport } from './export.ts'
 import { inReleaseTarget } from './release-target.ts'
 import { declareStatus } from './status.ts'
 
@@ -28,6 +29,7 @@ export function declareRelease(policy: CliCommand, settings: PolicySettings): vo
   declarePromote(policy, settings)
   declareRollback(policy, settings)
   declareHistory(policy, settings)
+  declareExport(policy, settings)
   declareStatus(policy, settings)
   declareBlock(policy, settings)
   declareUnblock(policy, settings)
@@ -143,11 +145,13 @@ function declareHistory(policy: CliCommand, settings: PolicySettings): void {
     .command('history')
     .description('list the versions that were in force, latest first')
     .option(...POLICIES)
+    .option('--to <target>', 'the policy directory or database: that `apply` writes to, like --policies')
     .formats()
-    .examples('policy history', 'policy history --format json')
-    .action(async (flags: { readonly policies?: string; readonly format: TextOrJson }) => {
-      const target = { ...settings(), ...flags, over: 'any' } as const
-      const { policies } = target
+    .examples('policy history', 'policy history --to database: --format json')
+    .action(async (flags: Pick<ReleaseFlags, 'policies' | 'to' | 'format'>) => {
+      const usual = settings()
+      const policies = flags.to ?? flags.policies ?? usual.policies
+      const target = { ...usual, policies, over: 'any' } as const
       const { versionJson } = await import('../../tools/release/version.ts')
       const history = await inReleaseTarget(target, async (found) => {
         for (const sentence of found.refused) tell(`sallyport: ${printable(sentence)}\n`)

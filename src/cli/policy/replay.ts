@@ -1,6 +1,6 @@
 /** Decides logged requests again under a candidate, with a progress bar on a terminal. */
 import { loadResources } from '../../resources/load/load-resources.ts'
-import { ToolError } from '../../tools/load-policy.ts'
+import { type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { openCandidate } from '../../tools/replay/candidate.ts'
 import { sizeOf } from '../../tools/replay/read-log.ts'
 import { type ReplayReport, replay } from '../../tools/replay/replay.ts'
@@ -16,8 +16,7 @@ export function refuseNothingDecided({ decided, undecidable }: ReplayReport): vo
 }
 
 interface ReplayCommand {
-  readonly candidate?: string
-  readonly policies: string
+  readonly policies: PolicyPlace
   readonly schemas: string
   readonly since?: number
   readonly until?: number
@@ -27,10 +26,10 @@ interface ReplayCommand {
 /** Throws FileError and ToolError. */
 export async function replayWithProgress(
   files: readonly string[],
-  { candidate, policies, schemas, since, until, examples }: ReplayCommand,
+  { policies, schemas, since, until, examples }: ReplayCommand,
 ): Promise<ReplayReport> {
   const size = await sizeOf(files)
-  const bench = await openCandidate(candidate ?? policies, await loadResources(schemas))
+  const bench = await openCandidate(policies, await loadResources(schemas))
   const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
   const report = await withProgress('replaying {bar} {percentage}% {eta_formatted} left', (bar) => {
     bar.start(size, 0)

@@ -114,7 +114,11 @@ export async function readTexts(
   return texts
 }
 
-function readingOf(version: PublishedVersion, texts: VersionTexts): PolicyReading & { readonly sequence: number } {
+/** Throws FileError if the version has parts that this program doesn't know. */
+export function readingOf(
+  version: PublishedVersion,
+  texts: VersionTexts,
+): PolicyReading & { readonly sequence: number } {
   const { number } = version
   const sources = new Map([...texts].map(([name, text]) => [name, { name: versionFile(number, name), text }]))
   const blocked = sources.get(BLOCKED_FILE) ?? { name: versionFile(number, BLOCKED_FILE), text: '' }

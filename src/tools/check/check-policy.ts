@@ -1,4 +1,4 @@
-/** Checks a policy directory: errors, which the server would refuse, and warnings, which are probably mistakes. */
+/** Checks the files of a policy: errors, which the server would refuse, and warnings, which are probably mistakes. */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
@@ -7,15 +7,16 @@ import { TooManyRegions } from '../../decide/relations/regions.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
-import { type FolderReading, type PolicyFiles, readInPlace } from '../../policy/policy-files.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
+import type { PolicyReading } from '../../policy/policy-source.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { type PolicyPlace, readPlace } from '../load-policy.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
 
 export interface CheckOptions {
-  /** The policy directory. */
-  readonly policies: string
+  readonly policies: PolicyPlace
   readonly resources: Resources
   /** The ids of the users that exist; undefined without --directory. */
   readonly users: ReadonlySet<string> | undefined
@@ -49,9 +50,9 @@ interface Part {
   readonly lookedFor: ReadonlySet<string>
 }
 
-/** Faults of the files are findings; other errors are thrown. */
+/** Faults of the files are findings; other errors are thrown, such as ToolError without a directory. */
 export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
-  const reading = await readInPlace(options.policies)
+  const reading = await readPlace(options.policies)
   const parts = await Promise.all([policyPart(reading, options), blockedPart(reading, options)])
   const judged = parts.map(withoutSuppressed)
   const findings = judged.flatMap((one) => one.findings)
@@ -69,7 +70,7 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   }
 }
 
-async function policyPart(reading: FolderReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
+async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
   const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return faultyPart([], files)
   const sources = Object.values(files.value)
@@ -98,7 +99,7 @@ function findDecided(
   }
 }
 
-async function blockedPart(reading: FolderReading, { users, now }: CheckOptions): Promise<Part> {
+async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
   const file = await attempt(() => reading.blocked())
   if ('faults' in file) return faultyPart([], file)
   const sources = [file.value]

@@ -1,4 +1,4 @@
-/** Reads OLD and NEW of a diff: a directory or a git revision, whose files are put into a temporary directory. */
+/** Reads OLD and NEW of a diff: a directory, a published version, or a git revision, whose files are put into a temporary directory. */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,14 +6,15 @@ import { join, posix, relative, resolve, sep } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 
 /**
  * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/policies` from the
  * repository's top. Without a path the files are read from the folder `policies`. A directory wins over a revision with
  * the same name. Throws ToolError, and FileError (with places in `name`) for files that the server would refuse.
  */
-export async function readSide(name: string, policies: string, resources: Resources): Promise<LoadedPolicy> {
+export async function readSide(name: PolicyPlace, policies: string, resources: Resources): Promise<LoadedPolicy> {
+  if (typeof name !== 'string') return loadPolicy(name, resources)
   const found = await stat(name).catch(() => undefined)
   if (found?.isDirectory()) return loadPolicy(name, resources)
   const location = await locate(name, policies)

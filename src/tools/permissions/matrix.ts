@@ -9,7 +9,7 @@ import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { supposedConditions, supposedNames } from '../supposed-names.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { chooseColumns } from './columns.ts'
@@ -40,7 +40,7 @@ interface RuleText {
 }
 
 interface MatrixQuestion {
-  readonly policies: string
+  readonly policies: PolicyPlace
   readonly schemas: string
   /** The callers to show; none for all. */
   readonly roles: readonly string[]

@@ -17,7 +17,7 @@ import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
 import { digestOf, type PolicyContent } from './content.ts'
-import { faultsText, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
+import { faultsText, NOTHING_PUBLISHED, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
 import type { ReleaseChange, ReleaseTarget } from './target.ts'
 import type { Version } from './version.ts'
 
@@ -131,7 +131,7 @@ class DatabaseTarget implements ReleaseTarget {
     edit: (source: { readonly name: string; readonly text: string }) => string | undefined,
   ): Promise<boolean> {
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-      if (this.isEmpty) throw new ToolError('nothing was published yet: publish a policy first with `policy apply`')
+      if (this.isEmpty) throw new ToolError(NOTHING_PUBLISHED)
       const name = versionFile(this.#history.last, BLOCKED_FILE)
       const blocked = edit({ name, text: this.#present.get(BLOCKED_FILE) ?? '' })
       if (blocked === undefined) return false

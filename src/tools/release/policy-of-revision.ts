@@ -1,27 +1,41 @@
-/** Finds the policy that made a decision: the current files, or a kept version. */
+/** Finds the policy that made a decision: the current files, or a kept or published version. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading, ToolError } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/versions-folder.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
 
 interface Where {
-  /** The policy directory that the server reads. */
-  readonly directory: string
+  /** The policy that the server reads. */
+  readonly place: PolicyPlace
   /** DATA_DIR. */
   readonly dataDirectory: string
   readonly resources: Resources
 }
 
-/** Versions keep no blocked.txt, so the current one is used. Throws ToolError if no such version is kept. */
-export async function policyOfRevision(
+/** Throws ToolError if no such version is kept. */
+export async function policyOfRevision(revision: string, { place, ...where }: Where): Promise<LoadedPolicy> {
+  const found =
+    typeof place === 'string'
+      ? await keptInFolder(revision, place, where)
+      : await place.readRevision(revision).then((reading) => reading && parseReading(reading, where.resources))
+  if (found) return found
+  throw new ToolError(
+    `${typeof place === 'string' ? place : place.name} does not keep the policy of revision ${revision}: ` +
+      'explain the record with the present files (--record)',
+  )
+}
+
+/** Versions keep no blocked.txt, so the current one is used. */
+async function keptInFolder(
   revision: string,
-  { directory, dataDirectory, resources }: Where,
-): Promise<LoadedPolicy> {
+  directory: string,
+  { dataDirectory, resources }: Omit<Where, 'place'>,
+): Promise<LoadedPolicy | undefined> {
   const present = await loadPolicy(directory, resources)
   if (revisionOf(present.files, present.blockedFile) === revision) return present
   const home = await homeOf(directory, dataDirectory)
@@ -31,10 +45,7 @@ export async function policyOfRevision(
     if (!revisions.includes(revision) || !(await isIntact(home, version))) continue
     return loadContent(content, present.blockedFile.text, resources)
   }
-  throw new ToolError(
-    `${directory} does not keep the policy of revision ${revision}: ` +
-      'explain the record with the present files (--record)',
-  )
+  return undefined
 }
 
 async function loadContent(content: PolicyContent, blocked: string, resources: Resources): Promise<LoadedPolicy> {

@@ -1,8 +1,9 @@
-/** The published versions of a database as a publisher sees them: verified one by one. */
+/** The published versions of a database as a publisher and a reader see them: verified one by one. */
 import { FileError } from '../../base/diagnostic.ts'
 import { readTexts, type VersionTexts } from '../../policy/published/published-source.ts'
 import { type PublishedVersion, type VersionKeys, verifyVersion } from '../../policy/published/signed-version.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { ToolError } from '../load-policy.ts'
 
 export interface VerifiedHistory {
   /** In the order of their numbers. */
@@ -27,8 +28,40 @@ export async function verifiedHistory(versions: PolicyVersions, keys: VersionKey
   return { versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
 }
 
+/** A version and its files. */
+export interface WholeVersion {
+  readonly version: PublishedVersion
+  readonly texts: VersionTexts
+}
+
+/**
+ * `wanted`: a number or a revision; empty for the last version. Throws FileError for a version that isn't valid, and
+ * ToolError if there is none.
+ */
+export async function readVersion(versions: PolicyVersions, keys: VersionKeys, wanted: string): Promise<WholeVersion> {
+  const version = await findVersion(versions, keys, wanted)
+  return { version, texts: await textsOf(versions, version) }
+}
+
+async function findVersion(versions: PolicyVersions, keys: VersionKeys, wanted: string): Promise<PublishedVersion> {
+  const last = await versions.latest()
+  if (last === 0) throw new ToolError(NOTHING_PUBLISHED)
+  if (wanted.length < REVISION_LENGTH) {
+    const number = wanted === '' ? last : Number(wanted)
+    const signed = await versions.get(number)
+    if (signed !== undefined) return verifyVersion(number, signed, keys)
+  }
+  const named = (await verifiedHistory(versions, keys)).versions.findLast(({ revision }) => revision === wanted)
+  if (named) return named
+  throw new ToolError(`there is no version \`${wanted}\`: take one from \`sallyport policy history\``)
+}
+
+const REVISION_LENGTH = 16
+
+export const NOTHING_PUBLISHED = 'nothing was published yet: publish a policy first with `policy apply`'
+
 /** Throws FileError if the stored files aren't those that were signed. */
-export function textsOf(versions: PolicyVersions, version: PublishedVersion): Promise<VersionTexts> {
+export function textsOf(versions: Pick<PolicyVersions, 'file'>, version: PublishedVersion): Promise<VersionTexts> {
   return readTexts(version, versions)
 }
 
