@@ -2,7 +2,7 @@
 import type { StoredObject } from '../src/resources/object.ts'
 import type { Representation } from '../src/resources/resource.ts'
 import type { ListedObject } from '../src/store/contract.ts'
-import { JsonRow } from '../src/store/json-row.ts'
+import { JsonRow } from '../src/store/lists/json-row.ts'
 
 const EVERY_FIELD = { has: () => true } as unknown as ReadonlySet<string>
 

@@ -6,9 +6,10 @@
 import type { Condition, Lookup } from '../decide/conditions/condition.ts'
 import type { Permit } from '../decide/permits/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
-import type { Resource, Resources } from '../resources/resource.ts'
+import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { Directory } from './directory.ts'
+import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -172,21 +173,6 @@ export interface OpenedStore {
   readonly outbox: Outbox
   readonly directory: Directory
   readonly attempts: Attempts
-}
-
-/**
- * Reads a database that may belong to a running server, and changes nothing. Every method may throw StoreUnavailable.
- */
-export interface ObjectReader {
-  /** A resource without a table has no objects. */
-  get(resource: Resource, id: string): Promise<StoredObject | undefined>
-  /** The ids of all objects. Also throws if no object of the resource was ever stored: it may be the wrong database. */
-  ids(resource: Resource): Promise<ReadonlySet<string>>
-  /** The objects whose field has one of these values, by id; at most `most`. */
-  find(resource: Resource, field: string, values: readonly Scalar[], most: number): Promise<readonly StoredObject[]>
-  /** Whether such an object is stored; all resources that the lookup names must be given. */
-  lookup(lookup: Lookup, resources: Resources): Promise<boolean>
-  close(): Promise<void>
 }
 
 /** The module of an engine, a folder of src/store/; loaded when it is needed. */

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { ConnectionSettings, ObjectReader, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/url.ts'
 import type { SigningKeys } from './signing-keys.ts'

@@ -7,6 +7,7 @@ import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
+import { describeReader } from './contract-reader.ts'
 import { describeRelated } from './contract-related.ts'
 import { describeReplays } from './contract-replays.ts'
 import { describeRestsOn } from './contract-rests-on.ts'
@@ -45,5 +46,6 @@ export function storeContract(engine: TestEngine): void {
     describeClosed(open)
     if (engine.keeps === 'shared') describeInstances(open)
     if (engine.keeps === 'shared') describeSharedAttempts(open)
+    if (engine.keeps === 'shared') describeReader(() => database)
   })
 }

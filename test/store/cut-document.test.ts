@@ -1,7 +1,7 @@
 /** A document cut in its text is what one gets who parses it, picks the fields, and writes them again: no other, none changed. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { cutDocument } from '../../src/store/json-row.ts'
+import { cutDocument } from '../../src/store/lists/json-row.ts'
 
 type Cut = (text: string, fields: ReadonlySet<string>) => string
 

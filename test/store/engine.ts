@@ -1,6 +1,7 @@
 /** What the contract's tests need of an engine. */
 import type { Resources } from '../../src/resources/resource.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
+import type { ObjectReader } from '../../src/store/object-reader.ts'
 import type { Opened } from './fixture.ts'
 
 interface Setup {
@@ -13,6 +14,10 @@ interface Setup {
 export interface TestDatabase {
   /** A second call opens what the first one wrote, where the engine is one that keeps it. */
   open(setup: Setup): Promise<Opened>
+  /** As a tool opens it beside a server, where the database is one that others can open. */
+  openReader?(): Promise<ObjectReader>
+  /** Writes a document into a row behind the store's back; of `Things`, which has no column beside it. */
+  damage?(id: string, text: string): Promise<void>
   remove(): Promise<void>
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { ConnectionSettings } from '../../src/store/contract.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
+import { openPostgresReader } from '../../src/store/postgres/reader/reader.ts'
 import { sharedPostgres } from '../postgres.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
@@ -24,6 +25,12 @@ export async function createSchema(settings = SETTINGS): Promise<TestSchema> {
   const url = `${server.url}?options=-c%20search_path%3D${name}`
   const opened: Opened[] = []
   const clients: pg.Client[] = []
+  const raw = async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    clients.push(client)
+    return client
+  }
   return {
     url,
     open: async (setup) => {
@@ -31,12 +38,11 @@ export async function createSchema(settings = SETTINGS): Promise<TestSchema> {
       opened.push(one)
       return one
     },
-    raw: async () => {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      clients.push(client)
-      return client
+    openReader: () => openPostgresReader(url),
+    damage: async (id, text) => {
+      await (await raw()).query('update "objects_Things" set document = $2 where id = $1', [id, text])
     },
+    raw,
     remove: async () => {
       for (const client of clients) await client.end()
       for (const { store } of opened) await store.close()

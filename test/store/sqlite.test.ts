@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
@@ -11,9 +13,16 @@ storeContract({ name: 'SQLite in memory', keeps: 'private', create: createMemory
 
 async function createFile(): Promise<TestDatabase> {
   const folder = await mkdtemp(path.join(tmpdir(), 'sallyport-store-'))
+  const file = path.join(folder, 'data.sqlite')
   const opened: Opened[] = []
   return {
-    open: async (setup) => keep(opened, await openSqlite({ file: path.join(folder, 'data.sqlite'), ...setup })),
+    open: async (setup) => keep(opened, await openSqlite({ file, ...setup })),
+    openReader: () => openSqliteReader(file),
+    damage: async (id, text) => {
+      const database = new DatabaseSync(file)
+      database.prepare('update "objects_^Things" set document = ? where id = ?').run(text, id)
+      database.close()
+    },
     remove: async () => {
       await closeAll(opened)
       await rm(folder, { recursive: true })

@@ -15,7 +15,7 @@ import {
   type WriteOptions,
 } from '../contract.ts'
 import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
-import { JsonRow } from '../json-row.ts'
+import { JsonRow } from '../lists/json-row.ts'
 import { findReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'

@@ -1,5 +1,5 @@
 /** Opens a database file with Node's own SQLite. */
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -28,13 +28,12 @@ export function openDatabaseFile(file: string): DatabaseSync {
 }
 
 /**
- * Opens an existing file that may belong to a running server; creates and changes nothing. Without a write-ahead log
- * nobody has the file open: then `immutable` keeps SQLite from creating a log, which a reader couldn't remove again
- * (https://sqlite.org/wal.html#read_only_databases).
+ * Opens an existing file; creates and changes nothing. `immutable`: nobody has the file open. It keeps SQLite from
+ * creating a write-ahead log, which a reader couldn't remove again (https://sqlite.org/wal.html#read_only_databases).
  */
-export function openReadOnly(file: string): DatabaseSync {
+export function openReadOnly(file: string, { immutable }: { readonly immutable: boolean }): DatabaseSync {
   const url = pathToFileURL(resolve(file))
-  if (!existsSync(`${file}-wal`)) url.searchParams.set('immutable', '1')
+  if (immutable) url.searchParams.set('immutable', '1')
   return new DatabaseSync(url, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
 }
 

@@ -16,8 +16,11 @@ export function nameOf(text: string): string {
   return `${decoder.decode(beginning, { stream: true })} ${hash}`
 }
 
+/** The beginning of the name of a table of objects. */
+export const TABLE_PREFIX = 'objects_'
+
 export function tableOf(resource: string): string {
-  return nameOf(`objects_${resource}`)
+  return nameOf(TABLE_PREFIX + resource)
 }
 
 export function quoteName(name: string): string {

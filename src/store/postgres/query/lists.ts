@@ -1,8 +1,8 @@
 /** The statements of one resource's lists: filtered, sorted, page by page. Each reads one state of the database. */
 import type { ObjectQuery } from '../../contract.ts'
-import { SERVER_FIELDS_BYTES } from '../../json-row.ts'
-import { BY_ID, type Segment, segmentsAfter } from '../../keyset.ts'
-import { simplifySelection } from '../../simplify-selection.ts'
+import { SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
+import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
+import { simplifySelection } from '../../lists/simplify-selection.ts'
 import { conditionSql } from './condition.ts'
 import { leadingSql, looksUp } from './leading.ts'
 import { comparisonSql, orderSql, segmentSql } from './order.ts'

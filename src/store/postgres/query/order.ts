@@ -2,7 +2,7 @@
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison, SortKey, SortValue } from '../../contract.ts'
-import type { Bound, Segment } from '../../keyset.ts'
+import type { Bound, Segment } from '../../lists/keyset.ts'
 import { KIND, keyOf, keyOfSortValue } from '../layout/keys.ts'
 import { among, textOf } from './condition.ts'
 import { serverColumn, sortedSql } from './fields.ts'

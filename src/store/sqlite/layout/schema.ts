@@ -16,6 +16,9 @@ export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['updatedAt', 'updated_at'],
 ])
 
+/** The beginning of the name of a table of objects. */
+const TABLE_PREFIX = 'objects_'
+
 /** Selects the names of the tables of objects. */
 export const OBJECT_TABLES =
   "select name from sqlite_schema where type = 'table' and name glob 'objects_*' order by name"
@@ -54,7 +57,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
   return {
     resource: resource.name,
-    table: `objects_${identifier(resource.name)}`,
+    table: `${TABLE_PREFIX}${identifier(resource.name)}`,
     indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
     times: times.map(timeColumn),
     leading,
@@ -79,6 +82,15 @@ function identifier(name: string): string {
   return name.replace(/[^a-z0-9_-]/gu, (character) => {
     return /[A-Z]/.test(character) ? `^${character}` : `~${character.codePointAt(0)?.toString(16)}~`
   })
+}
+
+/** The name of the resource whose objects the table holds: the opposite of `identifier`. */
+export function resourceOfTable(table: string): string {
+  return table
+    .slice(TABLE_PREFIX.length)
+    .replace(/\^([A-Z])|~([0-9a-f]{1,5})~/g, (_, capital?: string, point?: string) => {
+      return capital ?? String.fromCodePoint(Number.parseInt(point ?? '', 16))
+    })
 }
 
 /** The value of a generated column where the field is a list: an index can't look into a list. */

@@ -2,7 +2,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { SortKey, SortValue } from '../../contract.ts'
-import type { Bound, Segment } from '../../keyset.ts'
+import type { Bound, Segment } from '../../lists/keyset.ts'
 import { comparableField, instant } from '../layout/schema.ts'
 import { bound } from './condition-values.ts'
 import { quoteName } from './text.ts'

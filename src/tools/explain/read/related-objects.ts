@@ -2,7 +2,7 @@
 import type { KnownFacts } from '../../../decide/relations/relation-kind.ts'
 import { represent, type Scalar } from '../../../resources/object.ts'
 import type { Representation, Resources } from '../../../resources/resource.ts'
-import type { ObjectReader } from '../../../store/contract.ts'
+import type { ObjectReader } from '../../../store/object-reader.ts'
 
 /** The limit of objects with which one object is related. */
 const MOST_RELATED = 1000

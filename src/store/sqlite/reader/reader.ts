@@ -1,32 +1,47 @@
 /** Reads objects of a database file that may belong to a running server; creates, changes and migrates nothing. */
-import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { simplify } from '../../decide/conditions/simplify-condition.ts'
-import type { Scalar, StoredObject } from '../../resources/object.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
-import type { ObjectReader } from '../contract.ts'
-import { StoreUnavailable } from '../errors.ts'
-import { answering, openReadOnly } from './database.ts'
-import { columnsOf, queriedTable } from './layout/migrate.ts'
-import { OBJECT_COLUMNS, planTable, stored } from './layout/schema.ts'
-import { conditionSql } from './query/condition.ts'
-import { boundValues } from './query/condition-values.ts'
-import { Lookups } from './query/lookups.ts'
-import { outermost, type TableOf } from './query/scope.ts'
-import { quoteName } from './query/text.ts'
-import { getOrFail } from './store.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import type { Scalar, StoredObject } from '../../../resources/object.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { ObjectReader } from '../../object-reader.ts'
+import { columnsOf, queriedTable } from '../layout/migrate.ts'
+import { OBJECT_COLUMNS, planTable, stored } from '../layout/schema.ts'
+import { conditionSql } from '../query/condition.ts'
+import { boundValues } from '../query/condition-values.ts'
+import { Lookups } from '../query/lookups.ts'
+import { outermost, type TableOf } from '../query/scope.ts'
+import { quoteName } from '../query/text.ts'
+import { getOrFail } from '../store.ts'
+import { FileBeside } from './file-beside.ts'
+import {
+  checkIndexes,
+  countRows,
+  findExisting,
+  findShared,
+  hasTable,
+  readRows,
+  tableNameOf,
+  undeclaredObjects,
+} from './rows.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
 export async function openSqliteReader(file: string): Promise<ObjectReader> {
-  if (!existsSync(file)) throw new StoreUnavailable(new Error('there is no such file'))
-  const database = answering(() => openReadOnly(file))
+  const beside = new FileBeside(file)
   return {
-    get: async (resource, id) => answering(() => read(database, resource, id)),
-    ids: async (resource) => answering(() => readIds(database, resource)),
-    find: async (resource, field, values, most) => answering(() => find(database, { resource, field, values, most })),
-    lookup: async (lookup, resources) =>
-      answering(() => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
-    close: async () => database.close(),
+    get: (resource, id) => beside.read((database) => read(database, resource, id)),
+    ids: (resource) => beside.read((database) => readIds(database, resource)),
+    find: (resource, field, values, most) =>
+      beside.read((database) => find(database, { resource, field, values, most })),
+    lookup: (lookup, resources) =>
+      beside.read((database) => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
+    hasTable: (resource) => beside.read((database) => hasTable(database, tableNameOf(resource))),
+    count: (resource) => beside.read((database) => countRows(database, resource)),
+    rows: (resource, page) => beside.read((database) => readRows(database, resource, page)),
+    existing: (resource, ids) => beside.read((database) => findExisting(database, resource, ids)),
+    shared: (resource, field, most) => beside.read((database) => findShared(database, resource, field, most)),
+    undeclared: (resources) => beside.read((database) => undeclaredObjects(database, resources)),
+    checkIndexes: (resource, most) => beside.read((database) => checkIndexes(database, resource, most)),
+    close: async () => beside.close(),
   }
 }
 
@@ -58,10 +73,6 @@ function find(database: DatabaseSync, { resource, field, values, most }: Sought)
   query.setReturnArrays(true)
   const rows = query.all(...boundValues(holds), most) as unknown as readonly (readonly SQLOutputValue[])[]
   return rows.map(stored)
-}
-
-function hasTable(database: DatabaseSync, table: string): boolean {
-  return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
 }
 
 /**

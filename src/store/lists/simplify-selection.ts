@@ -1,7 +1,7 @@
 /** What a list selects, in its simplest form. */
-import type { Condition } from '../decide/conditions/condition.ts'
-import { simplify } from '../decide/conditions/simplify-condition.ts'
-import type { Comparison } from './contract.ts'
+import type { Condition } from '../../decide/conditions/condition.ts'
+import { simplify } from '../../decide/conditions/simplify-condition.ts'
+import type { Comparison } from '../contract.ts'
 
 interface Selection {
   readonly condition: Condition

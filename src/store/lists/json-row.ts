@@ -2,11 +2,11 @@
  * The rows of a list, for engines that keep a document as JSON text: the fields are cut from the text without parsing
  * it.
  */
-import type { RowFields } from '../decide/grants/list-decision.ts'
-import type { Representation } from '../resources/resource.ts'
-import type { ListedObject } from './contract.ts'
-import { DamagedObject } from './errors.ts'
-import { documentNamed } from './parse-stored.ts'
+import type { RowFields } from '../../decide/grants/list-decision.ts'
+import type { Representation } from '../../resources/resource.ts'
+import type { ListedObject } from '../contract.ts'
+import { DamagedObject } from '../errors.ts'
+import { documentNamed } from '../parse-stored.ts'
 
 /** The bytes of the names of both times and of the id, the times themselves, and the punctuation between them. */
 export const SERVER_FIELDS_BYTES = 100

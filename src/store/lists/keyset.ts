@@ -2,8 +2,8 @@
  * The beginning of the next page of a list (keyset). The objects after a place are divided into consecutive segments,
  * and an index can find each: `a = 1 and id > 'x'`, then `a > 1`.
  */
-import { SERVER_FIELDS } from '../decide/conditions/condition.ts'
-import type { SortKey, SortValue } from './contract.ts'
+import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
+import type { SortKey, SortValue } from '../contract.ts'
 
 export const BY_ID: readonly SortKey[] = [{ field: 'id', by: 'value', descending: false }]
 

@@ -1,18 +1,19 @@
 /** Reads objects of a database that may belong to running servers; creates, changes and migrates nothing. */
-import { simplify } from '../../decide/conditions/simplify-condition.ts'
-import type { ObjectReader } from '../contract.ts'
-import { StoreUnavailable } from '../errors.ts'
-import { DEFAULT_SETTINGS } from './connections/client-options.ts'
-import { Connections } from './connections/connections.ts'
-import { planTable } from './layout/indexes.ts'
-import { tablesIn } from './layout/migrate.ts'
-import { quoteName, tableOf } from './layout/names.ts'
-import { conditionSql } from './query/condition.ts'
-import { lookupSql } from './query/lookups.ts'
-import { outermost, type TableOf } from './query/scope.ts'
-import { statement } from './query/statement.ts'
-import { decodeText } from './stored-text.ts'
-import { ObjectTable, storedObject } from './table.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import type { ObjectReader } from '../../object-reader.ts'
+import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
+import { Connections } from '../connections/connections.ts'
+import { planTable } from '../layout/indexes.ts'
+import { tablesIn } from '../layout/migrate.ts'
+import { quoteName, tableOf } from '../layout/names.ts'
+import { conditionSql } from '../query/condition.ts'
+import { lookupSql } from '../query/lookups.ts'
+import { outermost, type TableOf } from '../query/scope.ts'
+import { statement } from '../query/statement.ts'
+import { decodeText } from '../stored-text.ts'
+import { ObjectTable, storedObject } from '../table.ts'
+import { rowReader } from './row-reader.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
@@ -67,6 +68,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       const asked = statement((to) => `select ${lookupSql(lookup, tables, to)}`)
       return (await connections.slow(asked))[0]?.[0] === true
     },
+    ...rowReader(url, connections, present),
     close: () => connections.close(),
   }
 }
