@@ -26,6 +26,11 @@ export function isOfOneStatement(error: unknown): boolean {
   return OF_THE_STATEMENT.includes(codeOf(error)?.slice(0, 2) ?? '')
 }
 
+/** The values or the stored data are at fault (a damaged page has `XX001`): other data could be read. */
+export function isOfData(error: unknown): boolean {
+  return isOfOneStatement(error) || (codeOf(error)?.startsWith('XX') ?? false)
+}
+
 /** The server says that the connection is of no use any more: it ends it, or it accepts no writes. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error) ?? ''

@@ -19,6 +19,7 @@ import { JsonRow } from '../lists/json-row.ts'
 import { findReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
+import type { Gathered } from './connections/gathered.ts'
 import { answering } from './failures.ts'
 import { readSecret, writeMark } from './named-values.ts'
 import { looksUp } from './query/leading.ts'
@@ -26,7 +27,7 @@ import { countStatement, listStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
-import { decodeText } from './stored-text.ts'
+import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type ObjectTable, storedObject } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
@@ -54,6 +55,7 @@ export function tableOf({ tables }: PostgresEngine, resource: string) {
 export class PostgresStore implements Store {
   readonly #engine: PostgresEngine
   readonly #queriedOf: TableOf
+  readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
   #probed: Promise<unknown> = Promise.resolve()
   #probeDue = 0
 
@@ -63,9 +65,7 @@ export class PostgresStore implements Store {
   }
 
   async get(resource: string, id: string): Promise<StoredObject | undefined> {
-    const { objects } = tableOf(this.#engine, resource)
-    const [row] = await this.#engine.connections.quick(objects.get(id))
-    return row && storedObject(row)
+    return this.#objectsOf(resource).of(encodeText(id))
   }
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
@@ -156,6 +156,14 @@ export class PostgresStore implements Store {
       this.#probed.catch(() => undefined)
     }
     await this.#probed
+  }
+
+  #objectsOf(resource: string): Gathered<StoredObject | undefined> {
+    return this.#gathered.getOrInsertComputed(resource, () => {
+      const text = tableOf(this.#engine, resource).objects.gather()
+      const found = (row: Row | undefined) => row && storedObject(row)
+      return this.#engine.connections.gathered(text, found)
+    })
   }
 
   /** A look-up through further objects may take long: others must not wait behind it. */

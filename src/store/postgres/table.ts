@@ -10,6 +10,7 @@ import type { TablePlan } from './layout/indexes.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
 import { quoteName, quoteText } from './layout/names.ts'
 import { idConstraint } from './layout/tables.ts'
+import { ASKED_FOR, askedText, oneRow } from './query/asked-for.ts'
 import { keySql } from './query/fields.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
 import { decodeText, encodeText, wellFormed } from './stored-text.ts'
@@ -43,6 +44,12 @@ export class ObjectTable {
 
   get(id: string): Statement {
     return { text: `select ${COLUMNS} from ${this.name} where id = $1`, values: [encodeText(id)] }
+  }
+
+  /** Of many objects: the place of the id among those that are asked for, then the row of `get`. */
+  gather(): string {
+    const object = oneRow(`select ${COLUMNS} from ${this.name} where id = ${askedText(0)}`)
+    return `select asked.nth, o.* from ${ASKED_FOR} cross join ${object} as o`
   }
 
   count(): Statement {

@@ -61,12 +61,12 @@ export class Connection {
     await this.#client.end()
   }
 
-  /** Statements of one turn of the event loop leave together, in one call of the system. */
+  /** Statements that are sent together leave in one call of the system. */
   #cork(): void {
     if (this.#isCorked) return
     this.#isCorked = true
     this.#stream.cork()
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#isCorked = false
       this.#stream.uncork()
     })

@@ -8,6 +8,7 @@ import { answering } from '../failures.ts'
 import type { SqlValue, Statement } from '../query/statement.ts'
 import { clientOptions } from './client-options.ts'
 import type { Asked, Row } from './connection.ts'
+import { Gathered } from './gathered.ts'
 import { Line } from './line.ts'
 import { Writer } from './writer.ts'
 
@@ -39,10 +40,12 @@ export class Connections {
 
   /** A look-up that is answered at once: it shares its connection with others. Throws errors of the contract. */
   quick(statement: Statement): Promise<readonly Row[]> {
-    this.#next = (this.#next + 1) % this.#lines.length
-    const next = this.#lines[this.#next] as Line
-    const line = next.isWaiting ? (this.#lines.find(({ isWaiting }) => !isWaiting) ?? next) : next
-    return answering(() => line.ask(this.#names.named(statement)))
+    return answering(() => this.#askQuickly(statement))
+  }
+
+  /** Look-ups that are answered at once, by one statement for all of a turn; see GatheredOptions. */
+  gathered<Found>(text: string, found: (row: Row | undefined) => Found): Gathered<Found> {
+    return new Gathered({ ask: (statement) => this.#askQuickly(statement), text, found })
   }
 
   /** A statement that may take longer. Throws errors of the contract. */
@@ -58,6 +61,13 @@ export class Connections {
   async close(): Promise<void> {
     if (this.#pool.ending) return
     await Promise.all([this.writer.close(), this.#pool.end(), ...this.#lines.map((line) => line.close())])
+  }
+
+  #askQuickly(statement: Statement): Promise<readonly Row[]> {
+    this.#next = (this.#next + 1) % this.#lines.length
+    const next = this.#lines[this.#next] as Line
+    const line = next.isWaiting ? (this.#lines.find(({ isWaiting }) => !isWaiting) ?? next) : next
+    return line.ask(this.#names.named(statement))
   }
 }
 

@@ -2,50 +2,58 @@
 import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
 import type { Row } from '../connections/connection.ts'
 import type { Connections } from '../connections/connections.ts'
+import type { Gathered } from '../connections/gathered.ts'
 import { KIND } from '../layout/keys.ts'
+import { ASKED_FOR, askedText, oneRow } from '../query/asked-for.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 import { API_KEY_COLUMNS, apiKeyOf } from './api-keys.ts'
 
 export class PostgresStandings {
-  readonly #connections: Connections
-  readonly #queries: Readonly<Record<'subject' | 'session' | 'key', string>>
+  readonly #bySubject: Gathered<Standing>
+  readonly #bySession: Gathered<SessionStanding>
+  readonly #byKey: Gathered<KeyStanding | undefined>
 
   /** `users`: the quoted table of the people; undefined where no schema declares them. */
   constructor(connections: Connections, users: string | undefined) {
-    this.#connections = connections
-    this.#queries = queriesOf(users)
+    const texts = textsOf(users)
+    this.#bySubject = connections.gathered(texts.subject, standingOf)
+    this.#bySession = connections.gathered(texts.session, (row) => ({
+      ...standingOf(row),
+      sessionEndsAt: Number(row?.[4] ?? 0),
+    }))
+    this.#byKey = connections.gathered(texts.key, (row) => row && { ...standingOf(row), key: apiKeyOf(row.slice(4)) })
   }
 
-  async of(subject: string): Promise<Standing> {
-    const [row] = await this.#connections.quick({ text: this.#queries.subject, values: [encodeText(subject)] })
-    return standingOf(row)
+  of(subject: string): Promise<Standing> {
+    return this.#bySubject.of(encodeText(subject))
   }
 
-  async ofSession(subject: string, session: string): Promise<SessionStanding> {
-    const values = [encodeText(subject), encodeText(session)]
-    const [row] = await this.#connections.quick({ text: this.#queries.session, values })
-    return { ...standingOf(row), sessionEndsAt: Number(row?.[4] ?? 0) }
+  ofSession(subject: string, session: string): Promise<SessionStanding> {
+    return this.#bySession.of(encodeText(subject), encodeText(session))
   }
 
-  async ofKey(id: string): Promise<KeyStanding | undefined> {
-    const [row] = await this.#connections.quick({ text: this.#queries.key, values: [encodeText(id)] })
-    return row && { ...standingOf(row), key: apiKeyOf(row.slice(4)) }
+  ofKey(id: string): Promise<KeyStanding | undefined> {
+    return this.#byKey.of(encodeText(id))
   }
 }
 
-function queriesOf(users: string | undefined) {
-  const facts = `a.disabled, a.deleted, ${users ? `u.id is not null, ${rolesSql('u')}` : 'false, null'}`
+function textsOf(users: string | undefined) {
+  const record = users ? 'u.id is not null, u.roles' : 'false, null'
+  const facts = `asked.nth, a.disabled, a.deleted, ${record}`
   const joined = (subject: string) => {
-    const record = users ? `left join ${users} as u on u.id = ${subject}` : ''
-    return `left join accounts as a on a.user_id = ${subject} ${record}`
+    const account = oneRow(`select disabled, deleted from accounts where user_id = ${subject}`)
+    const user = users && oneRow(`select id, ${rolesSql('r')} as roles from ${users} as r where id = ${subject}`)
+    return `left join ${account} as a on true ${user ? `left join ${user} as u on true` : ''}`
   }
-  const asked = `(select $1::text collate "C" as subject) as asked ${joined('asked.subject')}`
-  const session = 'left join sessions as s on s.id = $2 and s.user_id = asked.subject'
+  const session = oneRow(`select least(ends_at, idle_ends_at) as ends_at from sessions
+    where id = ${askedText(1)} and user_id = ${askedText(0)}`)
+  const key = oneRow(`select ${API_KEY_COLUMNS.join()} from api_keys where id = ${askedText(0)}`)
   return {
-    subject: `select ${facts} from ${asked}`,
-    session: `select ${facts}, least(s.ends_at, s.idle_ends_at) from ${asked} ${session}`,
-    key: `select ${facts}, ${API_KEY_COLUMNS.map((column) => `k.${column}`).join()} from api_keys as k
-      ${joined('k.subject')} where k.id = $1`,
+    subject: `select ${facts} from ${ASKED_FOR} ${joined(askedText(0))}`,
+    session: `select ${facts}, s.ends_at from ${ASKED_FOR} ${joined(askedText(0))}
+      left join ${session} as s on true`,
+    key: `select ${facts}, ${API_KEY_COLUMNS.map((column) => `k.${column}`).join()} from ${ASKED_FOR}
+      cross join ${key} as k ${joined('k.subject')}`,
   }
 }
 

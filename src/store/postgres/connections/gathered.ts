@@ -1,0 +1,70 @@
+/**
+ * Look-ups of one kind that are asked for in the same turn of the event loop: one statement answers them all. It is sent
+ * after the last of them was asked for, so each sees everything that was committed before (docs/decisions/0059).
+ */
+import { asOfContract, isOfData } from '../failures.ts'
+import type { Statement } from '../query/statement.ts'
+import type { Row } from './connection.ts'
+
+export interface GatheredOptions<Found> {
+  /** Rejects with the driver's errors. */
+  readonly ask: (statement: Statement) => Promise<readonly Row[]>
+  /** Of query/asked-for.ts. The first cell of a row is the place of what it answers, from 1. */
+  readonly text: string
+  /** What is found, from the cells after the first one; undefined: there was no row. */
+  readonly found: (row: Row | undefined) => Found
+}
+
+/** A larger group is asked for with several statements. */
+const MOST_AT_ONCE = 100
+
+interface Waiting {
+  readonly texts: readonly string[]
+  readonly resolve: (row: Row | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Gathered<Found> {
+  readonly #options: GatheredOptions<Found>
+  #waiting: Waiting[] = []
+  /** What was asked for in this turn: the same question is asked once. */
+  readonly #asked = new Map<string, Promise<Found>>()
+
+  constructor(options: GatheredOptions<Found>) {
+    this.#options = options
+  }
+
+  /** Rejects with errors of the contract. `texts`: what to look up, without U+0000. */
+  of(...texts: readonly string[]): Promise<Found> {
+    return this.#asked.getOrInsertComputed(texts.join('\0'), () => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#askAll())
+      const row = new Promise<Row | undefined>((resolve, reject) => {
+        this.#waiting.push({ texts, resolve, reject })
+      })
+      return row.then(this.#options.found)
+    })
+  }
+
+  #askAll(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#asked.clear()
+    for (let from = 0; from < waiting.length; from += MOST_AT_ONCE) {
+      void this.#askFor(waiting.slice(from, from + MOST_AT_ONCE))
+    }
+  }
+
+  /** Never throws. */
+  async #askFor(group: readonly Waiting[]): Promise<void> {
+    const { ask, text } = this.#options
+    try {
+      const rows = await ask({ text, values: [JSON.stringify(group.map(({ texts }) => texts))] })
+      const byPlace = new Map(rows.map(([place, ...row]) => [place, row]))
+      for (const [at, { resolve }] of group.entries()) resolve(byPlace.get(at + 1))
+    } catch (error) {
+      // A damaged page of a table must not refuse those who asked for something else.
+      if (group.length > 1 && isOfData(error)) await Promise.all(group.map((one) => this.#askFor([one])))
+      else for (const { reject } of group) reject(asOfContract(error))
+    }
+  }
+}

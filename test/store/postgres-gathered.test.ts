@@ -1,0 +1,91 @@
+/** Look-ups on PostgreSQL that are asked for in the same turn of the event loop share a statement, and nothing else. */
+import { expect } from 'chai'
+import pg from 'pg'
+import { DamagedObject, StoreUnavailable } from '../../src/store/errors.ts'
+import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-options.ts'
+import { Connections } from '../../src/store/postgres/connections/connections.ts'
+import { ASKED_FOR, askedText } from '../../src/store/postgres/query/asked-for.ts'
+import { change, creation, failure, RESOURCES } from './fixture.ts'
+import { createSchema, type TestSchema } from './postgres-schemas.ts'
+
+const now = () => new Date()
+
+describe('look-ups of one turn on PostgreSQL', () => {
+  let schema: TestSchema
+  beforeEach(async () => {
+    schema = await createSchema()
+  })
+  afterEach(() => schema.remove())
+
+  it('are one statement, and each gets its own answer', async () => {
+    const { store } = await schema.open({ resources: RESOURCES, now })
+    for (const id of ['a', 'b\0', 'c"\\']) await store.create(creation(id, { id: `of ${id}` }))
+    const ids = ['c"\\', 'missing', 'a', 'b\0', 'a', '']
+    const [found, statements] = await counted(() => Promise.all(ids.map((id) => store.get('things', id))))
+    expect(found.map((object) => object?.id)).to.deep.equal(['c"\\', undefined, 'a', 'b\0', 'a', undefined])
+    expect(statements).to.equal(1)
+  })
+
+  it('are as many statements as it takes when there are many', async () => {
+    const { store } = await schema.open({ resources: RESOURCES, now })
+    await store.create(creation('n249', {}))
+    const ids = Array.from({ length: 250 }, (_, n) => `n${n}`)
+    const [found, statements] = await counted(() => Promise.all(ids.map((id) => store.get('things', id))))
+    expect(found.findIndex((object) => object !== undefined)).to.equal(249)
+    expect(statements).to.equal(3)
+  })
+
+  it('see what was committed before they were asked for, also while the same look-up waits for its answer', async () => {
+    const { store } = await schema.open({ resources: RESOURCES, now })
+    await store.create(creation('a', { n: 1 }))
+    for (let version = 1; version <= 50; version += 1) {
+      const early = store.get('things', 'a')
+      await store.update(change('a', version, { n: version + 1 }))
+      const late = store.get('things', 'a')
+      expect((await late)?.version).to.equal(version + 1)
+      expect((await early)?.version).to.be.oneOf([version, version + 1])
+    }
+  })
+
+  it('fail alone when a document is damaged', async () => {
+    const { store } = await schema.open({ resources: RESOURCES, now })
+    await store.create(creation('good', {}))
+    await store.create(creation('bad', {}))
+    const raw = await schema.raw()
+    await raw.query(`update "objects_things" set document = '[]' where id = 'bad'`)
+    const [bad, good] = await Promise.all([failure(store.get('things', 'bad')), store.get('things', 'good')])
+    expect(bad).to.be.instanceOf(DamagedObject)
+    expect(good?.id).to.equal('good')
+  })
+
+  it('fail alone when the server fails at one of them, and all when it fails at all', async () => {
+    const connections = new Connections(schema.url, DEFAULT_SETTINGS)
+    const divide = (table: string) =>
+      connections.gathered(`select nth, 6 / ${askedText(0)}::int from ${ASKED_FOR} ${table}`, (row) => row?.[0])
+    const fair = divide('')
+    const answers = Promise.all([fair.of('1'), failure(fair.of('0')), fair.of('3'), failure(fair.of('none'))])
+    const [six, zero, two, none] = await answers
+    expect([six, two]).to.deep.equal([6, 2])
+    for (const error of [zero, none]) expect(error).to.be.instanceOf(StoreUnavailable)
+    const broken = divide(', no_such_table')
+    for (const error of await Promise.all(['1', '2'].map((text) => failure(broken.of(text))))) {
+      expect(error).to.be.instanceOf(StoreUnavailable)
+    }
+    await connections.close()
+  })
+})
+
+/** The result of the work, and how many statements it sent. */
+async function counted<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
+  const { query } = pg.Client.prototype
+  let statements = 0
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    statements += 1
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  try {
+    return [await work(), statements]
+  } finally {
+    pg.Client.prototype.query = query
+  }
+}
