@@ -13,6 +13,7 @@ import { revisionOf } from '../src/policy/policy-files.ts'
 import type { Resources } from '../src/resources/resource.ts'
 import { wholeAccess } from '../src/server/openapi/access.ts'
 import { makeDocument } from '../src/server/openapi/document.ts'
+import type { PolicyOrigin } from '../src/server/openapi/parameters.ts'
 import { PROBLEMS_OF_ANY_PATH } from '../src/server/openapi/possible-problems.ts'
 import { loadPolicy } from '../src/tools/load-policy.ts'
 
@@ -58,6 +59,7 @@ const SPOKEN = [
   'link',
   'location',
   'policy-revision',
+  'policy-sequence',
   'ratelimit',
   'ratelimit-policy',
   'retry-after',
@@ -78,12 +80,13 @@ export async function answerChecker(
   resources: Resources,
   { headers }: Pick<CheckedAnswer, 'headers'>,
 ): Promise<AnswerChecker | undefined> {
-  const key = `${hashOf(resources)} ${headers.get('policy-revision')}`
+  const key = `${hashOf(resources)} ${headers.get('policy-revision')} ${headers.has('policy-sequence')}`
   const known = checkers.get(key)
   if (known) return known
   const reviewed = await loadPolicy(directory, resources).catch(() => undefined)
   if (!reviewed || revisionOf(reviewed.files, reviewed.blockedFile) !== headers.get('policy-revision')) return undefined
-  const made = makeChecker(casbinPolicy(packPolicy(reviewed.policy), resources), resources)
+  const origin = headers.has('policy-sequence') ? 'published' : 'folder'
+  const made = makeChecker(casbinPolicy(packPolicy(reviewed.policy), resources), resources, origin)
   checkers.set(key, made)
   return made
 }
@@ -97,8 +100,9 @@ function hashOf(resources: Resources): string {
   return hash
 }
 
-async function makeChecker(snapshot: Snapshot, resources: Resources): Promise<AnswerChecker> {
-  return checkerOf((await makeDocument(await wholeAccess(snapshot, resources), resources)) as unknown as Document)
+async function makeChecker(snapshot: Snapshot, resources: Resources, origin: PolicyOrigin): Promise<AnswerChecker> {
+  const document = await makeDocument(await wholeAccess(snapshot, resources), resources, origin)
+  return checkerOf(document as unknown as Document)
 }
 
 export function checkerOf(document: Document): AnswerChecker {

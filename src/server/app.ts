@@ -151,7 +151,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         checks,
         cursors,
         tags,
-        describe: createDescribe(resources),
+        describe: createDescribe(resources, channel ? 'published' : 'folder'),
       },
       policy,
       channel,

@@ -45,6 +45,7 @@ describe('the OpenAPI document', () => {
           'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  all: { per: address, allow: 9, window: 60s }\n',
         'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',
       }),
+      'published',
     )
     const told = codesOf(full)
     expect(Object.keys(CATALOGUE).filter((code) => !told.includes(code))).to.deep.equal([
@@ -52,6 +53,18 @@ describe('the OpenAPI document', () => {
       'method-not-allowed',
     ])
     expect(full.components.schemas.Problem.properties.code.enum).to.deep.equal(Object.keys(CATALOGUE))
+  })
+
+  it('names the numbers of versions only where the policy is published in a database', async () => {
+    const published = await wholeDocument(shipped(), 'published')
+    const { get } = published.paths['/api/orders']
+    expect(json(get.parameters)).to.contain('Policy-Sequence-At-Least')
+    expect(get.responses[200].headers).to.include.keys('Policy-Revision', 'Policy-Sequence')
+    expect(codesOf(published)).to.include.members(['policy-behind', 'policy-expired'])
+    const { parameters, headers } = document.components
+    expect(json([document.paths, parameters, headers])).not.to.contain('Policy-Sequence')
+    expect(codesOf(document)).not.to.include.members(['policy-behind'])
+    expect(codesOf(document)).not.to.include.members(['policy-expired'])
   })
 
   it('says that an operation may ask to sign in again only where the policy has a condition for it', async () => {

@@ -9,6 +9,7 @@ import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 import { accessOf, wholeAccess } from '../../src/server/openapi/access.ts'
 import { makeDocument } from '../../src/server/openapi/document.ts'
+import type { PolicyOrigin } from '../../src/server/openapi/parameters.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
@@ -33,14 +34,17 @@ export function policyFiles(files: Files = {}): PolicyFiles {
   return Object.fromEntries(textsOf('policies', files).map((file) => [file.name, file])) as PolicyFiles
 }
 
-export async function wholeDocument({ snapshot, resources }: Shipped): Promise<Document> {
-  return makeDocument(await wholeAccess(snapshot, resources), resources)
+export async function wholeDocument(
+  { snapshot, resources }: Shipped,
+  origin: PolicyOrigin = 'folder',
+): Promise<Document> {
+  return makeDocument(await wholeAccess(snapshot, resources), resources, origin)
 }
 
 /** Of a caller with these roles; of one without credentials where there are none. */
 export async function documentFor({ snapshot, resources }: Shipped, ...roles: readonly string[]): Promise<Document> {
   const caller = roles.length === 0 ? undefined : { id: 'somebody', roles, claims: {} }
-  return makeDocument(await accessOf(snapshot, snapshot.subjectOf(caller), resources), resources)
+  return makeDocument(await accessOf(snapshot, snapshot.subjectOf(caller), resources), resources, 'folder')
 }
 
 /** `GET /api/orders` and the like, sorted. */

@@ -10,7 +10,7 @@ describe('the documents of a server', () => {
   it('are made once for callers with the same roles, and apart for others', async () => {
     const { snapshot, resources } = shipped()
     const counted = counting(resources)
-    const describeCaller = createDescribe(counted.resources)
+    const describeCaller = createDescribe(counted.resources, 'folder')
     const first = await describeCaller(snapshot, caller('a', 'member'))
     const made = counted.count()
     expect(await describeCaller(snapshot, caller('b', 'member', 'nobody-declared-it'))).to.equal(first)
@@ -21,7 +21,7 @@ describe('the documents of a server', () => {
 
   it('are another matter under another policy', async () => {
     const { snapshot, resources } = shipped()
-    const describeCaller = createDescribe(resources)
+    const describeCaller = createDescribe(resources, 'folder')
     const other = shipped({ 'policies/policy.csv': 'p, everyone, system/openapi, read, any, *, allow\n' })
     const narrow = await describeCaller(other.snapshot, caller('a', 'admin'))
     expect(Object.keys(JSON.parse(narrow).paths)).to.deep.equal(['/openapi.json'])
@@ -30,7 +30,7 @@ describe('the documents of a server', () => {
 
   it('are forgotten when there are too many of them', async () => {
     const { snapshot, resources } = shipped(manyRoles(150))
-    const describeCaller = createDescribe(resources)
+    const describeCaller = createDescribe(resources, 'folder')
     const first = describeCaller(snapshot, caller('a', 'r0'))
     for (let i = 1; i < 150; i++) await describeCaller(snapshot, caller('a', `r${i}`))
     expect(describeCaller(snapshot, caller('a', 'r0'))).to.not.equal(first)

@@ -19,10 +19,11 @@ interface DocumentOptions {
 export async function openapiDocument({ policies, schemas, role }: DocumentOptions): Promise<unknown> {
   const resources = await loadResources(schemas)
   const { policy } = await loadPolicy(policies, resources)
+  const origin = typeof policies === 'string' ? 'folder' : 'published'
   const snapshot = new Snapshots(packPolicy(policy), resources).at(Date.now())
-  if (role.length === 0) return makeDocument(await wholeAccess(snapshot, resources), resources)
+  if (role.length === 0) return makeDocument(await wholeAccess(snapshot, resources), resources, origin)
   refuseUnknown(role, [...policy.roles.keys()])
-  return makeDocument(await accessOf(snapshot, subjectOf(snapshot, role), resources), resources)
+  return makeDocument(await accessOf(snapshot, subjectOf(snapshot, role), resources), resources, origin)
 }
 
 function subjectOf(snapshot: Snapshot, roles: readonly string[]): Subject {

@@ -6,6 +6,7 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { accessOf } from './access.ts'
 import { makeDocument } from './document.ts'
+import type { PolicyOrigin } from './parameters.ts'
 
 /** The document of the caller's operations, as JSON text. */
 export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
@@ -13,14 +14,16 @@ export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promi
 /** The number of sets of roles whose documents are kept. */
 const REMEMBERED = 100
 
-export function createDescribe(resources: Resources): Describe {
+export function createDescribe(resources: Resources, origin: PolicyOrigin): Describe {
+  const documentOf = async (snapshot: Snapshot, subject: Subject) =>
+    JSON.stringify(await makeDocument(await accessOf(snapshot, subject, resources), resources, origin))
   const bySnapshot = new WeakMap<Snapshot, Map<string, Promise<string>>>()
   return (snapshot, caller) => {
     const known = bySnapshot.get(snapshot) ?? new Map<string, Promise<string>>()
     bySnapshot.set(snapshot, known)
     const subject = snapshot.subjectOf(caller)
     const key = keyOf(subject)
-    const made = known.get(key) ?? textOf(snapshot, subject, resources)
+    const made = known.get(key) ?? documentOf(snapshot, subject)
     known.set(key, made)
     made.catch(() => known.delete(key))
     const oldest = known.keys().next().value
@@ -32,8 +35,4 @@ export function createDescribe(resources: Resources): Describe {
 /** Callers with the same key have the same document. */
 function keyOf({ caller, names, roles }: Subject): string {
   return JSON.stringify([caller !== undefined, names, [...roles].sort()])
-}
-
-async function textOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<string> {
-  return JSON.stringify(await makeDocument(await accessOf(snapshot, subject, resources), resources))
 }

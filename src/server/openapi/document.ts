@@ -9,6 +9,7 @@ import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
 import { Components } from './components.ts'
 import { operationIds, operationPart } from './operation.ts'
+import type { PolicyOrigin } from './parameters.ts'
 import { type Part, pascal } from './part.ts'
 import { ResourceSchemas } from './resource-schemas.ts'
 
@@ -20,7 +21,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const DESCRIPTION = `The policy of this server decides who may do what. Errors are problem documents (RFC 9457).
 A path that is not listed here answers 404. A method that its path doesn't have answers 405 with \`Allow\`.`
 
-export async function makeDocument(access: Access, resources: Resources): Promise<Part> {
+export async function makeDocument(access: Access, resources: Resources, origin: PolicyOrigin): Promise<Part> {
   const nobody = await accessOf(access.snapshot, access.snapshot.subjectOf(undefined), resources)
   const components = new Components()
   const names = baseNames(resources)
@@ -42,7 +43,7 @@ export async function makeDocument(access: Access, resources: Resources): Promis
       routeMethod,
       part: {
         operationId: ids(routeMethod),
-        ...operationPart(routeMethod, { access, schemas: own, components }, nobody.offers(routeMethod)),
+        ...operationPart(routeMethod, { origin, access, schemas: own, components }, nobody.offers(routeMethod)),
       },
     }
   })

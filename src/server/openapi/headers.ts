@@ -39,7 +39,7 @@ const HEADERS = {
   Location: { description: 'The path of the new object, or the path to use instead.', schema: TEXT },
   'Policy-Revision': { description: 'The revision of the policy that decided.', schema: TEXT },
   'Policy-Sequence': {
-    description: 'The number of the published policy that decided, where the policy is published in a database.',
+    description: 'The number of the published policy that decided.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
   RateLimit: {

@@ -4,7 +4,7 @@ import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
 import type { Headers } from './headers.ts'
 import { joinHeaders } from './headers.ts'
-import { type Describing, parametersOf } from './parameters.ts'
+import { type Describing, type PolicyOrigin, parametersOf } from './parameters.ts'
 import { type Part, pascal } from './part.ts'
 import { possibleProblems } from './possible-problems.ts'
 import { problemResponses } from './problem-responses.ts'
@@ -12,7 +12,10 @@ import { requestBodyOf } from './request-body.ts'
 import { successResponses } from './success-responses.ts'
 
 /** Every answer names the policy that decided. */
-const COMMON: Headers = { always: ['Policy-Revision'], maybe: ['Policy-Sequence'] }
+const COMMON: Readonly<Record<PolicyOrigin, Headers>> = {
+  folder: { always: ['Policy-Revision'], maybe: [] },
+  published: { always: ['Policy-Revision', 'Policy-Sequence'], maybe: [] },
+}
 
 const VERBS: Readonly<Record<Operation, string>> = {
   list: 'List',
@@ -35,9 +38,9 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
 export function operationPart(routeMethod: RouteMethod, describing: Describing, anonymous: boolean): Part {
   const { endpoint, resource, method } = routeMethod
   const limits = describing.access.limitsOf(routeMethod)
-  const headers = joinHeaders(COMMON, lifecycleHeaders(routeMethod), limitHeaders(limits.length > 0))
+  const headers = joinHeaders(COMMON[describing.origin], lifecycleHeaders(routeMethod), limitHeaders(limits.length > 0))
   const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
-  const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp })
+  const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp, origin: describing.origin })
   const patches = endpoint.operation === 'update'
   const parameters = parametersOf(routeMethod, describing)
   const requestBody = requestBodyOf(routeMethod, describing)

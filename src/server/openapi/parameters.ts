@@ -8,7 +8,11 @@ import type { Components } from './components.ts'
 import type { Part } from './part.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
 
+/** Published versions have numbers, which answers and requests name. */
+export type PolicyOrigin = 'folder' | 'published'
+
 export interface Describing {
+  readonly origin: PolicyOrigin
   readonly access: Access
   readonly schemas: ResourceSchemas
   readonly components: Components
@@ -26,10 +30,9 @@ export function parametersOf(routeMethod: RouteMethod, describing: Describing): 
   const { route, resource } = routeMethod
   const id = route.path.includes('{id}') ? [idParameter(describing)] : []
   if (route.redirect || resource.builtIn) return id
-  return [
-    ...ownParameters(routeMethod, id, describing),
-    headerParameter(describing, 'Policy-Sequence-At-Least', AT_LEAST),
-  ]
+  const own = ownParameters(routeMethod, id, describing)
+  if (describing.origin === 'folder') return own
+  return [...own, headerParameter(describing, 'Policy-Sequence-At-Least', AT_LEAST)]
 }
 
 function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing: Describing): readonly Part[] {

@@ -2,6 +2,7 @@
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation } from '../../resources/resource.ts'
+import type { PolicyOrigin } from './parameters.ts'
 
 /** Problems of every operation: HTTP itself, credentials, the policy, and faults of the server. */
 const ANYWHERE: readonly ProblemCode[] = [
@@ -18,14 +19,15 @@ const ANYWHERE: readonly ProblemCode[] = [
   'headers-too-large',
   'internal-error',
   'key-server-invalid',
-  'policy-behind',
-  'policy-expired',
   'decision-log-unavailable',
   'key-server-unavailable',
   // The server asks the store about the caller with every request (docs/decisions/0020).
   'store-unavailable',
   'draining',
 ]
+
+/** Of a server that follows published versions. */
+const WITH_VERSIONS: readonly ProblemCode[] = ['policy-behind', 'policy-expired']
 
 /** For operations with a body. */
 const WITH_BODY: readonly ProblemCode[] = [
@@ -83,6 +85,7 @@ const CHANGING: readonly Operation[] = ['replace', 'update', 'delete']
 /** Problems that any path can answer with, including a path without a route. */
 export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
   ...ANYWHERE,
+  ...WITH_VERSIONS,
   'invalid-path',
   'route-not-found',
   'method-not-allowed',
@@ -94,9 +97,13 @@ interface Possible {
   readonly limited: boolean
   /** Whether the policy can ask the caller to sign in again. */
   readonly stepUp: boolean
+  readonly origin: PolicyOrigin
 }
 
-export function possibleProblems(routeMethod: RouteMethod, { limited, stepUp }: Possible): readonly ProblemCode[] {
+export function possibleProblems(
+  routeMethod: RouteMethod,
+  { limited, stepUp, origin }: Possible,
+): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
@@ -114,6 +121,7 @@ export function possibleProblems(routeMethod: RouteMethod, { limited, stepUp }: 
   add(concernsObject(routeMethod) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
+  add(origin === 'published', ...WITH_VERSIONS)
   add(limited, 'quota-exceeded')
   add(stepUp, 'step-up-required')
   return [...codes]
