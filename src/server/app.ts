@@ -35,7 +35,7 @@ import { InFlight } from './routes/one-at-a-time.ts'
 import { useStages } from './stack.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
 
-export interface App extends Omit<OpenedStore, 'attempts'> {
+export interface App extends Omit<OpenedStore, 'attempts' | 'migrations'> {
   /** Where clients reach it. */
   readonly url: string
   /** Undefined in a worker, whose metrics its primary serves. */

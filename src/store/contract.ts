@@ -9,6 +9,7 @@ import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { Directory } from './directory.ts'
+import type { Migrations } from './migrations.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -173,6 +174,7 @@ export interface OpenedStore {
   readonly outbox: Outbox
   readonly directory: Directory
   readonly attempts: Attempts
+  readonly migrations: Migrations
 }
 
 /** The module of an engine, a folder of src/store/; loaded when it is needed. */

@@ -50,3 +50,41 @@ export class StoreUnavailable extends Error {
     this.name = 'StoreUnavailable'
   }
 }
+
+/** Another process migrates: this one didn't renew its lease in time. Nothing of the batch is stored. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('another process migrates this database')
+    this.name = 'LeaseLost'
+  }
+}
+
+/** A migrated object that can't be stored as it would be. Nothing of its batch is stored. */
+export class UnfitObject extends Error {
+  readonly resource: string
+  readonly id: string
+  readonly reason: string
+  constructor(resource: string, id: string, reason: string) {
+    super(`\`${id}\` of \`${resource}\` does not fit: ${reason}`)
+    this.name = 'UnfitObject'
+    this.resource = resource
+    this.id = id
+    this.reason = reason
+  }
+}
+
+const KINDS = [
+  UniqueTaken,
+  StaleObject,
+  ReplayTaken,
+  UnfitDatabase,
+  DamagedObject,
+  StoreUnavailable,
+  LeaseLost,
+  UnfitObject,
+]
+
+/** Whether the caller of a store expects such an error. */
+export function isOfContract(error: unknown): error is Error {
+  return KINDS.some((kind) => error instanceof kind)
+}

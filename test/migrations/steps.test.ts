@@ -2,11 +2,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { applyStep, StepRefused } from '../../src/migrations/steps/apply-step.ts'
-import { changeObject, UnfitObject } from '../../src/migrations/steps/change-object.ts'
+import { changeObject } from '../../src/migrations/steps/change-object.ts'
 import type { Migration, Step } from '../../src/migrations/steps/step.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
+import { UnfitObject } from '../../src/store/errors.ts'
 import { runs } from '../runs.ts'
 
 const CASES: readonly (readonly [string, Step, Document, Document | undefined | RegExp])[] = [

@@ -4,6 +4,7 @@ import { describeConditions, describeRandomConditions } from './contract-conditi
 import { describeDirectory } from './contract-directory.ts'
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
 import { describeLists } from './contract-lists.ts'
+import { describeMigrations, describeSharedMigrations } from './contract-migrations.ts'
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
@@ -43,9 +44,11 @@ export function storeContract(engine: TestEngine): void {
     describeQueries(open)
     describeRandomQueries(engine)
     describeMeta(open)
+    describeMigrations(open)
     describeClosed(open)
     if (engine.keeps === 'shared') describeInstances(open)
     if (engine.keeps === 'shared') describeSharedAttempts(open)
     if (engine.keeps === 'shared') describeReader(() => database)
+    if (engine.keeps === 'shared') describeSharedMigrations(open)
   })
 }

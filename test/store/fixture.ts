@@ -6,6 +6,7 @@ import type { Field, FieldType, Resource, Resources } from '../../src/resources/
 import type { Attempts } from '../../src/store/attempts.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
 import type { Directory } from '../../src/store/directory.ts'
+import type { Migrations } from '../../src/store/migrations.ts'
 
 /** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */
 export const ODD = `a"b'c\\d.e as f`
@@ -63,6 +64,7 @@ export interface Opened {
   readonly outbox: Outbox
   readonly directory: Directory
   readonly attempts: Attempts
+  readonly migrations: Migrations
 }
 
 const NOTHING: RestsOn = { lookups: [] }

@@ -1,29 +1,10 @@
 /** What migrations make of one stored object, and whether the result fits the schema. */
-import type { Document, StoredObject } from '../../resources/object.ts'
-import { represent } from '../../resources/object.ts'
+import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
+import { UnfitObject } from '../../store/errors.ts'
+import type { Change } from '../../store/migrations.ts'
 import { applyStep, StepRefused } from './apply-step.ts'
 import type { Migration } from './step.ts'
-
-/** `by`: the numbers of the migrations that changed the object. */
-export type Change =
-  | { readonly kind: 'keep' }
-  | { readonly kind: 'rewrite'; readonly document: Document; readonly by: readonly number[] }
-  | { readonly kind: 'delete'; readonly by: readonly number[] }
-
-/** An object that a step refuses, or that doesn't fit the schema after the last step. */
-export class UnfitObject extends Error {
-  readonly resource: string
-  readonly id: string
-  readonly reason: string
-  constructor(resource: string, id: string, reason: string) {
-    super(`\`${id}\` of \`${resource}\` does not fit: ${reason}`)
-    this.name = 'UnfitObject'
-    this.resource = resource
-    this.id = id
-    this.reason = reason
-  }
-}
 
 const KEEP: Change = { kind: 'keep' }
 

@@ -1,5 +1,5 @@
 /** PostgreSQL's errors (https://www.postgresql.org/docs/current/errcodes-appendix.html) as those of the contract. */
-import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UnfitDatabase, UniqueTaken } from '../errors.ts'
+import { isOfContract, StoreUnavailable } from '../errors.ts'
 
 const UNIQUE_VIOLATION = '23505'
 /** The transaction failed before, and PostgreSQL ignores statements up to its end. */
@@ -49,8 +49,7 @@ export function brokenConstraint(error: unknown): string | undefined {
 
 /** An error of the contract stays, every other one becomes StoreUnavailable. */
 export function asOfContract(error: unknown): Error {
-  const kinds = [UniqueTaken, StaleObject, ReplayTaken, DamagedObject, StoreUnavailable, UnfitDatabase]
-  if (kinds.some((kind) => error instanceof kind)) return error as Error
+  if (isOfContract(error)) return error
   return new StoreUnavailable(withoutValues(error))
 }
 

@@ -1,6 +1,7 @@
 /** The engine for many instances: a PostgreSQL database behind the contract of contract.ts. */
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { sweepReplays } from './commits/idempotency-keys.ts'
+import { PostgresMigrations } from './commits/migrations.ts'
 import { PostgresOutbox } from './commits/outbox.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Connections } from './connections/connections.ts'
@@ -67,6 +68,7 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
       outbox: new PostgresOutbox(connections),
       directory: new PostgresDirectory(engine),
       attempts: new PostgresAttempts(connections, now),
+      migrations: new PostgresMigrations(engine),
     }
   } catch (error) {
     await connections.close()

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../errors.ts'
+import { isOfContract, StoreUnavailable } from '../errors.ts'
 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000
@@ -82,8 +82,7 @@ export function answering<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const told = [UniqueTaken, StaleObject, ReplayTaken, DamagedObject].some((kind) => error instanceof kind)
-    throw told ? error : new StoreUnavailable(error)
+    throw isOfContract(error) ? error : new StoreUnavailable(error)
   }
 }
 

@@ -4,6 +4,7 @@ import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { GroupCommits } from './commits/commits.ts'
 import { SqliteReplays } from './commits/idempotency-keys.ts'
+import { SqliteMigrations } from './commits/migrations.ts'
 import { SqliteOutbox } from './commits/outbox.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { SqliteAttempts } from './directory/attempts.ts'
@@ -83,7 +84,9 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
     const engine: SqliteEngine = { database, tables, lookups, values, commits, outbox, replays, probe, now }
     const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
-    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }
+    const migrations = new SqliteMigrations(engine)
+    const seeding = new SqliteSeeding(engine)
+    return { store: new SqliteStore(engine), seeding, outbox, directory, attempts, migrations }
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

@@ -15,6 +15,11 @@ export interface ObjectChange {
   readonly document: Document
 }
 
+interface ObjectVersion {
+  readonly id: string
+  readonly version: number
+}
+
 export class ObjectTable {
   /** Contains no quote. */
   readonly name: string
@@ -26,6 +31,8 @@ export class ObjectTable {
   readonly #delete: StatementSync
   readonly #count: StatementSync
   readonly #version: StatementSync
+  readonly #page: StatementSync
+  readonly #versions: StatementSync
 
   /** `lists`: of the same table. */
   constructor(database: DatabaseSync, plan: TablePlan, lists: ObjectLists) {
@@ -43,6 +50,11 @@ export class ObjectTable {
     this.#delete = database.prepare(`delete from ${table} where id = ? and version = ?`)
     this.#count = database.prepare(`select count(*) as count from ${table}`)
     this.#version = database.prepare(`select version from ${table} where id = ?`)
+    this.#page = database.prepare(`select ${columnsOfAll} from ${table} where id > ? order by id limit ?`)
+    this.#page.setReturnArrays(true)
+    this.#versions = database.prepare(
+      `select id, version from ${table} where id > ?1 and (?2 is null or id <= ?2) order by id`,
+    )
   }
 
   get(id: string): StoredObject | undefined {
@@ -71,6 +83,17 @@ export class ObjectTable {
   /** Undefined if there is no such object. */
   version(id: string): number | undefined {
     return id.isWellFormed() ? (this.#version.get(id)?.version as number | undefined) : undefined
+  }
+
+  /** The objects after this id, in the order of their ids. Throws DamagedObject. */
+  page(after: string | undefined, limit: number): readonly StoredObject[] {
+    const rows = this.#page.all(after ?? '', limit) as unknown as readonly (readonly SQLOutputValue[])[]
+    return rows.map(stored)
+  }
+
+  /** Of all objects after one id, and up to another if it is given. */
+  versionsIn(after: string | undefined, upTo: string | undefined): readonly ObjectVersion[] {
+    return this.#versions.all(after ?? '', upTo ?? null) as unknown as readonly ObjectVersion[]
   }
 
   count(): number {

@@ -15,6 +15,12 @@ export const STORE_TABLES = [
     sequence bigint generated always as identity primary key, record text not null)`,
   `create table if not exists leases (
     name text collate "C" primary key, holder text not null, renewals bigint not null)`,
+  // The migrations that ran, or run: all objects up to a place (resource, id) are migrated.
+  `create table if not exists migrations (
+    number bigint primary key, name text not null, digest text not null, begun_at text not null, ended_at text,
+    objects bigint not null, resource text, id text)`,
+  // One row: the schemas that the data last fitted.
+  'create table if not exists fitted_schemas (one bigint primary key, digest text not null, schemas text not null)',
   // The object is JSON, in its state at creation.
   `create table if not exists replays (
     subject text collate "C" not null, route text collate "C" not null, key text collate "C" not null,

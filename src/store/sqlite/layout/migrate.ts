@@ -28,6 +28,14 @@ const TABLES = `
     at integer not null, constraint "replays key" primary key (subject, route, key)) strict;
   create index if not exists "replays at" on replays (at);
 
+  -- The migrations that ran, or run: all objects up to a place (resource, id) are migrated.
+  create table if not exists migrations (
+    number integer primary key not null, name text not null, digest text not null, begun_at text not null,
+    ended_at text, objects integer not null, resource text, id text) strict;
+  -- One row: the schemas that the data last fitted.
+  create table if not exists fitted_schemas (
+    one integer primary key not null, digest text not null, schemas text not null) strict;
+
   -- Sign-ins that failed; times in milliseconds since the epoch.
   create table if not exists attempts (
     key text primary key not null, failures integer not null, at integer not null, expires_at integer not null) strict;
