@@ -1,10 +1,11 @@
 /** A throw-away HAProxy in front of PostgreSQL servers: it leads to the one that takes writes. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithTests, removeNow, removeWithTests } from './ends-with-tests.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
@@ -17,27 +18,20 @@ const STARTED_WITHIN_MS = 10_000
 /** As many connections in a row must reach the primary. */
 const CHECKS = 10
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** It finds a lost server within half a second, and ends the connections to it. */
 export async function startHaProxy(servers: readonly { readonly port: number }[]): Promise<HaProxy> {
-  const directory = mkdtempSync(join(tmpdir(), 'sallyport-haproxy-'))
+  const directory = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-haproxy-')))
   const port = await freePort()
   const file = join(directory, 'haproxy.cfg')
   writeFileSync(file, configuration(port, servers))
-  const child = spawn(program('haproxy'), ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] })
-  running.add(child)
+  const child = endWithTests(spawn(program('haproxy'), ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] }))
   let said = ''
   child.stderr?.on('data', (chunk) => (said += chunk))
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = async () => {
     child.kill('SIGKILL')
     await gone
-    running.delete(child)
-    rmSync(directory, { recursive: true, force: true })
+    removeNow(directory)
   }
   // Until its first checks, it leads to any server.
   for (let inARow = 0, until = Date.now() + STARTED_WITHIN_MS; inARow < CHECKS; await sleep(50)) {

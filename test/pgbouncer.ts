@@ -1,25 +1,20 @@
 /** A throw-away PgBouncer in transaction mode, in front of a PostgreSQL of tests. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { chownSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithTests, removeWithTests } from './ends-with-tests.ts'
 import type { PostgresServer } from './postgres.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
 const STARTED_WITHIN_MS = 10_000
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Returns its port. It ends with the process. Fewer connections than clients, so that transactions share them. */
 export async function startPgBouncer(server: PostgresServer): Promise<number> {
-  const directory = mkdtempSync(join(tmpdir(), 'sallyport-pgbouncer-'))
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const directory = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-pgbouncer-')))
   const port = await freePort()
   const [settings, users] = [join(directory, 'pgbouncer.ini'), join(directory, 'users.txt')]
   writeFileSync(users, '"sallyport" ""\n')
@@ -42,8 +37,7 @@ max_client_conn = 500
   const { uid, gid } = statSync(join(server.directory, 'data'))
   const isRoot = process.getuid?.() === 0
   if (isRoot) for (const path of [directory, settings, users]) chownSync(path, uid, gid)
-  const child = spawn(program('pgbouncer'), [settings], isRoot ? { uid, gid } : {})
-  running.add(child)
+  const child = endWithTests(spawn(program('pgbouncer'), [settings], isRoot ? { uid, gid } : {}))
   let said = ''
   child.stderr.on('data', (chunk) => (said += chunk))
   for (const until = Date.now() + STARTED_WITHIN_MS; !(await isOpen(port)); await sleep(30)) {

@@ -1,10 +1,11 @@
 /** A throw-away PostgreSQL for tests, on a free port; it doesn't run as root, because PostgreSQL refuses that. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, realpathSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithTests, removeNow, removeWithTests } from './ends-with-tests.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
@@ -35,17 +36,9 @@ interface PostgresOptions {
 const STARTED_WITHIN_MS = 30_000
 const USER = 'sallyport'
 
-const running = new Set<ChildProcess>()
-const directories = new Set<string>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
-})
-
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { settings = [], replicaOf, parent = tmpdir() } = options
-  const directory = mkdtempSync(join(parent, 'sallyport-postgres-'))
-  directories.add(directory)
+  const directory = removeWithTests(mkdtempSync(join(parent, 'sallyport-postgres-')))
   const owner = ownerOf(directory)
   const data = join(directory, 'data')
   const postgres = realpathSync(program('postgres'))
@@ -59,7 +52,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   async function run(): Promise<Running> {
     const given = ['max_connections=60', 'listen_addresses=127.0.0.1', `port=${port}`, 'jit=off', ...settings]
     const args = ['-D', data, '-k', directory, ...given.flatMap((setting) => ['-c', setting])]
-    return runServer(spawn(postgres, args, { ...owner, cwd: directory }), port)
+    return runServer(endWithTests(spawn(postgres, args, { ...owner, cwd: directory })), port)
   }
 
   async function start(): Promise<void> {
@@ -86,8 +79,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     },
     remove: async () => {
       await server.end('SIGQUIT')
-      rmSync(directory, { recursive: true, force: true })
-      directories.delete(directory)
+      removeNow(directory)
     },
   }
 }
@@ -98,11 +90,9 @@ interface Running {
 }
 
 async function runServer(child: ChildProcess, port: number): Promise<Running> {
-  running.add(child)
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  void gone.then(() => running.delete(child))
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal)
     await gone

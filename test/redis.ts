@@ -1,10 +1,11 @@
 /** A throw-away Redis for tests, on a free port, with nothing kept; and the programs that this takes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithTests, removeNow, removeWithTests } from './ends-with-tests.ts'
 import { faketimeLibrary, program } from './programs.ts'
 
 export interface RedisServer {
@@ -28,24 +29,16 @@ export interface RedisOptions {
 
 const STARTED_WITHIN_MS = 10_000
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = options.port ?? (await freePort())
-  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'sallyport-redis-'))
+  const directory = options.directory ?? removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-redis-')))
   const base = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
-  const child = spawn(program('redis-server'), [...base, ...(options.args ?? [])], {
-    env: { ...process.env, ...options.env },
-  })
-  running.add(child)
+  const env = { ...process.env, ...options.env }
+  const child = endWithTests(spawn(program('redis-server'), [...base, ...(options.args ?? [])], { env }))
   const output = collect(child)
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   void gone.then(() => {
-    running.delete(child)
-    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true })
+    if (options.directory === undefined) removeNow(directory)
   })
   const end = (signal: NodeJS.Signals) => {
     child.kill(signal)
@@ -64,13 +57,20 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   }
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+/** The system gives these to nobody who asks for any port, so a server can also be started again on one of them. */
+const [FIRST_PORT, LAST_PORT] = [10_000, 32_000]
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT))
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
 

@@ -5,11 +5,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { endWithTests, removeNow, removeWithTests } from '../ends-with-tests.ts'
 import { type HaProxy, startHaProxy } from '../haproxy.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
@@ -33,11 +34,6 @@ export interface LogLine {
   readonly instance: string
   readonly line: Readonly<Record<string, unknown>>
 }
-
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
 
 /** `serve` with its settings; it can be killed and started again on the same port. */
 export class Instance {
@@ -69,14 +65,12 @@ export class Instance {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['bin/sallyport.js', 'serve'], {
-      cwd: ROOT,
-      env: { ...process.env, ...this.#env, INSTANCE: this.name, PORT: `${this.port}`, DATA_DIR: this.folder },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
+    const env = { ...process.env, ...this.#env, INSTANCE: this.name, PORT: `${this.port}`, DATA_DIR: this.folder }
+    const stdio = ['ignore', 'ignore', 'pipe'] as const
+    const child = endWithTests(
+      spawn(process.execPath, ['bin/sallyport.js', 'serve'], { cwd: ROOT, env, stdio: [...stdio] }),
+    )
     this.#child = child
-    running.add(child)
-    child.once('close', () => running.delete(child))
     child.stderr?.pipe(createWriteStream(join(this.folder, 'server.log'), { flags: 'a' }))
     let rest = ''
     child.stderr?.on('data', (chunk) => {
@@ -113,7 +107,7 @@ export class Instance {
 }
 
 export class Cluster {
-  readonly folder = mkdtempSync(join(tmpdir(), 'sallyport-scale-'))
+  readonly folder = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-scale-')))
   readonly instances: Instance[] = []
   readonly secret = randomBytes(32).toString('base64url')
   primary!: PostgresServer
@@ -179,7 +173,7 @@ export class Cluster {
     await this.redis?.kill()
     await this.replica?.remove()
     await this.primary?.remove()
-    rmSync(this.folder, { recursive: true, force: true })
+    removeNow(this.folder)
   }
 
   async #startDatabase({ databaseFolder, databaseSettings = [] }: ClusterOptions): Promise<void> {

@@ -1,0 +1,68 @@
+/** Whatever ends the tests ends the programs that they started, and deletes their folders. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { INSTALL_MS, program } from './programs.ts'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
+const ENDED_WITHIN_MS = 20_000
+
+describe('tests that are ended', function () {
+  this.timeout(120_000)
+  let folder: string
+  let tests: ChildProcess
+
+  before(() => {
+    for (const name of ['postgres', 'haproxy', 'pgbouncer', 'redis-server'] as const) program(name)
+  }).timeout(INSTALL_MS)
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-ended-'))
+    // PostgreSQL runs as another user.
+    chmodSync(folder, 0o755)
+  })
+  afterEach(() => {
+    tests.kill('SIGKILL')
+    for (const pid of processesOf(folder)) process.kill(pid, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+    it(`leave no program and no folder after ${signal}`, async () => {
+      const env = { ...process.env, TMPDIR: folder, MOCHA_WORKER_ID: undefined }
+      tests = fork(MOCHA, ['--no-parallel', 'test/hanging-tests.ts'], { cwd: ROOT, env, silent: true })
+      let said = ''
+      for (const stream of [tests.stdout, tests.stderr]) stream?.on('data', (chunk) => (said += chunk))
+      const started = await Promise.race([once(tests, 'message'), once(tests, 'close')])
+      expect(started, said).to.deep.include('started')
+      // PostgreSQL has several processes; the negative control of the search for them.
+      expect(processesOf(folder).length).to.be.greaterThan(5)
+      expect(readdirSync(folder).length).to.be.greaterThan(2)
+      tests.kill(signal)
+      await once(tests, 'close')
+      const left = () => [...processesOf(folder), ...readdirSync(folder)]
+      for (const end = Date.now() + ENDED_WITHIN_MS; left().length > 0 && Date.now() < end; ) await sleep(50)
+      expect(left()).to.deep.equal([])
+    })
+  }
+})
+
+/** The processes that work in the folder, or were started with it as TMPDIR. */
+function processesOf(folder: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.filter((pid) => worksIn(pid, folder)).map(Number)
+}
+
+function worksIn(pid: string, folder: string): boolean {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
+    return environment.includes(`TMPDIR=${folder}`) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder)
+  } catch {
+    return false
+  }
+}

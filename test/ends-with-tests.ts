@@ -1,0 +1,66 @@
+/**
+ * Programs and folders that end with the tests, however these end: by themselves, by a signal, or killed. A process
+ * beside the tests (left-by-tests.ts) waits for that and ends what is left.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+
+/** `folders` are deleted; `mounts` are unmounted before that. */
+export type LeftKind = 'programs' | 'folders' | 'mounts'
+
+const BESIDE = new URL('./left-by-tests.ts', import.meta.url).pathname
+
+const programs = new Set<ChildProcess>()
+const folders = new Set<string>()
+let beside: ChildProcess | undefined
+
+/** Returns the child. */
+export function endWithTests<C extends ChildProcess>(child: C): C {
+  programs.add(child)
+  note('add', 'programs', child.pid)
+  child.once('close', () => {
+    programs.delete(child)
+    note('delete', 'programs', child.pid)
+  })
+  return child
+}
+
+/** Returns the folder. */
+export function removeWithTests(folder: string): string {
+  folders.add(folder)
+  note('add', 'folders', folder)
+  return folder
+}
+
+export function removeNow(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  folders.delete(folder)
+  note('delete', 'folders', folder)
+}
+
+/** Its folder must be given to `removeWithTests` too. */
+export function unmountWithTests(folder: string): void {
+  note('add', 'mounts', folder)
+}
+
+function note(change: 'add' | 'delete', kind: LeftKind, value: unknown): void {
+  beside ??= startBeside()
+  beside.stdin?.write(`${JSON.stringify([change, kind, value])}\n`)
+}
+
+function startBeside(): ChildProcess {
+  process.on('exit', endAll)
+  for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
+    process.once(signal, () => process.exit(code))
+  }
+  // In a session of its own, so that a Ctrl-C doesn't reach it.
+  const child = spawn(process.execPath, [BESIDE], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
+  child.unref()
+  ;(child.stdin as unknown as { unref(): void }).unref()
+  return child
+}
+
+function endAll(): void {
+  for (const child of programs) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
