@@ -130,6 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         policy,
         channel,
         now,
+        keys,
         limiter,
         decisionLog,
         shadow,

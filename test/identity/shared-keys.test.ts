@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decodeProtectedHeader } from 'jose'
+import { createKeySeal } from '../../src/identity/keys/embedded/key-seal.ts'
+import { readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { openSigningKeys } from '../../src/store/open.ts'
 import { runCommand, type ServerProcess, startServer } from './processes.ts'
@@ -173,6 +175,35 @@ for (const [engine, create] of Object.entries(DATABASES))
         expect(await status(north, signed)).to.equal(200)
       } finally {
         await stored.replace(number, 'damaged', text)
+        await stored.close()
+      }
+    })
+
+    it('make readiness degraded while they are damaged, or encrypted under another secret', async () => {
+      const stored = await openSigningKeys(database.database)
+      const { number = 0, text = '' } = (await stored.read()).keys.at(-1) ?? {}
+      const current = readKeysSecret('KEYS_SECRET', newSecret())
+      const foreign = await createKeySeal({ current, old: undefined }).seal(number, '{}')
+      const ada = (await run('north', ['token', '--subject', 'ada', '--role', 'admin'])).stdout.trim()
+      const ready = async () => {
+        const answer = await fetch(`${north.url}/readyz`, { headers: bearer(ada) })
+        const { status: whole, checks } = (await answer.json()) as { status: string; checks: Record<string, object> }
+        return { code: answer.status, whole, keys: checks.keys }
+      }
+      const good = { code: 200, whole: 'ok', keys: { status: 'ok' } }
+      const detail = "the signing keys can't be read; the previous keys stay in use; read the log"
+      try {
+        for (const unreadable of ['damaged', foreign]) {
+          await until(async () => (await ready()).whole === 'ok')
+          expect(await ready()).to.deep.equal(good)
+          await stored.replace(number, text, unreadable)
+          await until(async () => (await ready()).whole !== 'ok')
+          expect(await ready()).to.deep.equal({ code: 200, whole: 'degraded', keys: { status: 'degraded', detail } })
+          await stored.replace(number, unreadable, text)
+        }
+        await until(async () => (await ready()).whole === 'ok')
+      } finally {
+        for (const one of ['damaged', foreign]) await stored.replace(number, one, text)
         await stored.close()
       }
     })

@@ -1,6 +1,7 @@
 /** Readiness: checks whether each part of the server works. */
 
 import type { DecisionLog } from '../../decision-log/decision-log.ts'
+import type { KeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import type { Limiter } from '../../limits/limiter.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
@@ -14,6 +15,8 @@ interface Checked {
   readonly policy: LivePolicy
   readonly channel: PolicyChannel | undefined
   readonly now: () => Date
+  /** Undefined if this server issues no tokens. */
+  readonly keys: Pick<KeyRing, 'readable'> | undefined
   readonly limiter: Limiter
   readonly decisionLog: DecisionLog
   readonly shadow: Shadow | undefined
@@ -27,6 +30,7 @@ export async function checkParts({
   policy,
   channel,
   now,
+  keys,
   limiter,
   decisionLog,
   shadow,
@@ -44,6 +48,7 @@ export async function checkParts({
     server: draining() ? { status: 'unavailable', detail: 'shutting down' } : { status: 'ok' },
     store: answers ? { status: 'ok' } : { status: 'unavailable' },
     policy: checkChannel(channel, now().getTime()) ?? checkFiles(policy),
+    ...(keys ? { keys: checkKeys(keys) } : {}),
     ...(shadow ? { candidate: shadow.state() } : {}),
     decisions: decisionLog.failing
       ? { status: 'degraded', detail: "records can't be written; the records of writes wait in the store" }
@@ -57,6 +62,11 @@ export async function checkParts({
 
 function checkFiles(policy: LivePolicy): Check {
   return policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' }
+}
+
+function checkKeys(keys: Pick<KeyRing, 'readable'>): Check {
+  if (keys.readable()) return { status: 'ok' }
+  return { status: 'degraded', detail: "the signing keys can't be read; the previous keys stay in use; read the log" }
 }
 
 /** Undefined if the published versions can be read. */

@@ -23,6 +23,8 @@ export interface KeyRing extends VerifyingKeys {
   readonly signer: () => EmbeddedKey
   /** RFC 7517 section 5: the public halves, the signing key first. */
   readonly keySet: () => Json
+  /** Whether the last look could read the keys; otherwise the previous keys stay in use. */
+  readonly readable: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -43,6 +45,7 @@ export async function openKeyRing(place: KeyPlace, tell: (error: unknown) => voi
     find: async ({ kid }) => ring.find(kid),
     generation: () => ring.generation,
     keySet: () => ({ keys: ring.all.map(publicJwk) }),
+    readable: () => ring.readable,
     close: () => ring.close(),
   }
 }
@@ -93,6 +96,10 @@ class Ring {
 
   get generation(): number {
     return this.#generation
+  }
+
+  get readable(): boolean {
+    return this.#fault === undefined
   }
 
   async open(): Promise<void> {
