@@ -49,6 +49,11 @@ export class StoreUnavailable extends Error {
     super('the store is not available', { cause })
     this.name = 'StoreUnavailable'
   }
+
+  /** For messages: the engine's own words. */
+  get why(): string {
+    return this.cause instanceof Error ? this.cause.message : String(this.cause)
+  }
 }
 
 /** Another process migrates: this one didn't renew its lease in time. Nothing of the batch is stored. */

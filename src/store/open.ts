@@ -106,6 +106,16 @@ export function databaseIn(folder: string): Database {
   return { engine: 'sqlite', ...inFile(`${folder}/sallyport.db`) }
 }
 
+/** The settings that name the database, for messages. */
+export function settingsOf({ engine }: Pick<Database, 'engine'>): string {
+  return 'fileHeader' in ENGINES[engine] ? 'DATA_DIR and DATABASE_URL' : 'DATABASE_URL'
+}
+
+/** Whether other processes can read what a process writes. */
+export function isShared({ location }: Pick<Database, 'location'>): boolean {
+  return location !== ':memory:'
+}
+
 export function databaseExists({ engine, location }: Database): boolean {
   return ENGINES[engine].exists(location)
 }
@@ -138,8 +148,9 @@ export async function openDatabaseBeside(
  * Opens what the database keeps of published policies, and creates what is missing. Undefined for a database that can't
  * keep them for other processes. Throws StoreUnavailable.
  */
-export async function openPolicyVersions({ engine, location }: Database): Promise<PolicyVersions | undefined> {
-  return location === ':memory:' ? undefined : (await ENGINES[engine].load()).openPolicyVersions(location)
+export async function openPolicyVersions(database: Database): Promise<PolicyVersions | undefined> {
+  const { engine, location } = database
+  return isShared(database) ? (await ENGINES[engine].load()).openPolicyVersions(location) : undefined
 }
 
 /** Opens the database read-only. Throws StoreUnavailable. */

@@ -12,6 +12,8 @@ import { type KeyRing, openKeyRing } from '../../src/identity/keys/embedded/key-
 import { createKeySeal } from '../../src/identity/keys/embedded/key-seal.ts'
 import { KeysInDatabase } from '../../src/identity/keys/embedded/keys-in-database.ts'
 import { type KeysSecret, readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
+import { openKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
+import { readDatabaseUrl } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { openSqliteSigningKeys } from '../../src/store/sqlite/instances/signing-keys.ts'
 
@@ -108,6 +110,19 @@ describe('the embedded keys in a database', () => {
       )
     }
     expect(await faultOf(await open())).to.equal(undefined)
+  })
+
+  it('have no place in a database that no other process can read, or that is not there', async () => {
+    const refusal = async (url: string) => {
+      const database = readDatabaseUrl(url)
+      if ('fault' in database) throw new Error(database.fault)
+      const settings = { dataDirectory: folder, database, secrets: { current: secret, old: undefined } }
+      return openKeyPlace(settings).catch((error: unknown) => String(error))
+    }
+    const memory = await refusal('sqlite::memory:')
+    expect(memory).to.contain('no other process can read :memory:; unset KEYS_SECRET, or set DATABASE_URL to another')
+    const lost = await refusal('postgres://nobody:x@127.0.0.1:1/none?sslmode=disable')
+    expect(lost).to.match(/can't be used \(.*\); check DATABASE_URL$/)
   })
 
   it('that somebody changed, moved, or wrote in clear are refused as damaged, and nothing replaces them', async () => {

@@ -86,15 +86,20 @@ describe('the commands of a published policy', () => {
     expect(row).to.include({ state: 'current', sequence: 1, revision: server.app.policy.active.revision })
     expect(row.instance).to.equal(`node-7/${process.pid}`)
     expect(row.ageSeconds).to.be.within(0, 15)
+    await published.publish()
+    const waited = await run(['status', '--wait', '20s', '--format', 'json'])
+    expect([waited.code, JSON.parse(waited.stdout).instances[0].sequence]).to.deep.equal([0, 2])
     await published.publish('x, nothing\n')
     await soon(() => server.app.policy.faults.length > 0)
+    const short = await run(['status', '--wait', '1s', '--format', 'json'])
+    expect([short.code, JSON.parse(short.stdout).instances[0].state]).to.deep.equal([1, 'behind'])
     let behind = await status()
     await soon(async () => {
       behind = await status()
       return behind.instances[0].faults.length > 0
     }, 6000)
-    expect([behind.code, behind.latest]).to.deep.equal([1, 2])
-    expect(behind.instances[0]).to.include({ state: 'behind', sequence: 1 })
+    expect([behind.code, behind.latest]).to.deep.equal([1, 3])
+    expect(behind.instances[0]).to.include({ state: 'behind', sequence: 2 })
     expect(behind.instances[0].faults.join()).to.contain('rule-kind')
     expect((await run(['status'])).stdout)
       .to.contain('behind')
@@ -115,6 +120,7 @@ describe('the commands of a published policy', () => {
       const { code, stderr } = await run(args)
       expect(code).to.equal(2)
       expect(stderr).to.contain('version 2 has no valid signature').and.to.contain('--over 2')
+      expect(stderr).not.to.contain('POLICY_PUBLIC_KEYS')
     }
     const history = await run(['history'])
     expect([history.code, history.stderr]).to.deep.equal([0, 'sallyport: version 2 has no valid signature\n'])
@@ -125,6 +131,29 @@ describe('the commands of a published policy', () => {
     expect((await run(['apply', folder, '--yes', '--over', '2'])).stdout).to.contain('Version 3, revision ')
     const server = await published.start()
     expect(server.app.policy.active.blocked.has('mallory')).to.equal(true)
+  })
+
+  it('advise to trust a key only where another key has signed the last version', async () => {
+    await published.publish('', 'two')
+    const { code, stderr } = await run(['rollback', '--yes'])
+    expect(code).to.equal(2)
+    expect(stderr).to.contain('if you trust its key, add the key to POLICY_PUBLIC_KEYS').and.to.contain('--over 1')
+    const both = { POLICY_PUBLIC_KEYS: `${published.publicKey()},${published.publicKey('two')}` }
+    published.tamper("update policy_files set content = content || '# changed'")
+    const changed = await run(['rollback', '--yes'], both)
+    expect(changed.stderr).to.contain('was changed after it was signed').and.to.contain('--over 1')
+    expect(changed.stderr).not.to.contain('POLICY_PUBLIC_KEYS')
+  })
+
+  it('name the settings that choose the database, and DATA_DIR only where its file is meant', async () => {
+    const lost = { DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none?sslmode=disable' }
+    for (const args of [['status'], ['history'], ['check', 'database:']]) {
+      const { code, stderr } = await run(args, lost)
+      expect([code, stderr]).to.match(/^2,sallyport: the database .* can't be used \(.*\); check DATABASE_URL\n$/)
+    }
+    const file = join(published.root, 'no-database')
+    await writeFile(file, 'text')
+    expect((await run(['status'], { DATABASE_URL: `sqlite:${file}` })).stderr).to.contain('DATA_DIR and DATABASE_URL')
   })
 
   it("say that the changes can't be shown when they publish over a version with a changed file", async () => {

@@ -37,8 +37,8 @@ export async function explained<T>({ database }: Pick<TargetSettings, 'database'
     return await work()
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new ConfigError(`the database ${database.name} can't be used (${why}); check DATA_DIR and DATABASE_URL`)
+    const { settingsOf } = await import('../../store/open.ts')
+    throw new ConfigError(`the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}`)
   }
 }
 

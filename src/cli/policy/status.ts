@@ -1,12 +1,21 @@
 /** sallyport policy status: the instances that follow the policy in the database, and what they have in force. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
-import type { CliCommand, FormatFlag, PolicySettings } from '../options.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { type CliCommand, type FormatFlag, lifetime, type PolicySettings } from '../options.ts'
 import { explained, openVersions } from './release-target.ts'
 
 /** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
 const SILENT_MS = 15_000
+
+const LOOK_MS = 100
+
+interface StatusFlags extends FormatFlag {
+  /** Milliseconds. */
+  readonly wait?: number
+}
 
 interface Row {
   readonly instance: string
@@ -28,33 +37,46 @@ export function declareStatus(policy: CliCommand, settings: PolicySettings): voi
   policy
     .command('status')
     .description('list the instances that follow the policy in the database (POLICIES=database:)')
+    .option('--wait <duration>', 'wait until no instance is behind, but not longer: 10s, 2m', lifetime)
     .formats()
     .note(`Every process of an instance tells its state at each change and every five seconds.
-Exit code: 0 when each instance has the last version, 1 when one is behind, 2 when the command could not run.`)
-    .examples('policy status', 'policy status --format json')
-    .action(async ({ format }: FormatFlag) => {
-      const status = await readStatus(settings())
+Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`)
+    .examples('policy status', 'policy status --wait 10s --format json')
+    .action(async ({ wait = 0, format }: StatusFlags) => {
+      const status = await readStatus(settings(), wait)
       printResult(format, status, textOf(status))
-      if (status.instances.some(({ state }) => state === 'behind')) process.exitCode = 1
+      if (isBehind(status)) process.exitCode = 1
     })
 }
 
-function readStatus(settings: ReturnType<PolicySettings>): Promise<Status> {
+function isBehind({ instances }: Status): boolean {
+  return instances.some(({ state }) => state === 'behind')
+}
+
+function readStatus(settings: ReturnType<PolicySettings>, waitMs: number): Promise<Status> {
   return explained(settings, async () => {
-    const { readInstanceState } = await import('../../policy/published/instance-state.ts')
     const versions = await openVersions(settings)
     try {
-      const latest = await versions.latest()
-      const told = await versions.instances()
-      const instances = told.flatMap(({ name, state, ageMs }) => {
-        const read = readInstanceState(state)
-        return read ? [rowOf(name, ageMs, latest, read)] : []
-      })
-      return { latest, instances }
+      const end = performance.now() + waitMs
+      for (;;) {
+        const status = await statusOf(versions)
+        if (!isBehind(status) || performance.now() >= end) return status
+        await sleep(LOOK_MS)
+      }
     } finally {
       await versions.close()
     }
   })
+}
+
+async function statusOf(versions: PolicyVersions): Promise<Status> {
+  const { readInstanceState } = await import('../../policy/published/instance-state.ts')
+  const latest = await versions.latest()
+  const instances = (await versions.instances()).flatMap(({ name, state, ageMs }) => {
+    const read = readInstanceState(state)
+    return read ? [rowOf(name, ageMs, latest, read)] : []
+  })
+  return { latest, instances }
 }
 
 function rowOf(

@@ -38,8 +38,7 @@ export async function withDirectory<T>(open: OpenDirectory, work: (access: Direc
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new DirectoryError(`the database can't be used (${why}); check DATA_DIR and DATABASE_URL, then try again`)
+    throw new DirectoryError(`the database can't be used (${error.why}); try again when it answers`)
   }
 }
 

@@ -5,9 +5,10 @@ import { type DirectoryAccess, DirectoryError } from '../../identity/directory/d
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { databaseExists, openDatabaseBeside } from '../../store/open.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
+import { type Database, databaseExists, openDatabaseBeside, settingsOf } from '../../store/open.ts'
 
-/** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
+/** Throws DirectoryError, FileError or UnfitDatabase. */
 export async function openDirectoryBeside(config: Config): Promise<DirectoryAccess> {
   const { database, schemas } = config
   if (!databaseExists(database)) {
@@ -19,6 +20,8 @@ export async function openDirectoryBeside(config: Config): Promise<DirectoryAcce
   const { store, seeding, directory } = await openDatabaseBeside(database, {
     resources: peopleIn(resources),
     now: () => new Date(),
+  }).catch((error) => {
+    throw error instanceof StoreUnavailable ? unusable(database, error) : error
   })
   return {
     directory,
@@ -29,6 +32,12 @@ export async function openDirectoryBeside(config: Config): Promise<DirectoryAcce
     declaredRoles: async () => [...(await readPolicyInForce(config, resources)).roles.keys()],
     close: () => store.close(),
   }
+}
+
+function unusable(database: Database, { why }: StoreUnavailable): DirectoryError {
+  return new DirectoryError(
+    `the database ${database.name} can't be used (${why}); check ${settingsOf(database)}, then try again`,
+  )
 }
 
 async function readPolicyInForce(config: Config, resources: Resources): Promise<Policy> {

@@ -7,7 +7,7 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openPolicyVersions } from '../../store/open.ts'
+import { databaseExists, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { tellChannel } from '../policy-changes/channel-log.ts'
 import { VersionFollower } from '../policy-changes/follow-versions.ts'
@@ -75,7 +75,7 @@ async function openVersions({ database }: Config): Promise<PolicyVersions> {
   if (!databaseExists(database)) {
     throw new ConfigError(
       `POLICIES is database:, but there is no database ${database.name}; publish a policy with ` +
-        '`sallyport policy apply DIR --to database:`, or check DATA_DIR and DATABASE_URL',
+        `\`sallyport policy apply DIR --to database:\`, or check ${settingsOf(database)}`,
     )
   }
   const versions = await openPolicyVersions(database).catch((error) => {
@@ -88,8 +88,7 @@ async function openVersions({ database }: Config): Promise<PolicyVersions> {
 }
 
 function unreadable({ database }: Pick<Config, 'database'>, error: StoreUnavailable): ConfigError {
-  const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
   return new ConfigError(
-    `the published policy can't be read from ${database.name} (${why}); check DATA_DIR and DATABASE_URL`,
+    `the published policy can't be read from ${database.name} (${error.why}); check ${settingsOf(database)}`,
   )
 }

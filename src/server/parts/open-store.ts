@@ -9,7 +9,7 @@ import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openDatabase } from '../../store/open.ts'
+import { databaseExists, openDatabase, settingsOf } from '../../store/open.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
 export async function openStore(
@@ -28,8 +28,7 @@ export async function openStore(
     return await openDatabase(database, { resources, now, indexFields: fieldsForLists(resources, policy) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new ConfigError(`the database ${database.name} can't be opened (${why}); check DATA_DIR and DATABASE_URL`)
+    throw new ConfigError(`the database ${database.name} can't be opened (${error.why}); check ${settingsOf(database)}`)
   }
 }
 

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import type { Diagnostic } from '../../base/diagnostic.ts'
 import { revisionOfContent } from '../../policy/policy-files.ts'
 import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
 import type { VersionTexts } from '../../policy/published/published-source.ts'
@@ -17,7 +18,7 @@ import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
 import { digestOf, type PolicyContent } from './content.ts'
-import { faultsText, NOTHING_PUBLISHED, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
+import { faultOf, NOTHING_PUBLISHED, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
 import type { ReleaseChange, ReleaseTarget } from './target.ts'
 import type { Version } from './version.ts'
 
@@ -69,7 +70,7 @@ class DatabaseTarget implements ReleaseTarget {
   }
 
   get refused(): readonly string[] {
-    return this.#history.refused
+    return this.#history.refused.map(({ message }) => message)
   }
 
   get isEmpty(): boolean {
@@ -174,7 +175,7 @@ class DatabaseTarget implements ReleaseTarget {
     try {
       this.#present = present ? await textsOf(versions, present) : new Map()
     } catch (error) {
-      invalid ??= faultsText(error)
+      invalid ??= faultOf(error)
       this.#present = new Map()
     }
     if (invalid !== undefined && over !== last && over !== 'any') throw notValid(last, invalid)
@@ -184,18 +185,25 @@ class DatabaseTarget implements ReleaseTarget {
     try {
       return await textsOf(this.#options.versions, version)
     } catch (error) {
-      throw new ToolError(`${faultsText(error)}: choose another version of \`sallyport policy history\``)
+      throw new ToolError(`${faultOf(error).message}: choose another version of \`sallyport policy history\``)
     }
   }
 }
 
-function notValid(last: number, why: string): ToolError {
+function notValid(last: number, { message, code }: Diagnostic): ToolError {
+  const first = FIRST_ADVICE.get(code)
   return new ToolError(
-    `${why}, so nothing was done: if you trust its key, add the key to POLICY_PUBLIC_KEYS; otherwise find out who ` +
+    `${message}, so nothing was done: ${first === undefined ? '' : `${first}; otherwise `}find out who ` +
       'writes to the database, and publish over it, with the blocks that it had, by ' +
       `\`sallyport policy apply DIR --to database: --over ${last}\``,
   )
 }
+
+/** What to do before somebody publishes over a version, by the code of its fault. */
+const FIRST_ADVICE: ReadonlyMap<string, string> = new Map([
+  ['version-key', 'if you trust its key, add the key to POLICY_PUBLIC_KEYS'],
+  ['version-unknown', 'if a later version of sallyport published it, use that one here too'],
+])
 
 function versionOf({ files, ...version }: PublishedVersion): Version {
   return { ...version, reason: version.reason, of: version.of }

@@ -1,5 +1,5 @@
 /** The published versions of a database as a publisher and a reader see them: verified one by one. */
-import { FileError } from '../../base/diagnostic.ts'
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import { readTexts, type VersionTexts } from '../../policy/published/published-source.ts'
 import { type PublishedVersion, type VersionKeys, verifyVersion } from '../../policy/published/signed-version.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
@@ -8,8 +8,8 @@ import { ToolError } from '../load-policy.ts'
 export interface VerifiedHistory {
   /** In the order of their numbers. */
   readonly versions: readonly PublishedVersion[]
-  /** Why others aren't valid, a sentence each. */
-  readonly refused: readonly string[]
+  /** Why others aren't valid. */
+  readonly refused: readonly Diagnostic[]
   /** The number of the last version, valid or not; 0 without any. */
   readonly last: number
 }
@@ -17,12 +17,12 @@ export interface VerifiedHistory {
 export async function verifiedHistory(versions: PolicyVersions, keys: VersionKeys): Promise<VerifiedHistory> {
   const stored = await versions.all()
   const verified: PublishedVersion[] = []
-  const refused: string[] = []
+  const refused: Diagnostic[] = []
   for (const { number, signed } of stored) {
     try {
       verified.push(await verifyVersion(number, signed, keys))
     } catch (error) {
-      refused.push(faultsText(error))
+      refused.push(faultOf(error))
     }
   }
   return { versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
@@ -65,8 +65,9 @@ export function textsOf(versions: Pick<PolicyVersions, 'file'>, version: Publish
   return readTexts(version, versions)
 }
 
-/** What a FileError says. Throws any other error. */
-export function faultsText(error: unknown): string {
-  if (!(error instanceof FileError)) throw error
-  return error.diagnostics.map(({ message }) => message).join(', ')
+/** What a FileError about a version says. Throws any other error. */
+export function faultOf(error: unknown): Diagnostic {
+  const [fault] = error instanceof FileError ? error.diagnostics : []
+  if (!fault) throw error
+  return fault
 }

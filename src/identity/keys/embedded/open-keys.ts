@@ -1,6 +1,6 @@
 /** Opens the place of the embedded keys: the database if there is a KEYS_SECRET, otherwise the data folder. */
 import { StoreUnavailable } from '../../../store/errors.ts'
-import { type Database, databaseExists, openSigningKeys } from '../../../store/open.ts'
+import { type Database, databaseExists, isShared, openSigningKeys, settingsOf } from '../../../store/open.ts'
 import { KeyError } from '../key-error.ts'
 import { findKeyFolder, openKeyFolder } from './key-folder.ts'
 import type { KeyPlace } from './key-place.ts'
@@ -15,7 +15,7 @@ export interface KeyPlaceSettings {
   readonly secrets: KeysSecrets | undefined
 }
 
-/** For a server, or a command that may make the first key. Throws KeyError or StoreUnavailable. */
+/** For a server, or a command that may make the first key. Throws KeyError. */
 export async function openKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace> {
   if (settings.secrets) return openKeysInDatabase(settings.database, settings.secrets)
   return new KeysInFolder(await openKeyFolder(settings.dataDirectory))
@@ -23,7 +23,7 @@ export async function openKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace
 
 /**
  * For commands beside a server, which make no first key: with a wrong data folder or database they would only seem to
- * work. Throws KeyError or StoreUnavailable.
+ * work. Throws KeyError.
  */
 export async function findKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace> {
   if (settings.secrets) return openKeysInDatabase(settings.database, settings.secrets)
@@ -31,6 +31,12 @@ export async function findKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace
 }
 
 async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Promise<KeysInDatabase> {
+  if (!isShared(database)) {
+    throw new KeyError(
+      `KEYS_SECRET puts the signing keys in the database, but no other process can read ${database.name}; ` +
+        'unset KEYS_SECRET, or set DATABASE_URL to another database',
+    )
+  }
   if (!databaseExists(database)) {
     throw new KeyError(
       `there is no database \`${database.name}\`; start the server once, or set DATABASE_URL to its database`,
@@ -41,7 +47,14 @@ async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Pro
     import('./keys-in-database.ts'),
     import('./key-seal.ts'),
   ])
-  return new KeysInDatabase(await openSigningKeys(database), createKeySeal(secrets), database.name)
+  const keys = await openSigningKeys(database).catch((error) => {
+    throw error instanceof StoreUnavailable ? unusable(database, error) : error
+  })
+  return new KeysInDatabase(keys, createKeySeal(secrets), database.name)
+}
+
+function unusable(database: Database, { why }: StoreUnavailable): KeyError {
+  return new KeyError(`the database ${database.name} can't be used (${why}); check ${settingsOf(database)}`)
 }
 
 /** Encrypts the keys in the database under the current secret; returns how many weren't. Throws KeyError. */
@@ -67,7 +80,6 @@ export async function withKeyPlace<P extends KeyPlace, T>(
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new KeyError(`the database can't be used (${why}); check DATA_DIR and DATABASE_URL, then try again`)
+    throw new KeyError(`the database can't be used (${error.why}); try again when it answers`)
   }
 }
