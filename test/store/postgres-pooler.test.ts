@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
 import { openPostgres } from '../../src/store/postgres/open.ts'
+import { openPostgresReader } from '../../src/store/postgres/reader/reader.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { sharedPostgres } from '../postgres.ts'
 import { storeContract } from './contract.ts'
@@ -28,6 +29,8 @@ async function create(): Promise<TestDatabase & { readonly url: string }> {
       opened.push(one)
       return one
     },
+    openReader: () => openPostgresReader(url),
+    damage: (id, text) => runIn(name, 'update "objects_Things" set document = $2 where id = $1', [id, text]),
     remove: async () => {
       for (const { store } of opened) await store.close()
       await runIn(name, 'drop schema public cascade; create schema public')
@@ -47,10 +50,10 @@ async function makeDatabase(): Promise<string> {
   return `pooled${made}`
 }
 
-async function runIn(name: string, text: string): Promise<void> {
+async function runIn(name: string, text: string, values: readonly string[] = []): Promise<void> {
   const client = new pg.Client({ connectionString: (await sharedPostgres()).url.replace(/postgres$/, name) })
   await client.connect()
-  await client.query(text)
+  await client.query(text, values.length > 0 ? [...values] : undefined)
   await client.end()
 }
 
