@@ -12,9 +12,12 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'DirectoryError',
   'FileError',
   'KeyError',
+  'LeaseLost',
   'LockTaken',
+  'MigrationRefused',
   'ToolError',
   'UnfitDatabase',
+  'UnfitObject',
 ])
 
 process.stdout.on('error', failToWrite)

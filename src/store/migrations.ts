@@ -5,7 +5,7 @@
 import type { Document, StoredObject } from '../resources/object.ts'
 
 /** Objects are migrated by the name of their resource, then by id, both compared as UTF-8 bytes. */
-interface Place {
+export interface Place {
   readonly resource: string
   readonly id: string
 }
@@ -57,14 +57,12 @@ export interface Batch {
   readonly resource: string
   /** The batch has all objects of the resource after this id; undefined for the first ones. */
   readonly after: string | undefined
-  /** And up to this one; undefined for all others. */
+  /** And up to this one; undefined for all others. The migrations are then at the last of these objects. */
   readonly upTo: string | undefined
   /** The objects as they were read, with what becomes of them. */
   readonly planned: readonly Planned[]
   /** For an object that was written after it was read. What it throws undoes the batch. */
   readonly plan: (object: StoredObject) => Change
-  /** The migrations are then at this place. */
-  readonly place: Place
   /** The time of the changes: RFC 3339, UTC, milliseconds. */
   readonly time: string
   /** May be called more than once. */

@@ -82,6 +82,22 @@ export function describeMigrations(open: Open): void {
     ])
   })
 
+  it('ends a batch at the object that it names, or at the last one, new ones included', async () => {
+    const opened = await begun(open)
+    const { store, migrations } = opened
+    await fill(opened, { a: {}, b: {}, c: {} })
+    const batch = await batchOf(migrations)
+    await migrations.change({ ...batch, upTo: 'b', planned: batch.planned.slice(0, 2) })
+    expect((await store.get('things', 'c'))?.version).to.equal(1)
+    expect((await migrations.stored())[0]?.place?.id).to.equal('b')
+    await store.create(creation('d', {}))
+    await migrations.change({ ...batch, after: 'b', planned: batch.planned.slice(2) })
+    expect((await migrations.stored())[0]?.place?.id).to.equal('d')
+    expect((await store.get('things', 'd'))?.version).to.equal(2)
+    await migrations.change({ ...batch, after: 'd', planned: [] })
+    expect((await migrations.stored())[0]?.place?.id).to.equal('d')
+  })
+
   it('keeps nothing of a batch with an object that can not be planned', async () => {
     const opened = await begun(open)
     const { store, migrations, outbox } = opened
@@ -175,7 +191,6 @@ async function batchOf(migrations: Migrations, { records = [], plan = counted }:
     upTo: undefined,
     planned: objects.map((object) => ({ object, change: plan(object) })),
     plan,
-    place: { resource: 'things', id: objects.at(-1)?.id ?? '' },
     time: TIME,
     end: (changed: readonly Changed[]) => ({ records, reached: [{ number: 1, objects: changed.length }] }),
   }

@@ -15,7 +15,7 @@ export interface ObjectChange {
   readonly document: Document
 }
 
-interface ObjectVersion {
+export interface ObjectVersion {
   readonly id: string
   readonly version: number
 }

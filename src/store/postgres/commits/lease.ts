@@ -22,7 +22,7 @@ export class Lease {
   readonly #connections: Connections
   readonly #options: LeaseOptions
   /** The end of this holder's lease, by the monotonic clock. */
-  #heldUntil = 0
+  #held = { holder: '', until: 0 }
   /** The last lease of another holder, and when it was first seen. */
   #seen = { holder: '', renewals: 0, since: 0 }
 
@@ -34,10 +34,10 @@ export class Lease {
   async hold(holder: string): Promise<boolean> {
     const { holdMs } = this.#options
     // Each renewal waits for the disk, so not every batch renews the lease.
-    if (this.#isHeldFor(holdMs / 2)) return true
+    if (this.#held.holder === holder && this.#isHeldFor(holdMs / 2)) return true
     const asked = performance.now()
     const taken = await this.#take(holder)
-    this.#heldUntil = taken ? asked + holdMs : 0
+    this.#held = { holder, until: taken ? asked + holdMs : 0 }
     // The disk may have taken longer than the lease lasts.
     return this.#isHeldFor(0)
   }
@@ -49,13 +49,13 @@ export class Lease {
   }
 
   async release(holder: string): Promise<void> {
-    this.#heldUntil = 0
+    this.#held = { holder: '', until: 0 }
     const text = 'delete from leases where name = $1 and holder = $2'
     await this.#connections.slow({ text, values: [this.#options.name, holder] })
   }
 
   #isHeldFor(milliseconds: number): boolean {
-    return performance.now() < this.#heldUntil - milliseconds
+    return performance.now() < this.#held.until - milliseconds
   }
 
   async #take(holder: string): Promise<boolean> {

@@ -18,7 +18,15 @@ import type { Statement } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 import { type ObjectTable, storedObject } from '../table.ts'
 import { Lease } from './lease.ts'
-import { deleteAll, pageOf, type Rewritten, rewriteAll, versionOf, versionsIn } from './object-batches.ts'
+import {
+  deleteAll,
+  type ObjectVersion,
+  pageOf,
+  type Rewritten,
+  rewriteAll,
+  versionOf,
+  versionsIn,
+} from './object-batches.ts'
 import { addRecords } from './outbox.ts'
 
 /** After a crash, the next run waits so long. */
@@ -87,15 +95,17 @@ export class PostgresMigrations implements Migrations {
   }
 
   async change(batch: Batch): Promise<void> {
-    const table = this.#tableOf(batch.resource)
+    const { resource, upTo, after = '' } = batch
+    const table = this.#tableOf(resource)
     await this.#holding(batch.holder, async (ask) => {
-      const changed = await changesOf(table, batch, ask)
+      const versions = (await ask(versionsIn(table.name, batch.after, upTo))).map(versionOf)
+      const changed = await changesOf(table, versions, batch, ask)
       await apply(table, changed, batch, ask)
       const { records, reached } = batch.end(changed)
       if (records.length > 0) await ask(addRecords(records))
-      const { resource, id } = batch.place
+      const last = upTo ?? versions.at(-1)?.id ?? after
       for (const { number, objects } of reached) {
-        await ask({ text: MOVE, values: [encodeText(resource), encodeText(id), objects, number] })
+        await ask({ text: MOVE, values: [encodeText(resource), encodeText(last), objects, number] })
       }
     })
   }
@@ -131,13 +141,13 @@ interface Versioned extends Changed {
 /** What becomes of the objects that are in the range now: those that were written meanwhile are planned again. */
 async function changesOf(
   table: ObjectTable,
-  { after, upTo, planned, plan }: Batch,
+  versions: readonly ObjectVersion[],
+  { planned, plan }: Batch,
   ask: Ask,
 ): Promise<readonly Versioned[]> {
   const read = new Map(planned.map((one) => [one.object.id, one]))
   const changed: Versioned[] = []
-  for (const row of await ask(versionsIn(table.name, after, upTo))) {
-    const { id, version } = versionOf(row)
+  for (const { id, version } of versions) {
     const known = read.get(id)
     const change = known?.object.version === version ? known.change : await planAgain(table, id, plan, ask)
     if (change.kind !== 'keep') changed.push({ id, version, change })

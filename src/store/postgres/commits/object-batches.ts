@@ -28,8 +28,13 @@ export function versionsIn(table: string, after: string | undefined, upTo: strin
   return { text, values: [first, encodeText(upTo)] }
 }
 
+export interface ObjectVersion {
+  readonly id: string
+  readonly version: number
+}
+
 /** A row of `versionsIn`. */
-export function versionOf([id, version]: Row): { readonly id: string; readonly version: number } {
+export function versionOf([id, version]: Row): ObjectVersion {
   return { id: decodeText(String(id)), version: Number(version) }
 }
 

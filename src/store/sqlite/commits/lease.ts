@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { GroupCommits } from './commits.ts'
 
 /** The end of this holder's lease: milliseconds since the epoch, and since the start of the process. */
-const NOT_HELD = { until: 0, untilHere: 0 }
+const NOT_HELD = { holder: '', until: 0, untilHere: 0 }
 
 const FIND = 'select holder, until from leases where name = ?'
 
@@ -43,10 +43,10 @@ export class Lease {
   async hold(holder: string): Promise<boolean> {
     const { holdMs, now } = this.#options
     // Each renewal waits for the disk, so not every batch renews the lease.
-    if (this.#isHeldFor(holdMs / 2)) return true
+    if (this.#held.holder === holder && this.#isHeldFor(holdMs / 2)) return true
     const [until, untilHere] = [now().getTime() + holdMs, performance.now() + holdMs]
     const taken = await this.#commits.write(() => this.#take({ holder, until }))
-    this.#held = taken ? { until, untilHere } : NOT_HELD
+    this.#held = taken ? { holder, until, untilHere } : NOT_HELD
     // The disk may have taken longer than the lease lasts.
     return this.#isHeldFor(0)
   }

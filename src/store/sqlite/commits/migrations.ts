@@ -12,7 +12,7 @@ import type {
   StoredMigration,
 } from '../../migrations.ts'
 import { answering, inTransaction } from '../database.ts'
-import type { ObjectTable } from '../table.ts'
+import type { ObjectTable, ObjectVersion } from '../table.ts'
 import type { GroupCommits } from './commits.ts'
 import { Lease } from './lease.ts'
 import type { SqliteOutbox } from './outbox.ts'
@@ -83,15 +83,17 @@ export class SqliteMigrations implements Migrations {
   }
 
   async change(batch: Batch): Promise<void> {
-    const { resource, place, end } = batch
+    const { resource, upTo, after = '', end } = batch
     const table = this.#tableOf(resource)
     this.#holding(batch.holder, () => {
-      const changed = changesOf(table, batch)
+      const versions = table.versionsIn(batch.after, upTo)
+      const changed = changesOf(table, versions, batch)
       for (const one of changed) apply(table, one, batch)
       const { records, reached } = end(changed)
       for (const record of records) this.#parts.outbox.add(record)
       const move = 'update migrations set resource = ?, id = ?, objects = objects + ? where number = ?'
-      for (const { number, objects } of reached) this.#run(move, place.resource, place.id, objects, number)
+      const last = upTo ?? versions.at(-1)?.id ?? after
+      for (const { number, objects } of reached) this.#run(move, resource, last, objects, number)
     })
   }
 
@@ -135,9 +137,13 @@ interface Versioned extends Changed {
 }
 
 /** What becomes of the objects that are in the range now: those that were written meanwhile are planned again. */
-function changesOf(table: ObjectTable, { after, upTo, planned, plan }: Batch): readonly Versioned[] {
+function changesOf(
+  table: ObjectTable,
+  versions: readonly ObjectVersion[],
+  { planned, plan }: Batch,
+): readonly Versioned[] {
   const read = new Map(planned.map((one) => [one.object.id, one]))
-  return table.versionsIn(after, upTo).flatMap(({ id, version }) => {
+  return versions.flatMap(({ id, version }) => {
     const known = read.get(id)
     const change = known?.object.version === version ? known.change : planAgain(table, id, plan)
     return change.kind === 'keep' ? [] : [{ id, version, change }]

@@ -1,0 +1,178 @@
+/**
+ * Runs migrations: all pending ones in one pass over the objects, in batches. Each batch commits as a whole with its
+ * records and its place, so a run that was killed goes on where it was.
+ */
+import { randomUUID } from 'node:crypto'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { Resource, Resources } from '../../resources/resource.ts'
+import { LeaseLost } from '../../store/errors.ts'
+import type { Batch, Changed, Migrations } from '../../store/migrations.ts'
+import type { ParsedMigration } from '../file/parse-migration.ts'
+import { dataResources, schemasOf } from '../fit/schemas.ts'
+import { changeObject } from '../steps/change-object.ts'
+import { migrationRecord, type RecordedBatch } from './migration-record.ts'
+import { type Pending, pendingOf } from './pending.ts'
+import { byBytes, type Range, rangesOf } from './ranges.ts'
+import { MigrationRefused } from './refused.ts'
+import { type Rehearsal, rehearse } from './rehearse.ts'
+
+export interface RunOptions {
+  readonly store: Migrations
+  readonly resources: Resources
+  readonly files: readonly ParsedMigration[]
+  readonly now: () => Date
+  /** Whether masks.yaml hides the ids of objects in records. */
+  readonly hideIds: boolean
+  /** Stops after the batch that runs. */
+  readonly signal?: AbortSignal
+  /** How long to wait for another process that migrates, in milliseconds. */
+  readonly patienceMs?: number
+  /** The most objects of a batch. */
+  readonly atOnce?: number
+  /** Called once the run has the lease, before it changes anything. */
+  readonly onBegin?: (pending: readonly Pending[]) => Promise<void> | void
+  /** Is told of objects that were looked at, first all of them before anything is changed, and then in batches. */
+  readonly onProgress?: (phase: 'checking' | 'changing', objects: number) => void
+}
+
+export interface RunResult {
+  /** `unfit`: nothing was changed, because objects wouldn't fit the schemas after the last step. */
+  readonly kind: 'ended' | 'stopped' | 'unfit'
+  readonly ran: readonly Pending[]
+  /** The objects that were changed or deleted. */
+  readonly objects: number
+  readonly rehearsal: Rehearsal
+}
+
+/** How many objects a batch has: writes of clients wait for it, and it shares one wait for the disk. */
+const AT_ONCE = 500
+/** Longer than the lease of a dead process lasts. */
+const PATIENCE_MS = 6000
+const BETWEEN_TRIES_MS = 100
+
+/**
+ * Throws MigrationRefused, FileError, UnfitObject (for an object that was written meanwhile), LeaseLost, and what the
+ * store throws.
+ */
+export async function runMigrations(options: RunOptions): Promise<RunResult> {
+  const { store } = options
+  const holder = randomUUID()
+  await acquire(options, holder)
+  try {
+    return await new Run(options, holder).run()
+  } finally {
+    // Without this, the next run waits some seconds.
+    await store.release(holder).catch(() => undefined)
+  }
+}
+
+async function acquire({ store, patienceMs = PATIENCE_MS }: RunOptions, holder: string): Promise<void> {
+  const until = performance.now() + patienceMs
+  while (!(await store.hold(holder))) {
+    if (performance.now() > until) {
+      throw new MigrationRefused('another process migrates this database: wait until it has ended')
+    }
+    await sleep(BETWEEN_TRIES_MS)
+  }
+}
+
+class Run {
+  readonly #options: RunOptions
+  readonly #holder: string
+  #objects = 0
+
+  constructor(options: RunOptions, holder: string) {
+    this.#options = options
+    this.#holder = holder
+  }
+
+  async run(): Promise<RunResult> {
+    const { store, resources, files, onBegin, signal } = this.#options
+    // Read under the lease: another process may just have ended them.
+    const ran = pendingOf(files, await store.stored(), resources)
+    const rehearsal = await this.#rehearse(ran)
+    const result = (kind: RunResult['kind']) => ({ kind, ran, objects: this.#objects, rehearsal })
+    if (signal?.aborted) return result('stopped')
+    if (rehearsal.misfits > 0) return result('unfit')
+    await onBegin?.(ran)
+    if (ran.length > 0) await store.begin(this.#holder, ran, this.#time())
+    for (const resource of namedIn(ran, resources)) {
+      if (!(await this.#migrate(resource, ran))) return result('stopped')
+    }
+    await this.#hold()
+    const numbers = ran.map(({ number }) => number)
+    await store.end(this.#holder, numbers, schemasOf(resources), this.#time())
+    return result('ended')
+  }
+
+  async #rehearse(pending: readonly Pending[]): Promise<Rehearsal> {
+    const { store, resources, onProgress, signal } = this.#options
+    const fitted = await store.fitted()
+    const onRead = async (count: number) => {
+      onProgress?.('checking', count)
+      await this.#hold()
+      return !signal?.aborted
+    }
+    return rehearse({ store, resources, pending, fitted, onRead })
+  }
+
+  /** False if it was stopped. */
+  async #migrate(resource: Resource, pending: readonly Pending[]): Promise<boolean> {
+    const { store, onProgress, signal, atOnce = AT_ONCE } = this.#options
+    for await (const range of rangesOf(store, resource.name, pending, atOnce)) {
+      if (signal?.aborted) return false
+      await this.#hold()
+      await store.change(this.#batchOf(resource, range))
+      onProgress?.('changing', range.objects.length)
+    }
+    return true
+  }
+
+  #batchOf(resource: Resource, { after, upTo, objects, needed }: Range): Batch {
+    const plan: Batch['plan'] = (object) => changeObject(resource, object, needed)
+    const [time, started] = [this.#time(), performance.now()]
+    let counted = 0
+    return {
+      holder: this.#holder,
+      resource: resource.name,
+      after,
+      upTo,
+      planned: objects.map((object) => ({ object, change: plan(object) })),
+      plan,
+      time,
+      end: (all) => {
+        this.#objects += all.length - counted
+        counted = all.length
+        const batches = needed.map((migration) => ({ migration, changed: changedBy(migration, all) }))
+        const { hideIds } = this.#options
+        return {
+          records: batches
+            .filter(({ changed }) => changed.length > 0)
+            .map((batch) => migrationRecord({ ...batch, resource: resource.name, time, started, hideIds })),
+          reached: batches.map(({ migration, changed }) => ({ number: migration.number, objects: changed.length })),
+        }
+      },
+    }
+  }
+
+  /** Lets signals and timers run between batches, too. */
+  async #hold(): Promise<void> {
+    await setImmediate()
+    if (!(await this.#options.store.hold(this.#holder))) throw new LeaseLost()
+  }
+
+  #time(): string {
+    return this.#options.now().toISOString()
+  }
+}
+
+/** In the order of places. */
+function namedIn(pending: readonly Pending[], resources: Resources): readonly Resource[] {
+  const named = dataResources(resources).filter(({ name }) => pending.some(({ steps }) => steps.has(name)))
+  return named.toSorted((a, b) => byBytes(a.name, b.name))
+}
+
+function changedBy({ number }: Pending, all: readonly Changed[]): RecordedBatch['changed'] {
+  const by = all.filter(({ change }) => change.by.includes(number))
+  return by.map(({ id, change }) => ({ id, isDeleted: change.kind === 'delete' && change.by.at(-1) === number }))
+}
