@@ -26,8 +26,10 @@ export interface InstanceNote {
 
 /** Any method throws StoreUnavailable. */
 export interface PolicyVersions {
-  /** The number of the last version; 0 without any. Each instance asks several times a second. */
+  /** The number of the last version; 0 without any. */
   latest(): Promise<number>
+  /** The last version. Each instance asks many times a second; it doesn't wait behind the other questions. */
+  last(): Promise<StoredVersion | undefined>
   get(number: number): Promise<string | undefined>
   /** All versions, by number. */
   all(): Promise<readonly StoredVersion[]>

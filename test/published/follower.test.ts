@@ -120,14 +120,11 @@ class MemoryVersions implements VersionReader {
     this.revision = revision
   }
 
-  async latest(): Promise<number> {
+  async last(): Promise<{ number: number; signed: string } | undefined> {
     if (this.hangs) await new Promise(() => {})
     if (this.fails) throw new Error('no answer')
-    return this.#signed.length
-  }
-
-  async get(number: number): Promise<string | undefined> {
-    return this.#signed[number - 1]
+    const signed = this.#signed.at(-1)
+    return signed === undefined ? undefined : { number: this.#signed.length, signed }
   }
 
   async file(digest: string): Promise<string | undefined> {

@@ -28,6 +28,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
     it('has no version at first', async () => {
       const versions = await open()
       expect(await versions.latest()).to.equal(0)
+      expect(await versions.last()).to.equal(undefined)
       expect(await versions.get(1)).to.equal(undefined)
       expect(await versions.all()).to.deep.equal([])
       expect(await versions.file('a')).to.equal(undefined)
@@ -43,6 +44,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await first.publish({ number: 1, signed: ODD_TEXT, files })).to.equal(true)
       expect(await first.publish({ number: 2, signed: 'two', files: NO_FILES })).to.equal(true)
       expect(await second.latest()).to.equal(2)
+      expect({ ...(await second.last()) }).to.deep.equal({ number: 2, signed: 'two' })
       expect(await second.get(1)).to.equal(ODD_TEXT)
       expect(await second.file('a')).to.equal(ODD_TEXT)
       expect(await second.file('b')).to.equal('')
@@ -137,6 +139,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       await versions.close()
       const calls = [
         versions.latest(),
+        versions.last(),
         versions.get(1),
         versions.all(),
         versions.file('a'),

@@ -18,8 +18,7 @@ import {
 
 /** What a database keeps of versions (src/store/policy-versions.ts). Every method may reject with StoreUnavailable. */
 export interface VersionReader {
-  latest(): Promise<number>
-  get(number: number): Promise<string | undefined>
+  last(): Promise<{ readonly number: number; readonly signed: string } | undefined>
   file(digest: string): Promise<string | undefined>
 }
 
@@ -46,11 +45,11 @@ export class PublishedSource implements PolicySource {
 
   /** Looks for a newer version; true if there is one, good or bad. Rejects with StoreUnavailable. */
   async look(): Promise<boolean> {
-    const number = await this.#versions.latest()
+    const { number, signed } = (await this.#versions.last()) ?? NOTHING
     if (number === this.#seen) return false
     try {
       this.#refuseBack(number)
-      const version = await this.#versionAt(number)
+      const version = await verifyVersion(number, signed, this.#keys)
       const texts = await readTexts(version, {
         file: async (digest) => this.#texts.get(digest) ?? this.#versions.file(digest),
       })
@@ -86,13 +85,9 @@ export class PublishedSource implements PolicySource {
     if (present > 0) throw refusal(present, 'version-missing', 'is no longer in the database', RESTORED)
     throw refusal(1, 'version-missing', 'was not published yet', FIRST)
   }
-
-  async #versionAt(number: number): Promise<PublishedVersion> {
-    const signed = await this.#versions.get(number)
-    if (signed === undefined) throw refusal(number, 'version-missing', 'is not in the database', REPUBLISH)
-    return verifyVersion(number, signed, this.#keys)
-  }
 }
+
+const NOTHING = { number: 0, signed: '' }
 
 const RESTORED =
   'find out who writes to the database; if you changed to an older or another one, delete `policy-sequence` in DATA_DIR'
@@ -103,9 +98,12 @@ export async function readTexts(
   { number, files }: PublishedVersion,
   stored: Pick<VersionReader, 'file'>,
 ): Promise<VersionTexts> {
+  // Asked together, so that they share the way to the database and back.
+  const found = await Promise.all(
+    Object.entries(files).map(async ([name, digest]) => [name, digest, await stored.file(digest)] as const),
+  )
   const texts = new Map<string, string>()
-  for (const [name, digest] of Object.entries(files)) {
-    const text = await stored.file(digest)
+  for (const [name, digest, text] of found) {
     if (text === undefined || digestOfText(text) !== digest) {
       throw refusal(number, 'version-file', `has a file ${name} that was changed after it was signed`, REPUBLISH)
     }

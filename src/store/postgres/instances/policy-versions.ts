@@ -6,10 +6,10 @@ import {
   type PolicyVersions,
   type StoredVersion,
 } from '../../policy-versions.ts'
-import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
+import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import type { Row } from '../connections/connection.ts'
-import { Connections } from '../connections/connections.ts'
-import { asOfContract } from '../failures.ts'
+import { Line } from '../connections/line.ts'
+import { answering, asOfContract } from '../failures.ts'
 import { tablesIn } from '../layout/migrate.ts'
 import { migrating } from '../layout/migrating.ts'
 import type { SqlValue } from '../query/statement.ts'
@@ -44,36 +44,52 @@ const NOTE = `with swept as (
   insert into policy_instances (name, state, at) values ($1, $2, ${NOW})
   on conflict (name) do update set state = excluded.state, at = excluded.at`
 
-/** One process looks for versions, and uses few connections. It names no statements, so a pooler may stand between. */
-const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
+/** It names no statements, so a pooler may stand between. */
+const SETTINGS = { ...DEFAULT_SETTINGS, pooler: 'transaction' } as const
 
-/** Creates missing tables. Throws StoreUnavailable. */
+/** A lost connection must not hold up the next look for long. */
+const LOOK_SILENCE_MS = 900
+/** The texts of a large policy may take so long. */
+const SILENCE_MS = 10_000
+
+/** On two connections. Creates missing tables. Throws StoreUnavailable. */
 export async function openPostgresPolicyVersions(url: string): Promise<PolicyVersions> {
-  const connections = new Connections(url, SETTINGS)
+  const client = clientOptions(url, SETTINGS)
+  const looks = new Line({ client, silenceMs: LOOK_SILENCE_MS })
+  const line = new Line({ client, silenceMs: SILENCE_MS })
   try {
-    const present = await tablesIn((asked) => connections.slow(asked))
+    const present = await tablesIn((asked) => line.ask(asked))
     if (!present.has('policy_instances')) {
       await migrating(url, SETTINGS, async (ask) => {
         for (const text of TABLES) await ask({ text, values: [] })
       })
     }
-    return new PostgresPolicyVersions(connections)
+    return new PostgresPolicyVersions(looks, line)
   } catch (error) {
-    await connections.close()
+    await line.close()
     throw asOfContract(error)
   }
 }
 
 class PostgresPolicyVersions implements PolicyVersions {
-  readonly #connections: Connections
+  /** For looks alone: they don't wait behind a text that is read, or a note that is committed. */
+  readonly #looks: Line
+  readonly #line: Line
 
-  constructor(connections: Connections) {
-    this.#connections = connections
+  constructor(looks: Line, line: Line) {
+    this.#looks = looks
+    this.#line = line
   }
 
   async latest(): Promise<number> {
     const [row] = await this.#ask('select coalesce(max(number), 0) from policy_versions')
     return Number(row?.[0])
+  }
+
+  async last(): Promise<StoredVersion | undefined> {
+    const text = 'select number, signed from policy_versions order by number desc limit 1'
+    const [row] = await answering(() => this.#looks.ask({ text, values: [] }))
+    return row && storedVersion(row)
   }
 
   async get(number: number): Promise<string | undefined> {
@@ -82,7 +98,7 @@ class PostgresPolicyVersions implements PolicyVersions {
 
   async all(): Promise<readonly StoredVersion[]> {
     const rows = await this.#ask('select number, signed from policy_versions order by number')
-    return rows.map(([number, signed]) => ({ number: Number(number), signed: decodeText(String(signed)) }))
+    return rows.map(storedVersion)
   }
 
   async file(digest: string): Promise<string | undefined> {
@@ -109,13 +125,17 @@ class PostgresPolicyVersions implements PolicyVersions {
     })
   }
 
-  close(): Promise<void> {
-    return this.#connections.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#looks.close(), this.#line.close()])
   }
 
   #ask(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
-    return this.#connections.slow({ text, values })
+    return answering(() => this.#line.ask({ text, values }))
   }
+}
+
+function storedVersion([number, signed]: Row): StoredVersion {
+  return { number: Number(number), signed: decodeText(String(signed)) }
 }
 
 function textIn([row]: readonly Row[]): string | undefined {

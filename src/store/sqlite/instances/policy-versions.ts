@@ -45,6 +45,7 @@ export async function openSqlitePolicyVersions(file: string): Promise<PolicyVers
 class SqlitePolicyVersions implements PolicyVersions {
   readonly #database: DatabaseSync
   readonly #latest: StatementSync
+  readonly #last: StatementSync
   readonly #get: StatementSync
   readonly #all: StatementSync
   readonly #file: StatementSync
@@ -58,6 +59,7 @@ class SqlitePolicyVersions implements PolicyVersions {
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#latest = database.prepare('select coalesce(max(number), 0) as number from policy_versions')
+    this.#last = database.prepare('select number, signed from policy_versions order by number desc limit 1')
     this.#get = database.prepare('select signed from policy_versions where number = ?')
     this.#all = database.prepare('select number, signed from policy_versions order by number')
     this.#file = database.prepare('select content from policy_files where digest = ?')
@@ -73,6 +75,10 @@ class SqlitePolicyVersions implements PolicyVersions {
 
   async latest(): Promise<number> {
     return answering(() => this.#lastNumber())
+  }
+
+  async last(): Promise<StoredVersion | undefined> {
+    return answering(() => this.#last.get() as unknown as StoredVersion | undefined)
   }
 
   async get(number: number): Promise<string | undefined> {
