@@ -173,7 +173,7 @@ describe('architecture', () => {
     expect(inside).to.have.deep.members([
       { from: 'store/open.ts', to: 'store/sqlite/open.ts' },
       { from: 'store/open.ts', to: 'store/postgres/open.ts' },
-      { from: 'store/open.ts', to: 'store/postgres/url.ts' },
+      { from: 'store/open.ts', to: 'store/postgres/connections/url.ts' },
     ])
     expect(known([{ from: 'cli/x.ts', to: 'store/sqlite/open.ts' }])).to.deep.equal(['cli/x.ts'])
     for (const text of ["'node:sqlite'", 'sqlite:<file>', 'SQLite format', "'pg'", 'postgres://']) {

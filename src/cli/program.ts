@@ -16,6 +16,8 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./identity/key.ts')).keyCommand(),
   'signing-keys': async () => (await import('./identity/signing-keys.ts')).signingKeysCommand(),
   token: async () => (await import('./identity/token.ts')).tokenCommand(),
+  backup: async () => (await import('./backup/backup.ts')).backupCommand(version),
+  restore: async () => (await import('./backup/restore.ts')).restoreCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
@@ -37,7 +39,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 
 /** Loads the group that the word names; if it names no group (in `help`, for example), loads all. */
 export async function createProgram(word = ''): Promise<Command> {
-  const program = new Command('sallyport').description(description).version(version)
+  const program = new Command('sallyport').description(description).version(version).enablePositionalOptions()
   const load = Object.hasOwn(GROUPS, word) ? [GROUPS[word]] : Object.values(GROUPS)
   const groups = word === '--version' || word === '-V' ? [] : load
   for (const group of await Promise.all(groups.map((one) => one?.()))) if (group) program.addCommand(group)

@@ -8,6 +8,7 @@ import type { Permit } from '../decide/permits/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
+import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { Directory } from './directory.ts'
 import type { Migrations } from './migrations.ts'
 import type { ObjectReader } from './object-reader.ts'
@@ -186,6 +187,10 @@ export interface StoreEngine {
   readonly openPolicyVersions: (database: string) => Promise<PolicyVersions>
   /** Creates what is missing. Throws StoreUnavailable. */
   readonly openSigningKeys: (database: string) => Promise<SigningKeys>
+  /** `folder`: exists, and is removed after the copy was closed. Throws StoreUnavailable. */
+  readonly copy: (database: string, folder: string) => Promise<DatabaseCopy>
+  /** Throws OccupiedDatabase or StoreUnavailable. */
+  readonly place: (database: string) => Promise<DatabasePlace>
 }
 
 /** How a process uses an engine that it reaches by connections. */

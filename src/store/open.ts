@@ -5,9 +5,10 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
-import { faultOfUrl, nameOfUrl } from './postgres/url.ts'
+import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 interface EngineEntry {
@@ -156,6 +157,19 @@ export async function openPolicyVersions(database: Database): Promise<PolicyVers
 /** Opens the database read-only. Throws StoreUnavailable. */
 export async function openReader({ engine, location }: Database): Promise<ObjectReader> {
   return (await ENGINES[engine].load()).openReader(location)
+}
+
+/**
+ * Copies the database beside running servers. `folder`: for files of the copy; remove it after the copy was closed.
+ * Throws StoreUnavailable.
+ */
+export async function copyDatabase({ engine, location }: Database, folder: string): Promise<DatabaseCopy> {
+  return (await ENGINES[engine].load()).copy(location, folder)
+}
+
+/** A place for the copy of a database of the same engine. Throws OccupiedDatabase or StoreUnavailable. */
+export async function placeDatabase({ engine, location }: Database): Promise<DatabasePlace> {
+  return (await ENGINES[engine].load()).place(location)
 }
 
 /** On connections of their own; creates what is missing. Throws StoreUnavailable. */

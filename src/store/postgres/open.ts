@@ -32,6 +32,8 @@ export const postgres: StoreEngine = {
   openReader: openPostgresReader,
   openPolicyVersions: openPostgresPolicyVersions,
   openSigningKeys: openPostgresSigningKeys,
+  copy: async (url) => (await import('./copies/copy-tables.ts')).copyPostgres(url),
+  place: async (url) => (await import('./copies/place-tables.ts')).placePostgres(url),
 }
 
 export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {

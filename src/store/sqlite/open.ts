@@ -38,6 +38,8 @@ export const sqlite: StoreEngine = {
   openReader: openSqliteReader,
   openPolicyVersions: openSqlitePolicyVersions,
   openSigningKeys: openSqliteSigningKeys,
+  copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
+  place: async (file) => (await import('./copies/place-file.ts')).placeSqlite(file),
 }
 
 export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {

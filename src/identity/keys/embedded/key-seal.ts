@@ -58,8 +58,8 @@ export function createKeySeal({ current, old }: KeysSecrets): KeySeal {
   }
 }
 
-/** The id in the header, which isn't verified yet; undefined for a text that isn't sealed. */
-function secretOf(sealed: string): string | undefined {
+/** The id of the secret, from the header, which isn't verified yet; undefined for a text that isn't sealed. */
+export function secretOf(sealed: string): string | undefined {
   try {
     return decodeProtectedHeader(sealed).kid
   } catch {

@@ -15,7 +15,7 @@ import { migrating } from '../layout/migrating.ts'
 import type { SqlValue } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
-const TABLES = [
+export const POLICY_VERSION_TABLES = [
   'create table if not exists policy_versions (number bigint primary key, signed text not null)',
   'create table if not exists policy_files (digest text collate "C" primary key, content text not null)',
   // Times in milliseconds since the epoch.
@@ -61,7 +61,7 @@ export async function openPostgresPolicyVersions(url: string): Promise<PolicyVer
     const present = await tablesIn((asked) => line.ask(asked))
     if (!present.has('policy_instances')) {
       await migrating(url, SETTINGS, async (ask) => {
-        for (const text of TABLES) await ask({ text, values: [] })
+        for (const text of POLICY_VERSION_TABLES) await ask({ text, values: [] })
       })
     }
     return new PostgresPolicyVersions(looks, line)

@@ -10,7 +10,7 @@ import type { SqlValue } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 /** Times in milliseconds since the epoch. */
-const TABLE = `create table if not exists signing_keys (
+export const SIGNING_KEYS_TABLE = `create table if not exists signing_keys (
   number bigint primary key, text text not null, created_at bigint not null, tokens_end_at bigint not null)`
 
 /** The database's own clock, in milliseconds. */
@@ -44,7 +44,7 @@ export async function openPostgresSigningKeys(url: string): Promise<SigningKeys>
     const present = await tablesIn((asked) => line.ask(asked))
     if (!present.has('signing_keys')) {
       await migrating(url, SETTINGS, async (ask) => {
-        await ask({ text: TABLE, values: [] })
+        await ask({ text: SIGNING_KEYS_TABLE, values: [] })
       })
     }
     return new PostgresSigningKeys(line)

@@ -11,7 +11,7 @@ import { quoteName } from './names.ts'
 import { DIRECTORY_TABLES, directoryTriggers, objectTable, STORE_TABLES } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
-const LAYOUT = 1
+export const LAYOUT = 1
 
 /**
  * Must run in the transaction of a migration. Throws UnfitDatabase: the database is of a later layout, or has tables of
@@ -59,7 +59,7 @@ async function layoutIn(ask: Ask): Promise<number | undefined> {
   return row && Number(row[0])
 }
 
-function laterLayout(found: number): UnfitDatabase {
+export function laterLayout(found: number): UnfitDatabase {
   return new UnfitDatabase(
     `the database has layout ${found}, but this version supports only ${LAYOUT}: use a later version`,
   )

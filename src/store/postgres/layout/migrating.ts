@@ -6,7 +6,7 @@ import type { Ask } from '../connections/writer.ts'
 import type { SqlValue } from '../query/statement.ts'
 
 /** The advisory lock of migrations: any number that no other program uses. */
-const MIGRATION_LOCK = 7_255_311
+export const MIGRATION_LOCK = 7_255_311
 
 /**
  * When two instances start together, the second one waits and finds everything done. The connection is of its own and

@@ -123,21 +123,25 @@ const LAYOUT = 2
 
 /** Marks the file as one of this layout. Throws UnfitDatabase for a later one. */
 function takeLayout(database: DatabaseSync): void {
-  const found = layoutOf(database)
-  if (found > LAYOUT) throw laterLayout(found)
+  refuseLaterLayout(database)
   // Setting it is a write that waits for the disk.
-  if (found !== LAYOUT) database.exec(`pragma user_version = ${LAYOUT}`)
+  if (layoutOf(database) !== LAYOUT) database.exec(`pragma user_version = ${LAYOUT}`)
 }
 
 /** Changes no table, because a server may be running. Throws UnfitDatabase if a server must migrate first. */
 export function refuseOtherLayout(database: DatabaseSync, plans: readonly TablePlan[]): void {
-  const found = layoutOf(database)
-  if (found > LAYOUT) throw laterLayout(found)
-  if (found === LAYOUT && plans.every((plan) => hasColumns(database, plan))) return
+  refuseLaterLayout(database)
+  if (layoutOf(database) === LAYOUT && plans.every((plan) => hasColumns(database, plan))) return
   throw new UnfitDatabase('no server of this version has opened the database with these schemas: start the server once')
 }
 
-function layoutOf(database: DatabaseSync): number {
+/** Throws UnfitDatabase. */
+export function refuseLaterLayout(database: DatabaseSync): void {
+  const found = layoutOf(database)
+  if (found > LAYOUT) throw laterLayout(found)
+}
+
+export function layoutOf(database: DatabaseSync): number {
   return Number(database.prepare('pragma user_version').get()?.user_version)
 }
 

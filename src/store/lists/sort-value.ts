@@ -1,10 +1,10 @@
 /** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
 
-import { instantOf } from '../base/instant.ts'
-import { meets } from '../decide/conditions/condition.ts'
-import { isScalar } from '../resources/object.ts'
-import type { Representation } from '../resources/resource.ts'
-import type { Comparison, SortKey, SortValue } from './contract.ts'
+import { instantOf } from '../../base/instant.ts'
+import { meets } from '../../decide/conditions/condition.ts'
+import { isScalar } from '../../resources/object.ts'
+import type { Representation } from '../../resources/resource.ts'
+import type { Comparison, SortKey, SortValue } from '../contract.ts'
 
 /** The object's value under this sort key. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {

@@ -1,0 +1,189 @@
+/**
+ * Reads an archive as a stream, from whoever it may come: only known names, only plain files, each once, and small parts
+ * of a bounded size. Nothing is written here.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { createTarDecoder, type ParsedTarEntry } from 'modern-tar'
+import { ToolError } from '../../load-policy.ts'
+import { decrypted, ENCRYPTED } from './encryption.ts'
+import { BEGINNING, type Beginning, FORMAT, MANIFEST, type Manifest, type PartSum, placeOfPart } from './manifest.ts'
+import { unsealed } from './seal.ts'
+
+const CHUNK_BYTES = 1024 * 1024
+/** Of every part but those of the database. A manifest of a terabyte has 40 MB. */
+const SMALL_BYTES = 64 * 1024 * 1024
+const MOST_PARTS = 300_000
+
+/** The archive can't be used. `faults`: sentences for people. */
+export class DamagedArchive extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('; '))
+    this.name = 'DamagedArchive'
+    this.faults = faults
+  }
+}
+
+export interface ArchiveFile {
+  readonly file: string
+  /** The key file of an encrypted archive. */
+  readonly identity: string | undefined
+}
+
+/** Gets each part but the beginning and the manifest. It need not read the content to its end. */
+export type TakePart = (name: string, content: AsyncIterable<Uint8Array>) => Promise<void>
+
+/**
+ * The manifest of a whole archive. Throws DamagedArchive, after `take` got the parts before the damage; ToolError for an
+ * archive of a later format, or a key that doesn't open it; and what `take` throws.
+ */
+export async function readArchive(archive: ArchiveFile, take: TakePart = async () => {}): Promise<Manifest> {
+  const reading = new Reading(take)
+  let seal: 'whole' | 'cut' | 'changed' = 'cut'
+  try {
+    const bytes = unsealed(await plainBytes(archive), (state) => {
+      seal = state
+    })
+    const stream = Readable.toWeb(Readable.from(bytes, { objectMode: false })) as unknown as ReadableStream<Uint8Array>
+    for await (const entry of stream.pipeThrough(createTarDecoder({ strict: true }))) await reading.take(entry)
+  } catch (error) {
+    if (isNoDamage(error)) throw error
+    throw new DamagedArchive([...reading.faults, `it can't be read to its end (${(error as Error).message})`])
+  }
+  const faults = [...reading.faults, ...faultsOfSums(reading.sums, reading.manifest), ...faultsOfSeal(seal)]
+  if (faults.length > 0 || !reading.manifest) throw new DamagedArchive(faults)
+  return reading.manifest
+}
+
+async function plainBytes({ file, identity }: ArchiveFile): Promise<AsyncIterable<Uint8Array>> {
+  const beginning = await beginningOf(file)
+  if (beginning === 'other') throw new DamagedArchive(['it is no archive, or its first bytes were changed'])
+  const bytes = createReadStream(file, { highWaterMark: CHUNK_BYTES })
+  if (beginning === 'encrypted') {
+    if (identity !== undefined) return decrypted(bytes, identity)
+    throw new ToolError(`the archive \`${file}\` is encrypted; name its key file with --identity`)
+  }
+  if (identity === undefined) return bytes
+  throw new ToolError(
+    `the archive \`${file}\` is not encrypted; leave out --identity, if you trust where it comes from`,
+  )
+}
+
+async function beginningOf(file: string): Promise<'encrypted' | 'plain' | 'other'> {
+  await using handle = await open(file)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(ENCRYPTED.length), { position: 0 })
+  const text = buffer.toString('latin1', 0, bytesRead)
+  if (text === ENCRYPTED) return 'encrypted'
+  return text.startsWith(`${BEGINNING}\0`) ? 'plain' : 'other'
+}
+
+/** Errors that others throw while an archive is read: of the file system, and what `take` refuses. */
+function isNoDamage(error: unknown): boolean {
+  const { name, syscall } = error as NodeJS.ErrnoException
+  return syscall !== undefined || !['Error', 'TypeError', 'RangeError', 'SyntaxError'].includes(name)
+}
+
+class Reading {
+  readonly sums: PartSum[] = []
+  readonly faults: string[] = []
+  readonly #take: TakePart
+  readonly #names = new Set<string>()
+  manifest: Manifest | undefined
+
+  constructor(take: TakePart) {
+    this.#take = take
+  }
+
+  async take({ header: { name, type, size }, body }: ParsedTarEntry): Promise<void> {
+    if (this.manifest) throw new Error('there is something behind the manifest')
+    if (type !== 'file') throw new Error('an entry is no plain file')
+    if (this.#names.has(name)) throw new Error(`the part \`${name}\` is there twice`)
+    if (this.#names.size === MOST_PARTS) throw new Error(`there are more than ${MOST_PARTS} parts`)
+    if (!name.startsWith('database/') && size > SMALL_BYTES) throw new Error(`the part \`${name}\` is too large`)
+    this.#names.add(name)
+    if (this.#names.size === 1) refuseOtherFormat(name)
+    const content = this.#summed(name, size, body as unknown as AsyncIterable<Uint8Array>)
+    if (name === BEGINNING) refuseLaterFormat(parse<Beginning>(name, await textOf(content)))
+    else if (name === MANIFEST) this.manifest = parse<Manifest>(name, await textOf(content))
+    else if (placeOfPart(name)) await this.#pass(name, content)
+    else throw new Error(`no archive has a part \`${name}\``)
+  }
+
+  async #pass(name: string, content: AsyncGenerator<Uint8Array>): Promise<void> {
+    const taken = new Rest(content)
+    await this.#take(name, taken)
+    await taken.drain()
+  }
+
+  async *#summed(name: string, bytes: number, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const hash = createHash('sha256')
+    for await (const chunk of body) {
+      hash.update(chunk)
+      yield chunk
+    }
+    if (name !== MANIFEST) this.sums.push({ name, bytes, sha256: hash.digest('hex') })
+  }
+}
+
+/** Content that can be read in two steps: a part that nobody reads has a checksum too. */
+class Rest implements AsyncIterable<Uint8Array> {
+  readonly #content: AsyncGenerator<Uint8Array>
+
+  constructor(content: AsyncGenerator<Uint8Array>) {
+    this.#content = content
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    // Without `return`, a reader that stops early doesn't end the content.
+    return { next: () => this.#content.next() }
+  }
+
+  async drain(): Promise<void> {
+    while (!(await this.#content.next()).done);
+  }
+}
+
+async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(content)).toString()
+}
+
+function parse<T>(name: string, text: string): T {
+  const value: unknown = JSON.parse(text)
+  if (typeof value === 'object' && value !== null) return value as T
+  throw new Error(`\`${name}\` is no JSON object`)
+}
+
+function refuseOtherFormat(name: string): void {
+  if (name !== BEGINNING) throw new Error('it is no archive of `sallyport backup`')
+}
+
+function refuseLaterFormat({ format, program }: Beginning): void {
+  if (!Number.isInteger(format)) throw new Error(`\`${BEGINNING}\` names no format`)
+  if (format <= FORMAT) return
+  throw new ToolError(
+    `the archive has format ${format}, but this version reads only ${FORMAT}: use version ${String(program)} or later`,
+  )
+}
+
+function faultsOfSums(found: readonly PartSum[], manifest: Manifest | undefined): readonly string[] {
+  if (!manifest) return ['the manifest is missing']
+  const listed = new Map((Array.isArray(manifest.parts) ? manifest.parts : []).map((part) => [part.name, part]))
+  const there = new Map(found.map((part) => [part.name, part]))
+  const changed = found.filter(({ name, sha256 }) => listed.has(name) && listed.get(name)?.sha256 !== sha256)
+  const unlisted = found.filter(({ name }) => !listed.has(name))
+  const missing = [...listed.keys()].filter((name) => !there.has(name))
+  return [
+    ...changed.map(({ name }) => `the part \`${name}\` is not what was written`),
+    ...unlisted.map(({ name }) => `the manifest doesn't name the part \`${name}\``),
+    ...missing.map((name) => `the part \`${name}\` is missing`),
+  ]
+}
+
+function faultsOfSeal(seal: 'whole' | 'cut' | 'changed'): readonly string[] {
+  if (seal === 'whole') return []
+  return [seal === 'cut' ? 'its last line, the checksum, is missing' : "its checksum doesn't fit its bytes"]
+}

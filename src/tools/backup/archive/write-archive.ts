@@ -1,0 +1,77 @@
+/** Writes an archive as a stream: a tar file of its parts, the manifest at its end, and the seal. */
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import type { ReadableStream as WebStream } from 'node:stream/web'
+import { createTarPacker, type TarPackController } from 'modern-tar'
+import type { CopiedPart } from '../../../store/copies.ts'
+import { encrypted } from './encryption.ts'
+import { BEGINNING, type Beginning, MANIFEST, type Manifest, type PartSum } from './manifest.ts'
+import { sealed } from './seal.ts'
+
+export interface ArchiveContent {
+  readonly beginning: Beginning
+  /** Read once, in order. */
+  readonly parts: AsyncIterable<CopiedPart>
+  /** Asked after the parts. */
+  readonly manifest: (parts: readonly PartSum[]) => Manifest
+}
+
+/** The file must not exist; it is durable when this resolves. Without recipients, it isn't encrypted. */
+export async function writeArchive(
+  file: string,
+  content: ArchiveContent,
+  recipients: readonly string[],
+): Promise<Manifest> {
+  const { readable, controller } = createTarPacker()
+  const plain = sealed(Readable.fromWeb(readable as WebStream<Uint8Array>))
+  const bytes = recipients.length > 0 ? await encrypted(plain, recipients) : plain
+  const [, manifest] = await Promise.all([writeFile(file, bytes), pack(controller, content)])
+  return manifest
+}
+
+/** Only its owner can read it, whatever the umask. */
+async function writeFile(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  await using handle = await open(file, 'wx', 0o600)
+  await handle.chmod(0o600)
+  await handle.writeFile(bytes)
+  await handle.sync()
+}
+
+async function pack(controller: TarPackController, content: ArchiveContent): Promise<Manifest> {
+  try {
+    const sums: PartSum[] = []
+    const mtime = new Date(content.beginning.createdAt)
+    const add = async (part: CopiedPart) => void sums.push(await addPart(controller, part, mtime))
+    await add(textPart(BEGINNING, content.beginning))
+    for await (const part of content.parts) await add(part)
+    const manifest = content.manifest(sums)
+    await addPart(controller, textPart(MANIFEST, manifest), mtime)
+    controller.finalize()
+    return manifest
+  } catch (error) {
+    controller.error(error)
+    throw error
+  }
+}
+
+async function addPart(controller: TarPackController, part: CopiedPart, mtime: Date): Promise<PartSum> {
+  const { name, bytes, content } = part
+  const writer = controller.add({ name, size: bytes, type: 'file', mode: 0o600, mtime }).getWriter()
+  const hash = createHash('sha256')
+  for await (const chunk of content) {
+    hash.update(chunk)
+    await writer.write(chunk)
+  }
+  await writer.close()
+  return { name, bytes, sha256: hash.digest('hex') }
+}
+
+/** A small part whose bytes are known. */
+export function bytesPart(name: string, bytes: Uint8Array): CopiedPart {
+  return { name, bytes: bytes.length, content: Readable.from([bytes]) }
+}
+
+function textPart(name: string, value: unknown): CopiedPart {
+  return bytesPart(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`))
+}

@@ -1,0 +1,151 @@
+/** Makes an archive of a server that may be running: its database, signing keys, policy and schemas. */
+import { existsSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
+import type { Config } from '../../config.ts'
+import { secretOf } from '../../identity/keys/embedded/key-seal.ts'
+import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
+import type { CopiedPart, CopyFacts, DatabaseCopy } from '../../store/copies.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
+import { copyDatabase, databaseExists, databaseIn } from '../../store/open.ts'
+import { ToolError } from '../load-policy.ts'
+import { type Beginning, FORMAT, type Manifest, type PartSum, positionOf } from './archive/manifest.ts'
+import { writeArchive } from './archive/write-archive.ts'
+import { readSmallParts, type SmallParts } from './server/small-parts.ts'
+import {
+  beginUnfinished,
+  type Leftover,
+  leftoversIn,
+  removeLeftover,
+  syncFolder,
+  type Unfinished,
+} from './unfinished.ts'
+
+export interface BackupOptions {
+  readonly config: Config
+  /** Undefined for a new file in `backups` of the data folder. */
+  readonly file: string | undefined
+  /** None for an archive that isn't encrypted. */
+  readonly recipients: readonly string[]
+  /** The version of this program. */
+  readonly program: string
+  readonly now: Date
+}
+
+export interface Backup {
+  readonly file: string
+  readonly manifest: Manifest
+  /** Folders of backups that were ended before they were complete; those of dead processes are removed. */
+  readonly leftovers: readonly Leftover[]
+}
+
+/** Throws ToolError, FileError, KeyError, and errors of the file system. Then no file is left. */
+export async function backUp(options: BackupOptions): Promise<Backup> {
+  const { config, now } = options
+  refuseNothing(config)
+  const file = resolve(options.file ?? join(config.dataDirectory, 'backups', defaultName(options)))
+  if (existsSync(file)) throw new ToolError(`\`${file}\` exists already; name another file`)
+  const folder = dirname(file)
+  if (options.file === undefined) await makeFolder(folder)
+  const leftovers = await leftoversIn(folder)
+  for (const leftover of leftovers) if (leftover.isDead) await removeLeftover(leftover)
+  const unfinished = await beginUnfinished(folder, basename(file))
+  try {
+    const beginning: Beginning = { format: FORMAT, program: options.program, createdAt: now.toISOString() }
+    const manifest = await archive(options, unfinished, beginning)
+    await rename(join(unfinished.folder, 'archive'), file)
+    await syncFolder(folder)
+    return { file, manifest, leftovers }
+  } finally {
+    await unfinished.remove()
+  }
+}
+
+function refuseNothing({ database }: Config): void {
+  if (databaseExists(database)) return
+  throw new ToolError(`there is no database \`${database.name}\`; set DATA_DIR or DATABASE_URL to that of the server`)
+}
+
+function defaultName({ now, recipients }: BackupOptions): string {
+  const time = now.toISOString().replaceAll(/[:.]/g, '-')
+  return `sallyport-${time}.tar${recipients.length > 0 ? '.age' : ''}`
+}
+
+async function archive(
+  { config, recipients }: BackupOptions,
+  { folder }: Unfinished,
+  beginning: Beginning,
+): Promise<Manifest> {
+  try {
+    const copy = await copyDatabase(config.database, folder)
+    try {
+      const small = await readSmallParts(config)
+      const manifest = (parts: readonly PartSum[]) =>
+        manifestOf({ config, beginning, facts: copy.facts(), small, parts })
+      return await writeArchive(
+        join(folder, 'archive'),
+        { beginning, parts: allParts(copy, small), manifest },
+        recipients,
+      )
+    } finally {
+      await copy.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
+    throw new ToolError(`the database ${config.database.name} can't be copied (${why})`)
+  }
+}
+
+async function* allParts(copy: DatabaseCopy, { parts }: SmallParts): AsyncGenerator<CopiedPart> {
+  for await (const part of copy.parts()) yield { ...part, name: `database/${part.name}` }
+  yield* parts
+}
+
+interface Known {
+  readonly config: Config
+  readonly beginning: Beginning
+  readonly facts: CopyFacts
+  readonly small: SmallParts
+  readonly parts: readonly PartSum[]
+}
+
+function manifestOf({ config, beginning, facts, small, parts }: Known): Manifest {
+  return {
+    ...beginning,
+    engine: config.database.engine,
+    database: { layout: facts.layout, objects: facts.objects },
+    decisionLog: positionOf(facts.outbox),
+    policy:
+      small.revision === undefined
+        ? { place: 'database', sequence: facts.policySequence }
+        : { place: 'folder', revision: small.revision },
+    signingKeys: placeOfKeys(config, facts, small),
+    needs: needsOf(config),
+    parts,
+  }
+}
+
+function placeOfKeys({ tokens: { keys } }: Config, facts: CopyFacts, small: SmallParts): Manifest['signingKeys'] {
+  if (keys.kind !== 'embedded') return { place: 'elsewhere' }
+  if (!keys.secrets) return { place: 'folder', files: small.keyFiles }
+  return { place: 'database', secrets: [...new Set(facts.signingKeys.flatMap((text) => secretOf(text) ?? []))].sort() }
+}
+
+/** The names only: values are secret, or belong to the machine. */
+function needsOf({ database, policies, tokens, openId }: Config): readonly string[] {
+  const { keys, issuer, audience } = tokens
+  const needed: Readonly<Record<string, boolean>> = {
+    DATABASE_URL: database.engine !== databaseIn('').engine,
+    KEYS_SECRET: keys.kind === 'embedded' && keys.secrets !== undefined,
+    JWT_JWKS_URL: keys.kind === 'jwks',
+    JWT_PUBLIC_KEY: keys.kind === 'public-key',
+    JWT_ISSUER: issuer !== 'sallyport',
+    JWT_AUDIENCE: audience !== 'sallyport',
+    OIDC_ISSUER: openId !== undefined,
+    POLICIES: policies === DATABASE_POLICIES,
+    POLICY_PUBLIC_KEYS: policies === DATABASE_POLICIES,
+  }
+  return Object.keys(needed).filter((name) => needed[name])
+}

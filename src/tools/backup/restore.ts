@@ -1,0 +1,92 @@
+/** Makes a server's folder (and database) of an archive: first reads the whole archive, then writes. */
+import { resolve } from 'node:path'
+import { type DatabasePlace, NotACopy, OccupiedDatabase } from '../../store/copies.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
+import { type Database, databaseIn, placeDatabase, readDatabaseUrl } from '../../store/open.ts'
+import { ToolError } from '../load-policy.ts'
+import { type Manifest, placeOfPart } from './archive/manifest.ts'
+import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
+import { RestoredFolder } from './restored-folder.ts'
+import type { Leftover } from './unfinished.ts'
+import { type FoundDamage, orDamage, refuseNoArchive } from './verify.ts'
+
+export interface RestoreOptions {
+  readonly archive: ArchiveFile
+  /** Empty, or not there yet. */
+  readonly directory: string
+  /** The URL of the empty database for an archive that isn't of a file. */
+  readonly databaseUrl: string | undefined
+}
+
+export interface Restored {
+  readonly directory: string
+  readonly manifest: Manifest
+  /** What killed restores left in the folder; it is removed. */
+  readonly leftovers: readonly Leftover[]
+}
+
+/**
+ * Throws ToolError, UnfitDatabase and errors of the file system; then, and for a damaged archive, nothing is left in the
+ * folder or the database.
+ */
+export async function restoreArchive(options: RestoreOptions): Promise<Restored | FoundDamage> {
+  await refuseNoArchive(options.archive)
+  return orDamage(() => restoreWhole(options))
+}
+
+async function restoreWhole({ archive, directory, databaseUrl }: RestoreOptions): Promise<Restored> {
+  const manifest = await readArchive(archive)
+  const other = otherDatabase(manifest, databaseUrl)
+  const folder = await RestoredFolder.begin(resolve(directory))
+  let place: DatabasePlace | undefined
+  try {
+    place = await placeDatabase(other ?? databaseIn(folder.data))
+    await fill(archive, manifest, { folder, place })
+    await place.finish()
+    await folder.finish()
+    return { directory, manifest, leftovers: folder.leftovers }
+  } catch (error) {
+    await place?.abandon()
+    await folder.abandon()
+    throw told(error)
+  }
+}
+
+/** Undefined for a file in the data folder. */
+function otherDatabase({ engine }: Manifest, url: string | undefined): Database | undefined {
+  if (engine === databaseIn('').engine) {
+    if (url === undefined) return undefined
+    throw new ToolError("the archive's database is a file, which goes to the data folder; leave out --database")
+  }
+  if (url === undefined) {
+    throw new ToolError(`the archive is of a ${engine} database; name an empty one with --database URL`)
+  }
+  const found = readDatabaseUrl(url)
+  if ('fault' in found) throw new ToolError(`the URL of --database ${found.fault}`)
+  if (found.engine === engine) return found
+  throw new ToolError(`the archive is of a ${engine} database, and ${found.name} is none; name an empty one`)
+}
+
+interface Places {
+  readonly folder: RestoredFolder
+  readonly place: DatabasePlace
+}
+
+/** The archive is read a second time; it must still be the same. */
+async function fill(archive: ArchiveFile, manifest: Manifest, { folder, place }: Places): Promise<void> {
+  const again = await readArchive(archive, async (part, content) => {
+    const found = placeOfPart(part)
+    if (!found) throw new DamagedArchive([`no archive has a part \`${part}\``])
+    if (found.group === 'database') await place.take(found.name, content)
+    else await folder.write(found.group, found.name, content)
+  })
+  if (JSON.stringify(again) !== JSON.stringify(manifest)) throw new DamagedArchive(['it changed while it was read'])
+}
+
+function told(error: unknown): unknown {
+  if (error instanceof NotACopy) return new DamagedArchive([error.message])
+  if (error instanceof OccupiedDatabase) return new ToolError(error.message)
+  if (!(error instanceof StoreUnavailable)) return error
+  const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
+  return new ToolError(`the database can't be written (${why})`)
+}

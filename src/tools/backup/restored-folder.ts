@@ -1,0 +1,92 @@
+/**
+ * The folder that a restore makes. Its content is made beside its final place, in the folder itself, and moved there when
+ * it is whole. The schemas come last, and no server starts without them.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, open, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../../base/make-folder.ts'
+import { ToolError } from '../load-policy.ts'
+import type { PartGroup } from './archive/manifest.ts'
+import {
+  beginUnfinished,
+  type Leftover,
+  leftoversIn,
+  removeLeftover,
+  syncFolder,
+  type Unfinished,
+} from './unfinished.ts'
+
+const IN_ORDER = ['data', 'policies', 'migrations', 'schemas'] as const
+
+const FOLDERS: Readonly<Record<Exclude<PartGroup, 'database'>, string>> = {
+  keys: 'data/keys',
+  policies: 'policies',
+  schemas: 'schemas',
+  migrations: 'migrations',
+}
+
+export class RestoredFolder {
+  readonly #directory: string
+  readonly #unfinished: Unfinished
+  readonly leftovers: readonly Leftover[]
+
+  private constructor(directory: string, unfinished: Unfinished, leftovers: readonly Leftover[]) {
+    this.#directory = directory
+    this.#unfinished = unfinished
+    this.leftovers = leftovers
+  }
+
+  /** Makes the folder if it isn't there. Throws ToolError if it has anything but what a killed restore left. */
+  static async begin(directory: string): Promise<RestoredFolder> {
+    await makeFolder(directory)
+    const leftovers = await leftoversIn(directory)
+    await refuseContent(directory, leftovers)
+    for (const leftover of leftovers) await removeLeftover(leftover)
+    const unfinished = await beginUnfinished(directory, 'restore')
+    await mkdir(join(unfinished.folder, 'data'), { mode: 0o700 })
+    return new RestoredFolder(directory, unfinished, leftovers)
+  }
+
+  /** The data folder, on its way. */
+  get data(): string {
+    return join(this.#unfinished.folder, 'data')
+  }
+
+  /** Only for its owner. `name`: a plain file name. Throws if there is such a file already. */
+  async write(group: Exclude<PartGroup, 'database'>, name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const folder = join(this.#unfinished.folder, FOLDERS[group])
+    await mkdir(folder, { mode: 0o700, recursive: true })
+    await using handle = await open(join(folder, name), 'wx', 0o600)
+    await handle.writeFile(content)
+    await handle.sync()
+  }
+
+  /** Puts everything in its place. */
+  async finish(): Promise<void> {
+    const made = IN_ORDER.filter((name) => existsSync(join(this.#unfinished.folder, name)))
+    for (const name of made) await syncFolder(join(this.#unfinished.folder, name))
+    for (const name of made) await rename(join(this.#unfinished.folder, name), join(this.#directory, name))
+    await syncFolder(this.#directory)
+    await this.#unfinished.remove()
+  }
+
+  async abandon(): Promise<void> {
+    await this.#unfinished.remove()
+  }
+}
+
+async function refuseContent(directory: string, leftovers: readonly Leftover[]): Promise<void> {
+  const running = leftovers.find(({ isDead }) => !isDead)
+  if (running) {
+    throw new ToolError(
+      `another restore into \`${directory}\` is running, or was ended on another machine: wait, or remove \`${running.folder}\``,
+    )
+  }
+  const names = (await readdir(directory)).filter(
+    (name) => !leftovers.some(({ folder }) => folder.endsWith(`/${name}`)),
+  )
+  if (names.length === 0) return
+  const what = leftovers.length > 0 ? 'holds a part of an earlier restore, which was ended' : 'is not empty'
+  throw new ToolError(`\`${directory}\` ${what}; name an empty folder`)
+}

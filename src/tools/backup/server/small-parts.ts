@@ -1,0 +1,61 @@
+/** The files of a server that stand beside its database: signing keys, policy and schemas. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../../config.ts'
+import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
+import { revisionOf } from '../../../policy/policy-files.ts'
+import type { CopiedPart } from '../../../store/copies.ts'
+import { readPlace, ToolError } from '../../load-policy.ts'
+import { isPlainFile, type PartGroup } from '../archive/manifest.ts'
+import { bytesPart } from '../archive/write-archive.ts'
+import { readSteadily, type SmallFile } from './steady-folder.ts'
+
+export interface SmallParts {
+  readonly parts: readonly CopiedPart[]
+  /** Undefined if the database has the policy. */
+  readonly revision: string | undefined
+  readonly keyFiles: number
+}
+
+/** Throws ToolError, FileError, and errors of the file system. */
+export async function readSmallParts(config: Config): Promise<SmallParts> {
+  const keys = await readKeys(config)
+  const policy = config.policies === DATABASE_POLICIES ? undefined : await readPolicyFolder(config.policies)
+  const schemas = await readSchemas(config.schemas)
+  return {
+    parts: [...partsOf('keys', keys), ...partsOf('policies', policy?.files ?? []), ...partsOf('schemas', schemas)],
+    revision: policy?.revision,
+    keyFiles: keys.length,
+  }
+}
+
+const KEY_FILE = /^(?:signing(?:-\d{1,9})?\.jwk|[A-Za-z0-9_-]{43}\.ends)$/
+
+/** Keys that this server doesn't use stay where they are: an archive has no secret without need. */
+async function readKeys({ dataDirectory, tokens }: Config): Promise<readonly SmallFile[]> {
+  const isInFolder = tokens.keys.kind === 'embedded' && !tokens.keys.secrets
+  const folder = join(dataDirectory, 'keys')
+  return isInFolder && existsSync(folder) ? readSteadily(folder, (name) => KEY_FILE.test(name)) : []
+}
+
+async function readPolicyFolder(folder: string): Promise<{ files: readonly SmallFile[]; revision: string }> {
+  const reading = await readPlace(folder)
+  const [files, blocked] = [reading.files(), reading.blocked()]
+  const texts = [...Object.entries(files), ['blocked.txt', blocked] as const]
+  return {
+    files: texts.map(([name, { text }]) => ({ name, bytes: Buffer.from(text) })),
+    revision: revisionOf(files, blocked),
+  }
+}
+
+async function readSchemas(folder: string): Promise<readonly SmallFile[]> {
+  const files = await readSteadily(folder, (name) => name.endsWith('.json'))
+  const odd = files.find(({ name }) => !isPlainFile(name))
+  if (odd)
+    throw new ToolError(`the file \`${odd.name}\` of \`${folder}\` has a name that no archive can hold; rename it`)
+  return files
+}
+
+function partsOf(group: PartGroup, files: readonly SmallFile[]): readonly CopiedPart[] {
+  return files.map(({ name, bytes }) => bytesPart(`${group}/${name}`, bytes))
+}

@@ -1,0 +1,232 @@
+/** `sallyport backup`, `backup verify` and `restore` as people run them, beside a running server. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+describe('the commands of backups', () => {
+  let server: TestServer
+  let folder: string
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-backups-'))
+  })
+  after(async () => {
+    await server.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  const environment = () => ({
+    PATH: process.env.PATH,
+    DATA_DIR: join(server.folder, 'data'),
+    POLICIES: join(server.folder, 'policies'),
+    SCHEMAS: join(server.folder, 'schemas'),
+  })
+
+  function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    // The most open of all umasks.
+    const script = ['-c', 'umask 000; exec "$@"', 'sh', process.execPath, LAUNCHER, ...args]
+    return new Promise((resolve) => {
+      execFile('sh', script, { cwd: folder, env: { ...environment(), ...env } }, (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+      })
+    })
+  }
+
+  async function json(name: string, args: readonly string[], code = 0) {
+    const ended = await run([...args, '--format', 'json'])
+    expect(ended.code, ended.stderr).to.equal(code)
+    const schema = JSON.parse(await readFile(join(ROOT, `docs/schemas/${name}.schema.json`), 'utf8'))
+    const validate = new Ajv2020({ formats: { 'date-time': true } }).compile(schema)
+    const result = JSON.parse(ended.stdout)
+    expect(validate(result), `${name}: ${JSON.stringify(validate.errors)}`).to.equal(true)
+    expect(validate({ ...result, more: 1 }), 'a member more').to.equal(false)
+    return result
+  }
+
+  const mode = async (file: string) => ((await stat(file)).mode & 0o777).toString(8)
+
+  it('make an archive for its owner alone, check it, and make a folder of it that a server can use', async () => {
+    const archive = join(folder, 'one.tar')
+    const made = await json('backup', ['backup', archive])
+    expect(made).to.deep.include({ file: archive, encrypted: false, engine: 'sqlite', needs: [] })
+    expect(made.database.objects.objects_orders).to.be.greaterThan(3)
+    expect(await mode(archive)).to.equal('600')
+    const verified = await json('backup-verify', ['backup', 'verify', archive])
+    expect(verified.parts.map(({ name }: { name: string }) => name)).to.include.members([
+      'keys/signing.jwk',
+      'policies/blocked.txt',
+    ])
+    const restored = join(folder, 'one')
+    await json('restore', ['restore', archive, restored])
+    expect((await readdir(restored)).toSorted()).to.deep.equal(['data', 'policies', 'schemas'])
+    for (const name of ['data', 'data/keys']) expect(await mode(join(restored, name)), name).to.equal('700')
+    for (const name of ['data/sallyport.db', 'data/keys/signing.jwk'])
+      expect(await mode(join(restored, name)), name).to.equal('600')
+    for (const name of await readdir(join(server.folder, 'policies'))) {
+      expect(await readFile(join(restored, 'policies', name), 'utf8'), name).to.equal(
+        await readFile(join(server.folder, 'policies', name), 'utf8'),
+      )
+    }
+    const again = await startTestServer({ demo: true, env: { DATA_DIR: join(restored, 'data') } })
+    try {
+      const token = await server.token('ada', 'admin')
+      const [there, here] = [
+        await again.ask('GET', '/api/orders?limit=100', { token }),
+        await server.ask('GET', '/api/orders?limit=100', { token }),
+      ]
+      expect([there.status, there.body]).to.deep.equal([200, here.body])
+    } finally {
+      await again.stop()
+    }
+  })
+
+  it('write to the data folder when no file is named', async () => {
+    const { file } = await json('backup', ['backup'])
+    expect(file).to.match(new RegExp(`^${join(server.folder, 'data/backups')}/sallyport-.*\\.tar$`))
+    expect(await mode(join(server.folder, 'data/backups'))).to.equal('700')
+    await rm(file)
+  })
+
+  it('encrypt for a recipient, and need its key file', async () => {
+    const { recipient } = await json('backup-key', ['backup', 'key', 'key'])
+    expect(await mode(join(folder, 'key'))).to.equal('600')
+    const made = await json('backup', ['backup', 'secret.age', '--recipient', recipient])
+    expect(made.encrypted).to.equal(true)
+    expect(await run(['backup', 'verify', 'secret.age'])).to.deep.include({ code: 2, stdout: '' })
+    await json('backup-verify', ['backup', 'verify', 'secret.age', '--identity', 'key'])
+    await json('restore', ['restore', 'secret.age', 'secret', '--identity', 'key'])
+    expect(await run(['backup', 'key', 'key'])).to.deep.include({ code: 2 })
+  })
+
+  it('overwrite nothing', async () => {
+    await writeFile(join(folder, 'mine'), 'mine')
+    const sentence = (args: readonly string[]) =>
+      run(args).then(({ code, stdout, stderr }) => `${code} ${stdout}${stderr}`)
+    expect(await sentence(['backup', 'mine'])).to.match(/^2 sallyport: `.*mine` exists already; name another file\n$/)
+    expect(await readFile(join(folder, 'mine'), 'utf8')).to.equal('mine')
+    await run(['backup', 'two.tar'])
+    await mkdir(join(folder, 'full'))
+    await writeFile(join(folder, 'full/a'), '')
+    expect(await sentence(['restore', 'two.tar', 'full'])).to.match(
+      /^2 sallyport: `.*full` is not empty; name an empty folder\n$/,
+    )
+    expect(await readdir(join(folder, 'full'))).to.deep.equal(['a'])
+  })
+
+  it('say in one sentence what is wrong with their input', async () => {
+    await run(['backup', 'three.tar'])
+    const cases: readonly (readonly [readonly string[], RegExp, Readonly<Record<string, string>>?])[] = [
+      [['backup', 'verify', 'none.tar'], /there is no archive `none.tar`/],
+      [['backup', 'x', '--recipient', 'age1x'], /`age1x` is no recipient/],
+      [['backup', 'x'], /there is no database/, { DATA_DIR: join(folder, 'nowhere') }],
+      [['backup', 'x'], /is not a directory/, { POLICIES: join(folder, 'nowhere') }],
+      [['backup', join(folder, 'nowhere/x')], /ENOENT/],
+      [['restore', 'three.tar', 'there', '--database', 'postgres://127.0.0.1/x'], /leave out --database/],
+      [['restore', 'three.tar', 'there', '--identity', 'three.tar'], /is not encrypted/],
+      [['backup', 'x', 'y'], /too many arguments/],
+    ]
+    for (const [args, message, env] of cases) {
+      const { code, stdout, stderr } = await run(args, env)
+      expect([code, stdout], args.join(' ')).to.deep.equal([2, ''])
+      expect(stderr).to.match(message)
+      expect(stderr).to.match(/^sallyport: [^\n]+\n$/)
+    }
+    for (const name of ['x', 'there']) expect(await readdir(folder)).to.not.include(name)
+    expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
+  })
+
+  it('exit with 1 for a damaged archive, and make nothing of it', async () => {
+    await run(['backup', 'bad.tar'])
+    const bytes = await readFile(join(folder, 'bad.tar'))
+    await writeFile(join(folder, 'bad.tar'), bytes.with(5000, (bytes[5000] ?? 0) ^ 4))
+    const verified = await run(['backup', 'verify', 'bad.tar'])
+    expect(verified.code).to.equal(1)
+    expect(verified.stderr).to.match(
+      /^sallyport: the archive `bad.tar` is damaged: the part `database\/sallyport.db` is not what was written; /,
+    )
+    const { faults } = await json('backup-verify', ['backup', 'verify', 'bad.tar'], 1)
+    expect(faults).to.have.length(2)
+    expect((await json('restore', ['restore', 'bad.tar', 'bad'], 1)).faults).to.deep.equal(faults)
+    expect(await readdir(folder)).to.not.include('bad')
+  })
+
+  /** Data that takes a moment to copy. */
+  async function largeData(): Promise<string> {
+    const data = await mkdtemp(join(folder, 'large-'))
+    await cp(join(server.folder, 'data'), data, { recursive: true })
+    const database = new DatabaseSync(join(data, 'sallyport.db'))
+    database.exec('create table padding (bytes blob); insert into padding values (randomblob(20000000))')
+    database.close()
+    return data
+  }
+
+  /** Kills the command some time after it began its work in `place`; whether it was still at work. */
+  async function kill(args: readonly string[], place: string, afterMs: number, env: object): Promise<boolean> {
+    const options = { cwd: folder, env: { ...environment(), ...env }, stdio: 'ignore' } as const
+    const child = spawn(process.execPath, [LAUNCHER, ...args], options)
+    const ended = once(child, 'close')
+    while (child.exitCode === null && !(await isAtWork(place))) await sleep(2)
+    await sleep(afterMs)
+    child.kill('SIGKILL')
+    await ended
+    return isAtWork(place)
+  }
+
+  const isAtWork = async (place: string) =>
+    (await readdir(place).catch(() => [])).some((name) => name.endsWith('.partial'))
+
+  it('killed at any moment of a backup, leave no archive or a whole one, and the next command says which', async () => {
+    const large = { DATA_DIR: await largeData() }
+    const place = join(folder, 'killed')
+    await mkdir(place)
+    const outcomes: string[] = []
+    for (const afterMs of [0, 40, 120, 300, 5000]) {
+      const wasAtWork = await kill(['backup', 'killed/a.tar'], place, afterMs, large)
+      const { code, stderr } = await run(['backup', 'verify', 'killed/a.tar'])
+      outcomes.push(wasAtWork ? 'before' : 'after')
+      if (wasAtWork) {
+        expect([code, stderr]).to.satisfy(
+          () => code === 2 && stderr.includes('was ended before it was complete'),
+          stderr,
+        )
+        const again = await run(['backup', 'killed/a.tar'], large)
+        expect([again.code, again.stderr]).to.satisfy(() => again.stderr.startsWith('Removed '), again.stderr)
+      } else expect(code, stderr).to.equal(0)
+      expect(await readdir(place)).to.deep.equal(['a.tar'])
+      if (afterMs < 5000) await rm(join(place, 'a.tar'))
+    }
+    expect(outcomes).to.include.members(['before', 'after'])
+  })
+
+  it('killed at any moment of a restore, leave an empty folder or a whole one, and the next command says which', async () => {
+    await run(['backup', 'large.tar'], { DATA_DIR: await largeData() })
+    const outcomes: string[] = []
+    for (const afterMs of [0, 40, 120, 5000]) {
+      const into = join(folder, `into-${afterMs}`)
+      const wasAtWork = await kill(['restore', 'large.tar', into], into, afterMs, {})
+      const again = await run(['restore', 'large.tar', into])
+      outcomes.push(wasAtWork ? 'before' : 'after')
+      if (wasAtWork) expect(again.stderr).to.match(/^Removed .*: a restore was ended before it was complete\.\n$/)
+      else expect([again.code, again.stderr]).to.satisfy(() => again.stderr.includes('is not empty'), again.stderr)
+      expect((await readdir(into)).toSorted()).to.deep.equal(['data', 'policies', 'schemas'])
+    }
+    expect(outcomes).to.include.members(['before', 'after'])
+  })
+}).timeout(90_000)
