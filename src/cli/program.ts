@@ -11,6 +11,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
+  data: async () => (await import('./data/data.ts')).dataCommand(),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
   key: async () => (await import('./identity/key.ts')).keyCommand(),

@@ -77,6 +77,11 @@ function fieldsReadBy(body: Body): ReadonlySet<string> {
   return new Set(Object.keys(body).filter((name) => isObject(body[name])))
 }
 
+/** The faults of a stored object that a PATCH would be told that changes nothing: it sets defaults, and checks the whole. */
+export function faultsAsStored(resource: Resource, stored: Representation): readonly FieldFault[] {
+  return proposeUpdate(resource, {}, stored).faults()
+}
+
 /** PATCH with operations: `named` are the fields that the operations write. */
 export function proposePatched(
   resource: Resource,

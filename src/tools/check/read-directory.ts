@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { USERS } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { StoreUnavailable } from '../../store/errors.ts'
-import { type Database, databaseOfFile, openReader } from '../../store/open.ts'
+import { type Database, databaseOfFile } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
+import { withReader } from '../read-database.ts'
 
 /** Throws ToolError. */
 export async function readDirectory(file: string, resources: Resources): Promise<ReadonlySet<string>> {
@@ -21,17 +21,7 @@ async function fromDatabase(database: Database, { byName }: Resources): Promise<
     throw new ToolError(
       `no schema declares \`${USERS}\`, so the database \`${file}\` has no users: give a text file with ids`,
     )
-  try {
-    const reader = await openReader(database)
-    try {
-      return await reader.ids(users)
-    } finally {
-      await reader.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    throw new ToolError(`the database \`${file}\` can't be read: ${(error.cause as Error).message}`)
-  }
+  return withReader(database, (reader) => reader.ids(users))
 }
 
 function fromText(file: string, bytes: Buffer): ReadonlySet<string> {

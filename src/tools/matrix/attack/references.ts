@@ -3,6 +3,7 @@ import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { Resource } from '../../../resources/resource.ts'
+import { leavesOn, parentsNamed } from '../../references.ts'
 import type { Suite } from '../predict/suite.ts'
 
 /** A field of an object on which relations rest. */
@@ -26,10 +27,13 @@ type Policy = Suite['policy']
 
 /** Each field once. In users, the attributes of callers are such fields too. */
 export function referencesOf(policy: Policy, resource: Resource): readonly Reference[] {
+  const attributes = [
+    ...leavesOn(policy, resource.name).flatMap(ownAttribute),
+    ...(resource.name === USERS ? attributesIn(policy) : []),
+  ]
   const found: readonly Reference[] = [
-    ...leavesOn(policy, resource.name).flatMap(ownReferences),
-    ...rowsNaming(policy, resource).map(({ of, step }): Reference => ({ field: step.by, value: 'parent', to: of })),
-    ...(resource.name === USERS ? attributesIn(policy) : []).map((field): Reference => ({ field, value: 'attribute' })),
+    ...parentsNamed(policy, resource.name).map(({ field, to }): Reference => ({ field, value: 'parent', to })),
+    ...attributes.map((field): Reference => ({ field, value: 'attribute' })),
   ]
   const writable = found.filter(({ field }) => field !== 'id' && resource.fields.get(field)?.readOnly === false)
   return [...new Map(writable.map((one) => [one.field, one])).values()]
@@ -46,12 +50,10 @@ export function relationsAbout(policy: Policy, resource: Resource, field: string
 /** Relations of other resources that rest on objects of this one which name them. */
 export function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
   return [...policy.ownership.keys()].flatMap((of) =>
-    [...(policy.ownership.get(of)?.relations.values() ?? [])].flatMap((relation) =>
-      leavesOf(relation).flatMap((leaf) => {
-        const step = stepOf(leaf)
-        return step?.resource === resource.name && step.by !== 'id' ? [{ of, resource, relation, step }] : []
-      }),
-    ),
+    leavesByRelation(policy, of).flatMap(({ relation, leaf }) => {
+      const step = stepOf(leaf)
+      return step?.resource === resource.name && step.by !== 'id' ? [{ of, resource, relation, step }] : []
+    }),
   )
 }
 
@@ -74,13 +76,12 @@ function attributesIn({ ownership }: Policy): readonly string[] {
   return relations.flatMap(comparedAttributes).filter((attribute) => attribute !== 'id')
 }
 
-function leavesOn({ ownership }: Policy, resource: string): readonly Relation[] {
-  return [...(ownership.get(resource)?.relations.values() ?? [])].flatMap(leavesOf)
+function ownAttribute(leaf: Relation): readonly string[] {
+  const { field = '', attribute = 'id' } = kindOf(leaf).equates?.(leaf) ?? {}
+  return attribute === 'id' ? [] : [field]
 }
 
-function ownReferences(leaf: Relation): readonly Reference[] {
-  const step = stepOf(leaf)
-  if (step?.by === 'id') return comparedFields(leaf).map((field) => ({ field, value: 'parent', to: step.resource }))
-  const equation = kindOf(leaf).equates?.(leaf)
-  return equation && equation.attribute !== 'id' ? [{ field: equation.field, value: 'attribute' }] : []
+function leavesByRelation({ ownership }: Policy, resource: string) {
+  const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
+  return relations.flatMap((relation) => leavesOf(relation).map((leaf) => ({ relation, leaf })))
 }

@@ -1,0 +1,10 @@
+/** sallyport data …: looks at the objects in a database, and changes them as a whole. */
+import { readConfig } from '../../config.ts'
+import { CliCommand, type PolicySettings } from '../options.ts'
+import { declareDataCheck } from './check.ts'
+
+export function dataCommand(settings: PolicySettings = () => readConfig(process.env)): CliCommand {
+  const data = new CliCommand('data').description('check the objects in a database')
+  declareDataCheck(data, settings)
+  return data
+}

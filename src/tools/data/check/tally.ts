@@ -1,0 +1,71 @@
+/** Counts findings by resource and reason, with the first ids; its size is bounded, however much is found. */
+import { byText } from '../../../base/by-text.ts'
+import { DATA_CODES, type DataCode } from './codes.ts'
+
+/** What is wrong, without the object: objects with equal reasons are counted together. */
+export interface Reason {
+  readonly code: DataCode
+  /** A JSON Pointer to the value; `*` stands for any position of a list. */
+  readonly pointer?: string
+  /** The keyword of the schema that refuses the value. */
+  readonly keyword?: string
+  /** One sentence, without the value. */
+  readonly message: string
+}
+
+export interface DataFinding extends Reason {
+  readonly resource: string
+  readonly objects: number
+  /** The first, sorted. Empty where none is known. */
+  readonly ids: readonly string[]
+  readonly hint: string
+}
+
+/** Free members of objects could make as many reasons as there are objects. */
+const MOST_REASONS = 100
+export const MOST_IDS = 10
+
+interface Counted {
+  readonly finding: Omit<DataFinding, 'objects' | 'ids'>
+  readonly ids: string[]
+  objects: number
+}
+
+export class FindingTally {
+  readonly #counted = new Map<string, Counted>()
+  readonly #reasons = new Map<string, number>()
+  #more = 0
+
+  /** `ids`: at least the first ones of the objects. */
+  add(resource: string, reason: Reason, ids: readonly string[], objects = ids.length): void {
+    const counted = this.#countedAs(resource, reason)
+    if (!counted) {
+      this.#more += objects
+      return
+    }
+    counted.objects += objects
+    counted.ids.push(...ids.slice(0, MOST_IDS - counted.ids.length))
+  }
+
+  get findings(): readonly DataFinding[] {
+    const all = [...this.#counted.values()].map(({ finding, objects, ids }) => ({ ...finding, objects, ids }))
+    return all.toSorted((one, other) => byText(one.resource, other.resource) || other.objects - one.objects)
+  }
+
+  /** How many findings are in no list, because there are too many reasons. */
+  get more(): number {
+    return this.#more
+  }
+
+  #countedAs(resource: string, reason: Reason): Counted | undefined {
+    const key = JSON.stringify([resource, reason.code, reason.pointer, reason.keyword, reason.message])
+    const known = this.#counted.get(key)
+    if (known) return known
+    const reasons = this.#reasons.get(resource) ?? 0
+    if (reasons === MOST_REASONS) return undefined
+    this.#reasons.set(resource, reasons + 1)
+    const made: Counted = { finding: { resource, ...reason, hint: DATA_CODES[reason.code] }, ids: [], objects: 0 }
+    this.#counted.set(key, made)
+    return made
+  }
+}

@@ -1,0 +1,46 @@
+/** A server on a database of each engine, and the database behind its back. */
+import { DatabaseSync } from 'node:sqlite'
+import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
+import { createSchema } from '../store/postgres-schemas.ts'
+
+export interface OnEngine {
+  readonly server: TestServer
+  /** Runs a statement as an operator may, or as a disk may change the data. */
+  run(sql: string): Promise<void>
+  /** DATABASE_URL. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+export const ENGINES: readonly (readonly [string, (options: TestServerOptions) => Promise<OnEngine>])[] = [
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+]
+
+async function onSqlite(options: TestServerOptions): Promise<OnEngine> {
+  const server = await startTestServer(options)
+  const file = `${server.folder}/data/sallyport.db`
+  const run = async (sql: string) => {
+    const database = new DatabaseSync(file)
+    database.exec(sql)
+    database.close()
+  }
+  return { server, run, url: `sqlite:${file}`, stop: () => server.stop() }
+}
+
+async function onPostgres(options: TestServerOptions): Promise<OnEngine> {
+  const schema = await createSchema()
+  const server = await startTestServer({ ...options, env: { ...options.env, DATABASE_URL: schema.url } })
+  const raw = await schema.raw()
+  return {
+    server,
+    url: schema.url,
+    run: async (sql) => {
+      await raw.query(sql)
+    },
+    stop: async () => {
+      await server.stop()
+      await schema.remove()
+    },
+  }
+}
