@@ -23,6 +23,10 @@ export interface Config {
   readonly policies: string
   readonly published: PublishedSettings
   readonly schemas: string
+  /** The folder of migrations, which needn't exist. */
+  readonly migrations: string
+  /** Whether pending migrations run before the server listens. */
+  readonly migrate: boolean
   readonly redisUrl: string | undefined
   /** How many instances share a limit while Redis is lost. */
   readonly limitInstances: number
@@ -63,6 +67,8 @@ export interface Flags {
   readonly workers?: string
   readonly policies?: string
   readonly schemas?: string
+  readonly migrations?: string
+  readonly migrate?: boolean
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -95,9 +101,9 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     demo: flags.demo ?? false,
     dataDirectory,
     database: database(env, dataDirectory),
-    policies: flags.policies ?? env('POLICIES') ?? 'policies',
+    ...folders(env, flags),
     published: readPublishedSettings(environment),
-    schemas: flags.schemas ?? env('SCHEMAS') ?? 'schemas',
+    migrate: flags.migrate ?? false,
     redisUrl: redisUrl(env('REDIS_URL')),
     workers: workers(flags.workers, env('WORKERS')),
     limitInstances: wholeNumber('LIMIT_INSTANCES', env('LIMIT_INSTANCES') ?? '1', { min: 1, max: 10_000 }),
@@ -117,6 +123,17 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
+}
+
+function folders(
+  env: (name: string) => string | undefined,
+  { policies, schemas, migrations }: Flags,
+): Pick<Config, 'policies' | 'schemas' | 'migrations'> {
+  return {
+    policies: policies ?? env('POLICIES') ?? 'policies',
+    schemas: schemas ?? env('SCHEMAS') ?? 'schemas',
+    migrations: migrations ?? env('MIGRATIONS') ?? 'migrations',
+  }
 }
 
 function workers(flag: string | undefined, variable = '1'): number {

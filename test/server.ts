@@ -1,5 +1,5 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -48,6 +48,7 @@ export interface Answer {
 export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | 'log'>> {
   readonly env?: Record<string, string>
   readonly demo?: boolean
+  readonly migrate?: boolean
   /** Files that differ in a copy of the policies, `candidate`, which is POLICY_CANDIDATE. */
   readonly candidate?: Readonly<Record<string, string>>
   /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
@@ -62,9 +63,10 @@ const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { env = {}, demo = false, files = {}, candidate, uncheckedBecause, ...rest } = options
+  const { env = {}, demo = false, migrate = false, files = {}, candidate, uncheckedBecause, ...rest } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  await mkdir(join(folder, 'migrations'))
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   if (candidate) await writeCandidate(folder, candidate)
@@ -75,10 +77,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       DATA_DIR: join(folder, 'data'),
       POLICIES: join(folder, 'policies'),
       SCHEMAS: join(folder, 'schemas'),
+      MIGRATIONS: join(folder, 'migrations'),
       ...(candidate ? { POLICY_CANDIDATE: join(folder, 'candidate') } : {}),
       ...env,
     },
-    { demo },
+    { demo, migrate },
   )
   const key = await openEmbeddedKey(config.dataDirectory)
   const { issuer, audience } = config.tokens

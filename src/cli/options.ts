@@ -9,6 +9,7 @@ import type { Database } from '../store/open.ts'
 export const POLICY = 'a directory, or database: or database:<version> for a published version (POLICIES, policies)'
 export const POLICIES = ['--policies <directory>', 'policy files, or database: (POLICIES, policies)'] as const
 export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
+export const MIGRATIONS = ['--migrations <directory>', 'migration files (MIGRATIONS, migrations)'] as const
 export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z (now)'] as const
 export const SINCE = [
   '--since <time>',

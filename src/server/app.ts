@@ -19,6 +19,7 @@ import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createDescribe } from './openapi/describe.ts'
+import { fitData } from './parts/fit-data.ts'
 import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
@@ -104,8 +105,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics.watchPolicy(() => policy.faults.length > 0 || isLost())
     metrics.watchLog(options.linesLost ?? (() => 0))
     const warnOfLoss = findLoss(config)
-    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
+    const { store, seeding, outbox, directory, attempts, migrations } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
+    await fitData(config, { store: migrations, resources, policy, now, log })
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, seeding, now, log, tokens: verifier })
     closing.push(() => identity.close())

@@ -33,6 +33,8 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
       DATABASE_URL: 'sqlite::memory:',
       POLICIES: join(folder, 'policies'),
       SCHEMAS: schemas,
+      // There is none: it begins without objects.
+      MIGRATIONS: join(folder, 'migrations'),
       LOG_LEVEL: 'silent',
       // Runs choose the address of a request with X-Forwarded-For.
       TRUST_PROXY: '127.0.0.1',

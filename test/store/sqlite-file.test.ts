@@ -55,6 +55,8 @@ describe('the database file', () => {
       'accounts',
       'sessions',
       'api_keys',
+      'migrations',
+      'fitted_schemas',
       'replays',
     ])
     expect(own.every(({ strict }) => strict === 1)).to.equal(true)

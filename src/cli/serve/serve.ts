@@ -1,6 +1,6 @@
 /** sallyport serve */
 import type { Flags } from '../../config.ts'
-import { CliCommand } from '../options.ts'
+import { CliCommand, MIGRATIONS } from '../options.ts'
 
 export function serveCommand(): CliCommand {
   return new CliCommand('serve')
@@ -9,6 +9,8 @@ export function serveCommand(): CliCommand {
     .option('--port <number>', 'port to listen on (PORT, 3000)')
     .option('--workers <number>', 'number of server processes, to use several cores (WORKERS, 1)')
     .folders()
-    .examples('serve --demo', 'serve --port 8080 --workers 4')
+    .option(...MIGRATIONS)
+    .option('--migrate', 'first run the migrations that have not run, in place of refusing to start')
+    .examples('serve --demo', 'serve --port 8080 --workers 4', 'serve --migrate')
     .action(async (flags: Flags) => (await import('./run-server.ts')).runServer(flags))
 }

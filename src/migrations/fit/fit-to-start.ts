@@ -1,0 +1,82 @@
+/**
+ * Whether a server may start on the stored objects: no migration is pending, and the objects fit the schemas. They are
+ * looked at once after a change of the schemas; the database keeps what they fitted last.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Pending, pendingOf } from '../run/pending.ts'
+import { MigrationRefused } from '../run/refused.ts'
+import { rehearse } from '../run/rehearse.ts'
+import { type RunOptions, type RunResult, runMigrations } from '../run/run-migrations.ts'
+import { changedResources, dataResources, schemasOf } from './schemas.ts'
+
+export interface StartOptions extends Pick<RunOptions, 'store' | 'resources' | 'files' | 'now' | 'hideIds' | 'signal'> {
+  /** Whether pending migrations run first. */
+  readonly migrate: boolean
+  /** Is told of work that takes a while. */
+  readonly tell: (message: string, facts: Readonly<Record<string, unknown>>) => void
+}
+
+/** How a run and a start that begin together tell who works: each looks again so often. */
+const AGAIN_MS = 100
+/** Another process may migrate for hours. */
+const FOREVER_MS = Number.POSITIVE_INFINITY
+
+/** Throws MigrationRefused, FileError, and what a run throws. */
+export async function fitToStart(options: StartOptions): Promise<void> {
+  const { store, resources, files, migrate, tell } = options
+  const pending = pendingOf(files, await store.stored(), resources)
+  if (pending.length > 0) {
+    if (!(await noteBaseline(options, pending))) {
+      if (!migrate) throw new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`)
+      tell('migrating stored objects', { migrations: pending.map(({ name }) => name) })
+      const result = await runMigrations({ ...options, patienceMs: FOREVER_MS })
+      refuseUnended(result)
+      tell('stored objects are migrated', { objects: result.objects })
+    }
+    return
+  }
+  const fitted = await store.fitted()
+  const wanted = schemasOf(resources)
+  if (fitted?.digest === wanted.digest) return
+  const changed = changedResources(resources, fitted).map(({ name }) => name)
+  if (!(await store.isEmpty(changed))) {
+    tell('checking stored objects, because schemas have changed', { resources: changed })
+    const { firstMisfits } = await rehearse({ store, resources, pending, fitted, mostMisfits: 1 })
+    if (firstMisfits[0]) throw new MigrationRefused(`${firstMisfits[0].message}: ${TO_FIND_ALL}`)
+  }
+  await store.noteFitted(wanted)
+}
+
+const TO_MIGRATE = 'run `sallyport data migrate`, or start with `--migrate`'
+const TO_FIND_ALL = 'run `sallyport data check` to find all such objects, and write a migration for them'
+
+function sentenceOf(pending: readonly Pending[]): string {
+  const begun = pending.find(({ hasBegun }) => hasBegun)
+  if (begun) return `the migration \`${begun.name}\` has begun and not ended`
+  const names = pending.map(({ name }) => `\`${name}\``).join(', ')
+  return pending.length === 1 ? `the migration ${names} has not run` : `the migrations ${names} have not run`
+}
+
+/** Throws MigrationRefused for a run that was stopped, or would leave objects that don't fit. */
+function refuseUnended({ kind, rehearsal }: RunResult): void {
+  if (kind === 'stopped') throw new MigrationRefused('the migration was stopped: start again to go on')
+  const [first] = rehearsal.firstMisfits
+  if (first) throw new MigrationRefused(`nothing was migrated, because ${first.message}: ${TO_FIND_ALL}`)
+}
+
+/** In a database without objects, migrations have nothing to do: they count as run. */
+async function noteBaseline({ store, resources, now }: StartOptions, pending: readonly Pending[]): Promise<boolean> {
+  const names = dataResources(resources).map(({ name }) => name)
+  if (pending.some(({ hasBegun }) => hasBegun) || !(await store.isEmpty(names))) return false
+  const holder = crypto.randomUUID()
+  while (!(await store.hold(holder))) await sleep(AGAIN_MS)
+  try {
+    const time = now().toISOString()
+    await store.begin(holder, pending, time)
+    const numbers = pending.map(({ number }) => number)
+    await store.end(holder, numbers, schemasOf(resources), time)
+  } finally {
+    await store.release(holder).catch(() => undefined)
+  }
+  return true
+}
