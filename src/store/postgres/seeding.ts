@@ -49,9 +49,8 @@ export class PostgresSeeding implements Seeding {
     const { connections, now } = this.#engine
     const { objects } = tableOf(this.#engine, resource)
     const change = { ...object, updatedAt: now().toISOString() }
-    const updated = await answering(() =>
-      objects.writing(async () => connections.writer.write(objects.update(change, ALLOWED))),
-    )
+    const statement = objects.update(change, ALLOWED)
+    const updated = await answering(() => objects.writing(() => connections.writer.write({ alone: () => statement })))
     if (updated.length === 0) throw new StaleObject()
   }
 

@@ -16,10 +16,12 @@ import {
 } from '../contract.ts'
 import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
-import { findReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
+import { sharedCreate } from './commits/create-together.ts'
+import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
+import type { StoreWrite } from './connections/sending.ts'
 import { answering } from './failures.ts'
 import { readSecret, writeMark } from './named-values.ts'
 import { looksUp } from './query/leading.ts'
@@ -114,7 +116,7 @@ export class PostgresStore implements Store {
     const object = createdObject(permit, this.#timeOf(options))
     const at = this.#engine.now().getTime()
     const replay = options.replay && { replay: options.replay, object, at }
-    const [row] = await this.#write(objects, () => objects.create(object, this.#beside(permit, options), replay))
+    const [row] = await this.#write(objects, () => this.#creating(permit, { object, replay, options }))
     const { allowed, free, made, taken } = createdOf(row)
     if (made) {
       if (replay) this.#sweepReplays(at)
@@ -129,7 +131,7 @@ export class PostgresStore implements Store {
     const { objects } = tableOf(this.#engine, permit.resource)
     const updatedAt = this.#timeOf(options)
     const [row] = await this.#write(objects, () => {
-      return objects.update({ ...permit, updatedAt }, this.#beside(permit, options))
+      return single(objects.update({ ...permit, updatedAt }, this.#beside(permit, options)))
     })
     if (!row) throw new StaleObject()
     return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
@@ -138,7 +140,7 @@ export class PostgresStore implements Store {
   async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const { id, version } = permit
-    const [row] = await this.#write(objects, () => objects.delete(id, version, this.#beside(permit, options)))
+    const [row] = await this.#write(objects, () => single(objects.delete(id, version, this.#beside(permit, options))))
     if (!row) throw new StaleObject()
   }
 
@@ -176,7 +178,15 @@ export class PostgresStore implements Store {
     return answering(() => this.#engine.connections.close())
   }
 
-  #write(objects: ObjectTable, write: () => Statement): Promise<readonly Row[]> {
+  #creating(permit: Permit<'create'>, { object, replay, options }: Creating): StoreWrite {
+    const { objects } = tableOf(this.#engine, permit.resource)
+    const { lookups, caller } = permit.restsOn
+    const alone = () => objects.create(object, this.#beside(permit, options), replay)
+    if (replay || caller || lookups.length > 0) return single(alone())
+    return { alone, shared: sharedCreate(objects.createTogether, object, options.record) }
+  }
+
+  #write(objects: ObjectTable, write: () => StoreWrite): Promise<readonly Row[]> {
     return answering(() => objects.writing(async () => this.#engine.connections.writer.write(write())))
   }
 
@@ -205,6 +215,16 @@ export class PostgresStore implements Store {
   #timeOf({ time }: WriteOptions): string {
     return time ?? this.#engine.now().toISOString()
   }
+}
+
+interface Creating {
+  readonly object: StoredObject
+  readonly replay: KeptReplay | undefined
+  readonly options: WriteOptions
+}
+
+function single(statement: Statement): StoreWrite {
+  return { alone: () => statement }
 }
 
 function listed([id, createdAt, updatedAt, text, ...marks]: Row): ListedObject {

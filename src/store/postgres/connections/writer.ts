@@ -9,6 +9,7 @@ import { isAftermath, isLost, isOfOneStatement, isPassing } from '../failures.ts
 import type { Statement } from '../query/statement.ts'
 import type { Asked, Connection, Row } from './connection.ts'
 import { Line } from './line.ts'
+import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
 
 export type Ask = (statement: Statement) => Promise<readonly Row[]>
 
@@ -28,14 +29,14 @@ const MOST_AT_ONCE = 64
 const MOST_RUNS = 8
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [4, 200]
 
-interface Waiting {
-  /** One statement; it changes everything or nothing. */
-  readonly statement?: Statement
-  /** Several statements, alone in their transaction. */
-  readonly work?: (ask: Ask) => Promise<unknown>
+/** Several statements, alone in their transaction. */
+interface WaitingWork {
+  readonly work: (ask: Ask) => Promise<unknown>
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
+
+type Waiting = WaitingWork | WaitingWrite
 
 export class Writer {
   readonly #line: Line
@@ -49,11 +50,11 @@ export class Writer {
   }
 
   /**
-   * Resolves with the rows when the statement is durable. Rejects with the driver's error: then nothing of it is stored,
+   * Resolves with the rows of its statement when the write is durable. Rejects with the driver's error: then nothing of it is stored,
    * unless the connection was lost while the transaction committed.
    */
-  write(statement: Statement): Promise<readonly Row[]> {
-    return this.#add({ statement })
+  write(write: StoreWrite): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => this.#add({ ...write, resolve, reject }))
   }
 
   /**
@@ -61,7 +62,7 @@ export class Writer {
    * error. The work may run more than once.
    */
   transaction<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
-    return this.#add({ work })
+    return new Promise<T>((resolve, reject) => this.#add({ work, resolve, reject }))
   }
 
   async close(): Promise<void> {
@@ -69,91 +70,113 @@ export class Writer {
     await this.#line.close()
   }
 
-  #add<T>(wanted: Pick<Waiting, 'statement' | 'work'>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ ...wanted, resolve, reject })
-      this.#running ??= this.#run()
-    })
+  #add(waiting: Waiting): void {
+    this.#waiting.push(waiting)
+    this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
     // Writes of the same turn of the event loop commit together.
     await new Promise(setImmediate)
-    while (this.#waiting.length > 0) await this.#settle(this.#take())
+    while (this.#waiting.length > 0) {
+      const next = this.#take()
+      await ('work' in next ? this.#finish(next) : this.#settle(next))
+    }
     this.#running = undefined
   }
 
-  #take(): Waiting[] {
-    if (this.#waiting[0]?.work) return this.#waiting.splice(0, 1)
-    const next = this.#waiting.findIndex(({ work }) => work)
-    return this.#waiting.splice(0, Math.min(next < 0 ? MOST_AT_ONCE : next, MOST_AT_ONCE))
+  #take(): WaitingWork | readonly WaitingWrite[] {
+    const writes = this.#waiting.findIndex((one) => 'work' in one)
+    if (writes === 0) return this.#waiting.shift() as WaitingWork
+    return this.#waiting.splice(0, Math.min(writes < 0 ? MOST_AT_ONCE : writes, MOST_AT_ONCE)) as WaitingWrite[]
   }
 
-  /** Runs the group until each write of it has succeeded or failed. Never throws. */
-  async #settle(group: Waiting[]): Promise<void> {
-    let left = group
-    for (let run = 1; left.length > 0; ) {
-      const failure = await this.#attempt(left).catch((error: unknown): Failure => ({ error }))
-      if (!failure) return
-      const { error, at } = failure
-      if (isPassing(error) && run < MOST_RUNS) {
-        await sleep(Math.min(FIRST_PAUSE_MS * 2 ** run, LONGEST_PAUSE_MS) * Math.random())
-        run += 1
-      } else {
-        const failed = at !== undefined && isOfOneStatement(error) ? [left[at] as Waiting] : left
-        for (const { reject } of failed) reject(error)
-        left = left.filter((one) => !failed.includes(one))
-      }
+  /** Never throws. */
+  async #finish({ work, resolve, reject: refuse }: WaitingWork): Promise<void> {
+    const outcome = await this.#transact((connection) => alone(connection, (asked) => this.#named(asked), work))
+    if ('error' in outcome) refuse(outcome.error)
+    else resolve(outcome.done as never)
+  }
+
+  /** Sends the group until each write of it has succeeded or failed. Never throws. */
+  async #settle(group: readonly WaitingWrite[]): Promise<void> {
+    for (let left: readonly Sending[] = sendingsOf(group); left.length > 0; ) {
+      const asked = left.map(({ statement }) => this.#named(statement))
+      const outcome = await this.#transact((connection) => together(connection, asked))
+      if ('error' in outcome) left = withoutFault(left, outcome)
+      else left = left.flatMap((sending, at) => settle(sending, outcome.done[at] ?? []))
     }
   }
 
-  /** One transaction. Resolves with its failure; without one, all writes of the group have succeeded. */
-  async #attempt(group: readonly Waiting[]): Promise<Failure | undefined> {
+  /** Runs a transaction, and again while its failure may pass. Never throws. */
+  async #transact<T>(transaction: Transaction<T>): Promise<Outcome<T>> {
+    for (let run = 1; ; run += 1) {
+      const outcome = await this.#attempt(transaction).catch((error: unknown): Failure => ({ error }))
+      if (!('error' in outcome) || !isPassing(outcome.error) || run === MOST_RUNS) return outcome
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** run, LONGEST_PAUSE_MS) * Math.random())
+    }
+  }
+
+  async #attempt<T>(transaction: Transaction<T>): Promise<Outcome<T>> {
     const connection = await this.#line.connection()
     try {
-      const failure = group[0]?.work ? await this.#alone(connection, group[0]) : await this.#together(connection, group)
-      if (failure && isLost(failure.error)) await this.#line.drop(connection)
-      return failure
+      const outcome = await transaction(connection)
+      if ('error' in outcome && isLost(outcome.error)) await this.#line.drop(connection)
+      return outcome
     } catch (error) {
       await this.#line.drop(connection)
       throw error
     }
   }
-
-  /** All statements are sent at once, the commit too: PostgreSQL commits only if none has failed. */
-  async #together(connection: Connection, group: readonly Waiting[]): Promise<Failure | undefined> {
-    const begun = connection.send({ text: BEGIN })
-    const answers = group.map(({ statement }) => connection.send(this.#named(statement as Statement)))
-    const ended = connection.send({ text: 'commit' })
-    const [beginning, end, ...outcomes] = await Promise.allSettled([begun, ended, ...answers])
-    const failed = outcomes.findIndex((outcome) => outcome.status === 'rejected' && !isAftermath(outcome.reason))
-    if (beginning.status === 'rejected') return { error: beginning.reason }
-    if (failed >= 0) return { error: (outcomes[failed] as PromiseRejectedResult).reason, at: failed }
-    if (end.status === 'rejected') return { error: end.reason }
-    if (end.value.command !== 'COMMIT') return { error: new Error('the transaction was not committed') }
-    for (const [at, { resolve }] of group.entries()) resolve((outcomes[at] as Fulfilled).value.rows as never)
-    return undefined
-  }
-
-  async #alone(connection: Connection, { work, resolve }: Waiting): Promise<Failure | undefined> {
-    await connection.send({ text: BEGIN })
-    let result: unknown
-    try {
-      result = await work?.(async (statement) => (await connection.send(this.#named(statement))).rows)
-    } catch (error) {
-      await connection.send({ text: 'rollback' })
-      return { error, at: 0 }
-    }
-    await connection.send({ text: 'commit' })
-    resolve(result as never)
-    return undefined
-  }
 }
+
+type Transaction<T> = (connection: Connection) => Promise<Outcome<T>>
+
+type Outcome<T> = { readonly done: T } | Failure
 
 interface Failure {
   readonly error: unknown
-  /** The write that failed; undefined if the whole transaction did. */
+  /** The statement that failed; undefined if the whole transaction did. */
   readonly at?: number
 }
 
+/** All statements are sent at once, the commit too: PostgreSQL commits only if none has failed. */
+async function together(connection: Connection, statements: readonly Asked[]): Promise<Outcome<(readonly Row[])[]>> {
+  const begun = connection.send({ text: BEGIN })
+  const answers = statements.map((statement) => connection.send(statement))
+  const ended = connection.send({ text: 'commit' })
+  const [beginning, end, ...outcomes] = await Promise.allSettled([begun, ended, ...answers])
+  const failed = outcomes.findIndex((outcome) => outcome.status === 'rejected' && !isAftermath(outcome.reason))
+  if (beginning.status === 'rejected') return { error: beginning.reason }
+  if (failed >= 0) return { error: (outcomes[failed] as PromiseRejectedResult).reason, at: failed }
+  if (end.status === 'rejected') return { error: end.reason }
+  if (end.value.command !== 'COMMIT') return { error: new Error('the transaction was not committed') }
+  return { done: outcomes.map((outcome) => (outcome as Fulfilled).value.rows as readonly Row[]) }
+}
+
 type Fulfilled = PromiseFulfilledResult<pg.QueryArrayResult>
+
+async function alone<T>(
+  connection: Connection,
+  named: (statement: Statement) => Asked,
+  work: (ask: Ask) => Promise<T>,
+): Promise<Outcome<T>> {
+  await connection.send({ text: BEGIN })
+  let done: T
+  try {
+    done = await work(async (statement) => (await connection.send(named(statement))).rows)
+  } catch (error) {
+    await connection.send({ text: 'rollback' })
+    return { error }
+  }
+  await connection.send({ text: 'commit' })
+  return { done }
+}
+
+/** What is left to send when the transaction has failed. */
+function withoutFault(sent: readonly Sending[], { error, at }: Failure): readonly Sending[] {
+  const faulty = at !== undefined && isOfOneStatement(error) ? sent[at] : undefined
+  if (faulty) return sent.flatMap((sending) => (sending === faulty ? settleFault(sending, error) : [sending]))
+  for (const sending of sent) reject(sending, error)
+  return []
+}
