@@ -3,12 +3,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import { meets } from '../../src/decide/conditions/condition.ts'
+import type { Document } from '../../src/resources/object.ts'
 import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/lists/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
-import { randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'
+import { LONG_TEXTS, randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'
 
 type Plain = (objects: readonly ListedObject[], query: Asked) => readonly ListedObject[]
 
@@ -99,9 +100,9 @@ export function describeRandomQueries(engine: TestEngine): void {
     expect(await store.count('things', query)).to.equal(expected.length)
   }
 
-  async function assertQueries(plain: Plain, numRuns = 50): Promise<void> {
-    const documents = fc.array(randomDocument, { minLength: 1, maxLength: 14 })
-    const query = fc.record({ where: randomCondition, filter: randomFilter, order: randomOrder })
+  async function assertQueries(plain: Plain, numRuns = 50, { document, filter }: Inputs = ANY_INPUTS): Promise<void> {
+    const documents = fc.array(document, { minLength: 1, maxLength: 14 })
+    const query = fc.record({ where: randomCondition, filter, order: randomOrder })
     const queries = fc.array(query, { minLength: 1, maxLength: 30, size: 'max' })
     const property = fc.asyncProperty(
       documents,
@@ -127,6 +128,16 @@ export function describeRandomQueries(engine: TestEngine): void {
   it('lists what plain filters find, in plain order, over pages, for random objects and queries', () =>
     assertQueries(plainly, inputsFor(engine, 50))).timeout(30_000)
 
+  it('sorts and compares long texts that begin alike as any texts, over pages', () =>
+    assertQueries(plainly, inputsFor(engine, 30), LONG_INPUTS)).timeout(30_000)
+
+  it('would notice that it sorts them by their beginnings alone', async () => {
+    const beginning = (value: unknown) => (typeof value === 'string' ? value.slice(0, 699) : value)
+    const plain: Plain = (objects, query) =>
+      plainly(objects, query, (a, b) => compareSortValues(beginning(a) as SortValue, beginning(b) as SortValue))
+    expect(await failure(assertQueries(plain, 50, LONG_INPUTS))).to.be.an('error')
+  }).timeout(30_000)
+
   const wrong: Readonly<Record<string, Plain>> = {
     'sorts texts by UTF-16': (objects, query) => plainly(objects, query, (a, b) => (a < b ? -1 : Number(a > b))),
     'takes no value for the greatest': (objects, query) =>
@@ -138,6 +149,33 @@ export function describeRandomQueries(engine: TestEngine): void {
       expect(await failure(assertQueries(plain))).to.be.an('error')
     }).timeout(30_000)
   }
+}
+
+interface Inputs {
+  readonly document: fc.Arbitrary<Document>
+  readonly filter: fc.Arbitrary<readonly Comparison[]>
+}
+
+const ANY_INPUTS: Inputs = { document: randomDocument, filter: randomFilter }
+
+const longText = fc.constantFrom(...LONG_TEXTS)
+
+const LONG_INPUTS: Inputs = {
+  document: fc.record({
+    status: fc.oneof(longText, fc.constantFrom('a', 1, true, null)),
+    price: fc.oneof(longText, fc.constant(['x'])),
+    // Makes JSON with escapes out of the document.
+    extra: fc.constantFrom('', '\u0000', '\u0001\\u0000', '\\\\"'),
+  }),
+  filter: fc.array(
+    fc.record({
+      field: fc.constantFrom('status', 'price'),
+      by: fc.constant('value' as const),
+      operator: fc.constantFrom('in', 'gt', 'gte', 'lt', 'lte'),
+      values: longText.map((text) => [text]),
+    }),
+    { maxLength: 1 },
+  ),
 }
 
 /** Random conditions hold for few objects; half of the queries are about all of them. */

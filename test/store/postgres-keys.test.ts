@@ -2,10 +2,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Scalar } from '../../src/resources/object.ts'
+import { BY_ID } from '../../src/store/lists/keyset.ts'
 import { compareSortValues } from '../../src/store/lists/sort-value.ts'
 import { keyOf, keysOf } from '../../src/store/postgres/layout/keys.ts'
 import { nameOf } from '../../src/store/postgres/layout/names.ts'
-import { decodeText, encodeText, indexableText } from '../../src/store/postgres/stored-text.ts'
+import { decodeText, encodeText, indexedText } from '../../src/store/postgres/stored-text.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, RESOURCES } from './fixture.ts'
 import { createSchema } from './postgres-schemas.ts'
@@ -21,6 +22,12 @@ const number = fc.oneof(
   fc.constantFrom(0, -0, 1, -1, 5e-324, -5e-324, 1e308, -1e308, 2 ** 53, 0.1, 0.2, 0.3),
 )
 const scalar: fc.Arbitrary<Scalar> = fc.oneof(number, wellFormedText, fc.boolean())
+
+/** Around the length at which keys are cut, and with ends of every width. */
+const longText = fc
+  .tuple(fc.integer({ min: 694, max: 702 }), fc.string({ unit, maxLength: 4 }))
+  .map(([length, end]) => 'x'.repeat(length) + end)
+  .filter((text) => text.isWellFormed())
 
 const compareTexts = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
 
@@ -46,9 +53,34 @@ describe('texts in PostgreSQL', () => {
   it('of any length have keys that an index can hold, different for different texts', () => {
     const long = 'é'.repeat(400)
     const texts = [long, `${long}a`, `${long}b`, 'x'.repeat(1_000_000), `${'x'.repeat(1_000_000)}y`, 'x'.repeat(700)]
-    const keys = texts.map(indexableText)
+    const keys = texts.map((text) => indexedText(text).indexable)
     for (const key of keys) expect(Buffer.byteLength(key)).to.be.at.most(760)
     expect(new Set(keys).size).to.equal(texts.length)
+  })
+
+  it('of any length have keys in their order, but for those that begin alike, which stand together', () => {
+    const bounds = (text: string) => {
+      const { indexable, beginning } = indexedText(text)
+      return beginning === undefined ? [indexable, indexable] : [beginning, `${beginning}~`]
+    }
+    fc.assert(
+      fc.property(longText, longText, (one, other) => {
+        const [[first = '', last = ''], key] = [bounds(one), indexedText(other).indexable]
+        const compared = Math.sign(compareTexts(encodeText(other), encodeText(one)))
+        if (compareTexts(key, first) < 0) expect(compared).to.equal(-1)
+        else if (compareTexts(key, last) > 0) expect(compared).to.equal(1)
+        else expect(indexedText(other).beginning).to.equal(indexedText(one).beginning)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('would stand in the wrong order by their hashes alone', () => {
+    const property = fc.property(longText, longText, (one, other) => {
+      const keys = [one, other].map((text) => indexedText(text).indexable) as [string, string]
+      return Math.sign(compareTexts(...keys)) === Math.sign(compareTexts(encodeText(one), encodeText(other)))
+    })
+    expect(fc.check(property, { numRuns: 3000 }).failed).to.equal(true)
   })
 
   it('have names of at most 63 bytes, different for different texts', () => {
@@ -114,7 +146,10 @@ describe('large values in PostgreSQL', () => {
     const { store } = await schema.open({ resources: RESOURCES, now: () => new Date() })
     let deep: unknown = 1
     for (let n = 0; n < 5000; n += 1) deep = [deep]
-    await store.create(creation('deep', { extra: deep as never }))
+    const long = 'long '.repeat(200)
+    for (const id of ['other', 'deep']) await store.create(creation(id, { extra: deep as never, status: long }))
+    const order = [{ field: 'status', by: 'value', descending: false } as const, ...BY_ID]
+    expect((await store.list('things', { ...ALL, order })).map(({ id }) => id)).to.deep.equal(['deep', 'other'])
     expect(JSON.stringify((await store.get('things', 'deep'))?.document.extra)).to.equal(JSON.stringify(deep))
     await schema.remove()
   })

@@ -115,6 +115,25 @@ describe('a PostgreSQL whose resources changed', () => {
     }
   })
 
+  it('finds long texts that the first layout marked in another way', async () => {
+    const unique = [field('a', 'string', { unique: true }), field('b', 'string', { indexed: true })]
+    const long = `"\u0001\\u0001\u0004${'x'.repeat(699)}é`
+    await reopen(unique, [{ a: long, b: '\\u0001\u0004' }, { a: `${long}!` }])
+    const raw = await schema.raw()
+    const text = String.raw`update objects_items set keys = replace(keys::text, U&'\+10ffff', '\u0001\u0004')::jsonb`
+    expect((await raw.query(text)).rowCount).to.equal(2)
+    await raw.query('update layout set number = 1')
+    const find = async (store: Store, value: string) => listed(store, holds('a', value))
+    const store = await reopen(unique)
+    expect(await find(store, long)).to.deep.equal(['t0'])
+    expect(await find(store, `${long}!`)).to.deep.equal(['t1'])
+    expect(await listed(store, holds('b', '\\u0001\u0004'))).to.deep.equal(['t0'])
+    expect(await failure(store.create(creation('new', { a: long }, 'items')))).to.be.instanceOf(UniqueTaken)
+    // Without the change of the keys, the text would be another one.
+    await raw.query(text)
+    expect(await find(await reopen(unique), long)).to.deep.equal([])
+  })
+
   async function indexes(): Promise<readonly string[]> {
     const text = 'select indexname from pg_indexes where schemaname = current_schema() order by 1'
     return (await (await schema.raw()).query(text)).rows.map(({ indexname }) => String(indexname))

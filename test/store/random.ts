@@ -27,9 +27,15 @@ const TEXTS = [
   "'",
   '"',
 ]
+/** Longer than a key of PostgreSQL, with beginnings that are alike. */
+export const LONG_TEXTS = [
+  ...['', 'a', 'é', '\uffff', '😀', '\u0000', '\u0001', 'aé', 'éa'].map((end) => 'x'.repeat(699) + end),
+  ...['', 'a', '😀b', '\\', '\\u0000', '"', '\u0000', '\u0001', 'é'].map((end) => 'y'.repeat(1000) + end),
+]
+
 const NUMBERS = [0, 1, -1, 1.5, 0.1, 2 ** 53, -(2 ** 53), 2 ** 60, 1e21, 5e-324, 123456.789]
 
-const text = fc.constantFrom(...TEXTS)
+const text = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...TEXTS) }, fc.constantFrom(...LONG_TEXTS))
 const scalar = fc.oneof(text, fc.constantFrom(...NUMBERS), fc.boolean())
 const nothing = fc.constantFrom<Json>(null, { a: 'a' }, {})
 const structure: fc.Arbitrary<Json> = fc.oneof(

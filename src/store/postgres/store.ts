@@ -25,7 +25,7 @@ import type { StoreWrite } from './connections/sending.ts'
 import { answering } from './failures.ts'
 import { readSecret, writeMark } from './named-values.ts'
 import { looksUp } from './query/leading.ts'
-import { countStatement, listStatement } from './query/lists.ts'
+import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
@@ -71,8 +71,11 @@ export class PostgresStore implements Store {
   }
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
-    const rows = await this.#engine.connections.slow(listStatement(query, this.#queriedOf(resource), this.#queriedOf))
-    return rows.map(listed)
+    const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
+    const rows = await this.#engine.connections.slow(listStatement(query, table, tableOf))
+    if (!canMisplace(query)) return rows.map(listed)
+    if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))
+    return (await this.#engine.connections.slow(wholeListStatement(query, table, tableOf))).map(listed)
   }
 
   async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number> {

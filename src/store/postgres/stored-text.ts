@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 
 const ESCAPE = '\u0001'
-const [FOR_NUL, FOR_ESCAPE, FOR_SURROGATE, FOR_REST] = ['\u0001', '\u0002', '\u0003', '\u0004']
+const [FOR_NUL, FOR_ESCAPE, FOR_SURROGATE] = ['\u0001', '\u0002', '\u0003']
 
 const LONE_SURROGATE = /\p{Surrogate}/gu
 
@@ -33,17 +33,29 @@ export function decodeText(stored: string): string {
 }
 
 /** An entry of an index takes at most 2704 bytes: two such texts and an id fit. */
-const LONGEST_BYTES = 700
+export const LONGEST_BYTES = 700
 
 /**
- * A text that an index can hold: long text is cut, and its hash appended. Two are equal exactly when the texts are; cut
- * texts with the same beginning sort by their hashes.
+ * Stands before the hash. No character is greater, and no short text has it behind the beginning of a long text: it would
+ * not fit. So cut texts with the same beginning stand together, where all of them belong.
  */
-export function indexableText(text: string): string {
+export const CUT = '\u{10ffff}'
+
+export const HASH_LENGTH = 43
+
+/** A text as an index can hold it. */
+export interface IndexedText {
+  /** Different for different texts. Cut texts with the same beginning sort by their hashes. */
+  readonly indexable: string
+  /** Of a cut text: what all cut texts with the same beginning begin with, and only they. */
+  readonly beginning?: string
+}
+
+export function indexedText(text: string): IndexedText {
   const encoded = encodeText(text)
-  if (encoded.length * 3 <= LONGEST_BYTES || Buffer.byteLength(encoded) <= LONGEST_BYTES) return encoded
-  const hash = createHash('sha256').update(encoded).digest('base64url')
-  return beginningOf(encoded) + ESCAPE + FOR_REST + hash
+  if (encoded.length * 3 <= LONGEST_BYTES || Buffer.byteLength(encoded) <= LONGEST_BYTES) return { indexable: encoded }
+  const beginning = beginningOf(encoded) + CUT
+  return { indexable: beginning + createHash('sha256').update(encoded).digest('base64url'), beginning }
 }
 
 /** Whole characters, of at most this many bytes. */

@@ -6,7 +6,7 @@ import { instantOf } from '../../../base/instant.ts'
 import { type Document, isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { SortValue } from '../../contract.ts'
-import { encodeText, indexableText } from '../stored-text.ts'
+import { encodeText, HASH_LENGTH, indexedText, LONGEST_BYTES } from '../stored-text.ts'
 
 /** The first character of a key. */
 export const KIND = { number: '1', text: '2', no: '3', yes: '4', list: '5', end: '6' } as const
@@ -15,9 +15,36 @@ export const KIND = { number: '1', text: '2', no: '3', yes: '4', list: '5', end:
 export const LIST = KIND.list
 
 export function keyOf(value: Scalar): string {
-  if (typeof value === 'string') return KIND.text + indexableText(value)
+  if (typeof value === 'string') return KIND.text + indexedText(value).indexable
   if (typeof value === 'number') return KIND.number + sortableNumber(value)
   return value ? KIND.yes : KIND.no
+}
+
+/** The keys of long texts with this beginning, in SQL: from the first to the last possible one. */
+export interface LongKeys {
+  readonly first: string
+  readonly last: string
+  /** The whole text, as it is encoded. */
+  readonly whole: string
+}
+
+/** Undefined for a value whose key has all of it. */
+export function longKeysOf(value: SortValue): LongKeys | undefined {
+  const beginning = typeof value === 'string' ? indexedText(value).beginning : undefined
+  if (typeof value !== 'string' || beginning === undefined) return undefined
+  const first = KIND.text + beginning
+  // Greater than all characters of hashes.
+  return { first, last: `${first}~`, whole: encodeText(value) }
+}
+
+/** SQL: whether the key is that of a long text, so that it has a hash. */
+export function isLongSql(key: string): string {
+  return `octet_length(${key}) > ${LONGEST_BYTES + 1}`
+}
+
+/** SQL: the key of a long text without its hash. */
+export function withoutHashSql(key: string): string {
+  return `left(${key}, -${HASH_LENGTH})`
 }
 
 /** The key of a place in an order; a missing value has none. */

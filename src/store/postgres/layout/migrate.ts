@@ -5,13 +5,14 @@ import type { Ask } from '../connections/writer.ts'
 import { isOfOtherTable } from '../failures.ts'
 import { keySql } from '../query/fields.ts'
 import type { QueriedTable } from '../query/scope.ts'
+import { CUT, HASH_LENGTH } from '../stored-text.ts'
 import { migrateIndexes, type TablePlan } from './indexes.ts'
 import { LIST } from './keys.ts'
-import { quoteName } from './names.ts'
+import { quoteName, TABLE_PREFIX } from './names.ts'
 import { DIRECTORY_TABLES, directoryTriggers, objectTable, STORE_TABLES } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
-export const LAYOUT = 1
+export const LAYOUT = 2
 
 /**
  * Must run in the transaction of a migration. Throws UnfitDatabase: the database is of a later layout, or has tables of
@@ -52,6 +53,19 @@ async function takeLayout(ask: Ask): Promise<void> {
   const found = await layoutIn(ask)
   if (found === undefined) await ask({ text: `insert into layout values (${LAYOUT})`, values: [] })
   else if (found > LAYOUT) throw laterLayout(found)
+  else if (found < LAYOUT) await leaveFirstLayout(ask)
+}
+
+/** The first layout marked the keys of long texts with other characters, which didn't sort them among short texts. */
+async function leaveFirstLayout(ask: Ask): Promise<void> {
+  const tables = [...(await tablesIn(ask))].filter((name) => name.startsWith(TABLE_PREFIX))
+  const [mark, hash] = [String.raw`\\u0001\\u0004`, `([A-Za-z0-9_-]{${HASH_LENGTH}}")`]
+  for (const table of tables) {
+    const text = `update ${quoteName(table)} set keys = regexp_replace(keys::text, $1, $2, 'g')::jsonb
+      where keys::text ~ $1`
+    await ask({ text, values: [mark + hash, `${CUT}\\1`] })
+  }
+  await ask({ text: `update layout set number = ${LAYOUT}`, values: [] })
 }
 
 async function layoutIn(ask: Ask): Promise<number | undefined> {

@@ -16,7 +16,7 @@ export function serverColumn(field: string, alias: string): string | undefined {
 }
 
 /** Without an alias, where only one table is in sight. */
-function columnSql(column: string, alias: string): string {
+export function columnSql(column: string, alias: string): string {
   return alias === '' ? quoteName(column) : `${alias}.${quoteName(column)}`
 }
 

@@ -5,7 +5,8 @@ import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
 import { simplifySelection } from '../../lists/simplify-selection.ts'
 import { conditionSql } from './condition.ts'
 import { leadingSql, looksUp } from './leading.ts'
-import { comparisonSql, orderSql, segmentSql } from './order.ts'
+import { canBeLong, hasLongSql } from './long-texts.ts'
+import { comparisonSql, indexedOrderSql, type OrderSql, segmentSql, wholeOrderSql } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
 import { type Parameters, type Statement, statement } from './statement.ts'
 
@@ -14,29 +15,57 @@ const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
 interface Listing {
   readonly scope: Scope
   readonly selected: string
-  readonly order: NonNullable<ObjectQuery['order']>
+  /** By what the rows are sorted. */
+  readonly sorted: string
   /** What the rows show: columns, and whether marks hold. */
   readonly shown: readonly string[]
   readonly limit: string
 }
 
+interface Listed {
+  readonly table: QueriedTable
+  readonly tableOf: TableOf
+  readonly order: OrderSql
+}
+
+/** Whether `listStatement` may put rows in another order than that of the contract; their last column says whether. */
+export function canMisplace({ order = BY_ID }: ObjectQuery): boolean {
+  return order.some(canBeLong)
+}
+
 /** Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark. */
 export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+  const { order = BY_ID } = query
+  return rowsStatement(query, { table, tableOf, order: indexedOrderSql }, (alias) => {
+    return canMisplace(query) ? [hasLongSql(order, alias)] : []
+  })
+}
+
+/** The same in the order of the contract, where long texts are sorted by: without the last column. */
+export function wholeListStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+  return rowsStatement(query, { table, tableOf, order: wholeOrderSql }, () => [])
+}
+
+function rowsStatement(
+  query: ObjectQuery,
+  { table, tableOf, order: write }: Listed,
+  further: (alias: string) => readonly string[],
+): Statement {
   const { where, filter, order = BY_ID, after, limit, bytes, marks = [] } = query
   return planned([where, ...marks], (parameters) => {
     const scope = outermost(table, tableOf, parameters)
-    const marked = marks.map((mark, at) => `(${markSql(mark, scope)}) is true as m${at}`)
+    const told = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further(scope.alias)]
     const columns = COLUMNS.map((column) => `${scope.alias}.${column}`)
     const listing: Listing = {
       scope,
       selected: selectedSql({ where, ...(filter && { filter }) }, scope),
-      order,
-      shown: [...columns, ...marked],
+      sorted: write(order, scope.alias),
+      shown: [...columns, ...told.map((sql, at) => `${sql} as m${at}`)],
       limit: `${parameters.bind(limit)}::bigint`,
     }
     const segments = segmentsAfter(order, after)
     if (segments.length === 1 && bytes === undefined) return segmentPage(listing, segments[0] ?? [])
-    const names = [...COLUMNS, ...marks.map((_, at) => `m${at}`)]
+    const names = [...COLUMNS, ...told.map((_, at) => `m${at}`)]
     return cutPage(listing, segments, { names, bytes: parameters.bind(bytes ?? Number.MAX_SAFE_INTEGER) })
   })
 }
@@ -65,10 +94,10 @@ function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, s
   return [leadingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
 }
 
-function segmentPage({ scope, selected, order, shown, limit }: Listing, segment: Segment): string {
+function segmentPage({ scope, selected, sorted, shown, limit }: Listing, segment: Segment): string {
   const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, scope)}`
   return `select ${shown.join()} from ${scope.source} where ${selected}${following}
-    order by ${orderSql(order, scope.alias)} limit ${limit}`
+    order by ${sorted} limit ${limit}`
 }
 
 /** The segments one after the other, up to the object that makes the list too large. */
@@ -77,7 +106,7 @@ function cutPage(
   segments: readonly Segment[],
   { names, bytes }: { readonly names: readonly string[]; readonly bytes: string },
 ): string {
-  const nth = `row_number() over (order by ${orderSql(listing.order, listing.scope.alias)}) as nth`
+  const nth = `row_number() over (order by ${listing.sorted}) as nth`
   const pages = segments.map((segment, at) => {
     return `(${segmentPage({ ...listing, shown: [`${at} as segment`, nth, ...listing.shown] }, segment)})`
   })

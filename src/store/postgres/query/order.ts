@@ -6,12 +6,24 @@ import type { Bound, Segment } from '../../lists/keyset.ts'
 import { KIND, keyOf, keyOfSortValue } from '../layout/keys.ts'
 import { among, textOf } from './condition.ts'
 import { serverColumn, sortedSql } from './fields.ts'
+import { canBeLong, comparedWhole, wholeTermsSql } from './long-texts.ts'
 import type { Scope } from './scope.ts'
 
-/** "No value" is the least in the contract. The server's fields have always one. */
-export function orderSql(order: readonly SortKey[], alias: string): string {
-  return order.map((key) => `${sortedSql(key, alias)} ${directionOf(key)}`).join()
-}
+/** Writes the order of a list. "No value" is the least in the contract; the server's fields have always one. */
+export type OrderSql = (order: readonly SortKey[], alias: string) => string
+
+/** As indexes have it: long texts with the same beginning come in an order of their own. */
+export const indexedOrderSql: OrderSql = (order, alias) =>
+  order.map((key) => `${sortedSql(key, alias)} ${directionOf(key)}`).join()
+
+/** The order of the contract, also of long texts. No index has it. */
+export const wholeOrderSql: OrderSql = (order, alias) =>
+  order
+    .flatMap((key) => {
+      const terms = canBeLong(key) ? wholeTermsSql(key.field, alias) : [sortedSql(key, alias)]
+      return terms.map((term) => `${term} ${directionOf(key)}`)
+    })
+    .join()
 
 function directionOf({ field, descending }: SortKey): string {
   const direction = descending ? 'desc' : 'asc'
@@ -22,11 +34,13 @@ export function segmentSql(segment: Segment, scope: Scope): string {
   return segment.map((bound) => boundSql(bound, scope)).join(' and ')
 }
 
-function boundSql({ key, relation, value }: Bound, { alias, parameters }: Scope): string {
+function boundSql({ key, relation, value }: Bound, scope: Scope): string {
+  const { alias, parameters } = scope
   const term = sortedSql(key, alias)
   if (relation === 'null') return `${term} is null`
   if (relation === 'not null') return `${term} is not null`
-  return `${term} ${relation} ${parameters.bind(boundOf(key, value))}`
+  const whole = relation !== '=' && canBeLong(key) ? comparedWhole(key.field, relation, value, scope) : undefined
+  return whole ?? `${term} ${relation} ${parameters.bind(boundOf(key, value))}`
 }
 
 function boundOf({ field, by }: SortKey, value: SortValue): string {
@@ -36,14 +50,18 @@ function boundOf({ field, by }: SortKey, value: SortValue): string {
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-export function comparisonSql(comparison: Comparison, { alias, parameters }: Scope): string {
+export function comparisonSql(comparison: Comparison, scope: Scope): string {
+  const { alias, parameters } = scope
   const { field, by, operator, values } = comparison
   const term = sortedSql(comparison, alias)
   const plain = by === 'time' || serverColumn(field, alias) !== undefined
   if (operator === 'in') return `${term} ${among(values.map(plain ? textOf : keyOf), parameters)}`
   const [value = ''] = values
   const compared = `${term} ${OPERATORS[operator]}`
-  if (!plain) return `${compared} ${parameters.bind(keyOf(value))} and ${ofTypeOf(value, term)}`
+  if (!plain) {
+    const whole = comparedWhole(field, OPERATORS[operator], value, scope)
+    return `${whole ?? `${compared} ${parameters.bind(keyOf(value))}`} and ${ofTypeOf(value, term)}`
+  }
   // The server's fields and instants are texts.
   return typeof value === 'string' ? `${compared} ${parameters.bind(textOf(value))}` : 'false'
 }
