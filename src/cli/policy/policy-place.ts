@@ -1,6 +1,5 @@
 /** What an argument or a setting names as a policy: a directory, or a version that is published in the database. */
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
-import { readingOf } from '../../policy/published/published-source.ts'
 import type { PolicyPlace, PublishedPlace } from '../../tools/load-policy.ts'
 import { inVersions, type VersionSettings } from './release-target.ts'
 
@@ -25,6 +24,7 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
     read: () =>
       inVersions(settings, async (versions, keys) => {
         const { readVersion } = await import('../../tools/release/published-versions.ts')
+        const { readingOf } = await import('../../policy/published/published-source.ts')
         const found = await readVersion(versions, keys, version)
         return readingOf(found.version, found.texts)
       }),
