@@ -6,10 +6,14 @@ import type { Json } from '../resource.ts'
 
 /** Follows `$ref` and returns the first schema that has none; the schema itself when it leads nowhere. */
 export function followReferences(root: Json, schema: Json): Json {
-  const pointer = isObject(schema) ? localPointer(schema.$ref) : undefined
-  if (pointer === undefined) return schema
-  const target = pathOfPointer(pointer).reduce<Json | undefined>(stepInto, root)
+  const target = referredSchema(root, schema)
   return target === undefined ? schema : followReferences(root, target)
+}
+
+/** The schema that `$ref` names, or undefined if there is no `$ref`, or it leads nowhere. */
+export function referredSchema(root: Json, schema: Json): Json | undefined {
+  const pointer = isObject(schema) ? localPointer(schema.$ref) : undefined
+  return pointer === undefined ? undefined : pathOfPointer(pointer).reduce<Json | undefined>(stepInto, root)
 }
 
 function stepInto(value: Json | undefined, key: string): Json | undefined {

@@ -36,7 +36,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     // checkMetaSchema has checked this already, with places.
     validateSchema: false,
     meta: false,
-    formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
+    formats: FORMAT_VALIDATORS,
   })
   ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
   ajv.addVocabulary(Object.keys(OWN_KEYWORDS))
@@ -61,6 +61,18 @@ export function createSchemaCompiler(): SchemaCompiler {
 function isDateTime(text: string): boolean {
   const { validate } = fullFormats['date-time'] as FormatDefinition<string> & { validate: FormatValidator<string> }
   return /^\S{10}[Tt ][\d:.]+(?:[Zz]|[+-]\d\d:\d\d)$/.test(text) && validate(text)
+}
+
+const FORMAT_VALIDATORS = {
+  ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])),
+  'date-time': isDateTime,
+} as Readonly<Record<string, RegExp | FormatValidator<string> | { readonly validate: FormatValidator<string> }>>
+
+/** Whether a text has a format of FORMATS. */
+export function hasFormat(text: string, format: string): boolean {
+  const validator = FORMAT_VALIDATORS[format]
+  if (validator instanceof RegExp) return validator.test(text)
+  return typeof validator === 'function' ? validator(text) : validator?.validate(text) === true
 }
 
 function keyOf({ resource }: SchemaFile): string {

@@ -23,18 +23,20 @@ export function isMultiple(value: number, step: number): boolean {
   return scaled(a, exponent) % scaled(b, exponent) === 0n
 }
 
-interface Decimal {
+export interface Decimal {
   readonly digits: bigint
   /** As a power of ten. */
   readonly exponent: number
 }
 
-function decimalOf(value: number): Decimal {
+/** The number as its shortest decimal text says it. */
+export function decimalOf(value: number): Decimal {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [whole, fraction = ''] = mantissa.split('.')
   return { digits: BigInt(`${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
 }
 
-function scaled({ digits, exponent }: Decimal, to: number): bigint {
+/** The digits as a multiple of another power of ten, which must not be larger than the number's own. */
+export function scaled({ digits, exponent }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(exponent - to)
 }

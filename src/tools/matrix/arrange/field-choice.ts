@@ -6,8 +6,8 @@ import { acceptsField } from '../../../decide/relations/compared-field.ts'
 import type { AcceptedValues, Asking, Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
+import { unique } from '../../../resources/samples/sample-values.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
-import { unique } from './values/sample-values.ts'
 import { isValidIn } from './values/samples.ts'
 
 export interface WantedField {

@@ -1,9 +1,9 @@
 /** Values that a field's schema allows, smallest first: enough to change a field, and to tell constants apart. */
 
-import { isObject } from '../../../../base/is-object.ts'
-import type { Json } from '../../../../resources/resource.ts'
-import { followReferences } from '../../../../resources/schema/references.ts'
-import type { JsonObject } from '../../../../resources/schema/schema-file.ts'
+import { isObject } from '../../base/is-object.ts'
+import type { Json } from '../resource.ts'
+import { followReferences } from '../schema/references.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
 import { textsOfPattern } from './texts-of-pattern.ts'
 
 const FORMATTED: Readonly<Record<string, readonly string[]>> = {

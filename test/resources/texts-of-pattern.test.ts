@@ -1,9 +1,9 @@
 /** A pattern alone is enough to find values that fit it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { patternFault } from '../../../src/resources/check/patterns.ts'
-import { textsOfPattern } from '../../../src/tools/matrix/arrange/values/texts-of-pattern.ts'
-import { runs } from '../../runs.ts'
+import { patternFault } from '../../src/resources/check/patterns.ts'
+import { textsOfPattern } from '../../src/resources/samples/texts-of-pattern.ts'
+import { runs } from '../runs.ts'
 
 const PIECES = [
   '[A-Z]{3}',

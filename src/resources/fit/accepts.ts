@@ -1,0 +1,131 @@
+/** Whether a value fits schemas. Undefined where a keyword isn't evaluated here: only the real validator knows then. */
+import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../base/is-object.ts'
+import type { Json } from '../resource.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
+import { numberFits } from './numbers.ts'
+import {
+  type Budget,
+  listedValues,
+  memberOf,
+  numberAt,
+  opaqueKeywords,
+  type RootedSchema,
+  type SchemaPart,
+  schemaParts,
+  typeOfValue,
+  typesOf,
+} from './parts.ts'
+import { textFits } from './texts.ts'
+
+type Answer = boolean | undefined
+
+/** The opaque keywords that are evaluated here. */
+const EVALUATED: ReadonlySet<string> = new Set([
+  ...['anyOf', 'oneOf', 'not', 'if', 'then', 'else'],
+  ...['prefixItems', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
+])
+
+export function accepts(schemas: readonly RootedSchema[], value: Json, budget: Budget): Answer {
+  budget.spend()
+  const parts = schemaParts(schemas)
+  return parts === undefined ? false : all(parts, (part) => partAccepts(part, value, budget))
+}
+
+function partAccepts(part: SchemaPart, value: Json, budget: Budget): Answer {
+  if (!typesOf(part).has(typeOfValue(value))) return false
+  const listed = listedValues(part)
+  if (listed && !listed.some((one) => isDeepStrictEqual(one, value))) return false
+  const combined = combinationsAccept(part, value, budget)
+  const unknown = opaqueKeywords(part).some((keyword) => !EVALUATED.has(keyword)) ? undefined : true
+  return all([() => combined, () => contentFits(part, value, budget), () => unknown], (answer) => answer())
+}
+
+function contentFits(part: SchemaPart, value: Json, budget: Budget): Answer {
+  if (typeof value === 'number') return numberFits(part, value)
+  if (typeof value === 'string') return textFits(part, value)
+  if (Array.isArray(value)) return listFits(part, value, budget)
+  return isObject(value) ? objectFits(part, value as JsonObject, budget) : true
+}
+
+function listFits({ root, schema }: SchemaPart, list: readonly Json[], budget: Budget): Answer {
+  if (list.length < (numberAt(schema, 'minItems') ?? 0)) return false
+  if (list.length > (numberAt(schema, 'maxItems') ?? Number.POSITIVE_INFINITY)) return false
+  if (schema.uniqueItems === true && new Set(list.map((one) => JSON.stringify(one))).size < list.length) return false
+  const first = (schema.prefixItems ?? []) as readonly Json[]
+  return all(list, (item, i) => accepts([{ root, schema: first[i] ?? schema.items ?? true }], item, budget))
+}
+
+function objectFits(part: SchemaPart, object: JsonObject, budget: Budget): Answer {
+  const { root, schema } = part
+  const names = Object.keys(object)
+  if (names.length < (numberAt(schema, 'minProperties') ?? 0)) return false
+  if (names.length > (numberAt(schema, 'maxProperties') ?? Number.POSITIVE_INFINITY)) return false
+  if (!hasAll(object, schema.required)) return false
+  const dependent = Object.entries((schema.dependentRequired ?? {}) as JsonObject)
+  if (dependent.some(([name, needed]) => Object.hasOwn(object, name) && !hasAll(object, needed))) return false
+  const { propertyNames } = schema
+  const named =
+    propertyNames === undefined || all(names, (name) => accepts([{ root, schema: propertyNames }], name, budget))
+  const members = all(names, (name) => accepts(memberOf(part, name), object[name] ?? null, budget))
+  return both(named, members)
+}
+
+function hasAll(object: JsonObject, names: Json | undefined): boolean {
+  return ((names ?? []) as readonly string[]).every((name) => Object.hasOwn(object, name))
+}
+
+function combinationsAccept({ root, schema }: SchemaPart, value: Json, budget: Budget): Answer {
+  const fits = (one: Json): Answer => accepts([{ root, schema: one }], value, budget)
+  const { anyOf, oneOf, not, dependentSchemas } = schema
+  const dependent = isObject(value)
+    ? Object.entries((dependentSchemas ?? {}) as JsonObject).filter(([name]) => Object.hasOwn(value, name))
+    : []
+  const answers: readonly (() => Answer)[] = [
+    () => (Array.isArray(anyOf) ? any(anyOf.map(fits)) : true),
+    () => (Array.isArray(oneOf) ? exactlyOne(oneOf.map(fits)) : true),
+    () => (not === undefined ? true : negated(fits(not))),
+    () => conditionFits(schema, fits),
+    () => all(dependent, ([, one]) => fits(one)),
+  ]
+  return all(answers, (answer) => answer())
+}
+
+function conditionFits({ if: condition, then, else: otherwise }: JsonObject, fits: (one: Json) => Answer): Answer {
+  if (condition === undefined) return true
+  const holds = fits(condition)
+  const [whenTrue, whenFalse] = [then ?? true, otherwise ?? true]
+  if (holds !== undefined) return fits(holds ? whenTrue : whenFalse)
+  const both = [fits(whenTrue), fits(whenFalse)]
+  return both[0] === both[1] ? both[0] : undefined
+}
+
+function all<T>(values: readonly T[], answerOf: (value: T, index: number) => Answer): Answer {
+  let answer: Answer = true
+  for (const [index, value] of values.entries()) {
+    const one = answerOf(value, index)
+    if (one === false) return false
+    answer = both(answer, one)
+  }
+  return answer
+}
+
+function both(a: Answer, b: Answer): Answer {
+  if (a === false || b === false) return false
+  return a === undefined || b === undefined ? undefined : true
+}
+
+function any(answers: readonly Answer[]): Answer {
+  if (answers.includes(true)) return true
+  return answers.includes(undefined) ? undefined : false
+}
+
+function exactlyOne(answers: readonly Answer[]): Answer {
+  const sure = answers.filter((one) => one === true).length
+  if (sure > 1) return false
+  return answers.includes(undefined) ? undefined : sure === 1
+}
+
+function negated(answer: Answer): Answer {
+  return answer === undefined ? undefined : !answer
+}
