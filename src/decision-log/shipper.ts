@@ -3,12 +3,15 @@
  * a crash left in the outbox are moved at the next start; records that it left in both places aren't written twice.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outbox, OutboxRecord } from '../store/contract.ts'
 import { withSequence } from './decision-record.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 
 const BATCH = 500
+/** Each batch waits for the disk twice, so under load there are few: the records of this time are one. */
+const BETWEEN_BATCHES_MS = 20
 /** The shipper looks this often for records that another process left, and tries failed ones again. */
 const EVERY_MS = 1000
 /** Much less than the second for which a process holds the outbox. */
@@ -17,7 +20,7 @@ const RENEW_EVERY_MS = 200
 const CLOCK_STEP_MS = 600_000
 
 export interface Shipper {
-  /** Must be called when a write has committed: ships its record soon. */
+  /** Must be called when a write has committed: ships its record at once, or soon after the batch before. */
   wake(): void
   /** Ships the waiting records as far as possible, and stops. */
   close(): Promise<void>
@@ -33,11 +36,13 @@ export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unk
   const shipment = new Shipment(outbox, sink, isNothingLeft)
   let wanted = false
   let running: Promise<void> | undefined
+  const closing = new AbortController()
 
   const run = async () => {
     while (wanted) {
       wanted = false
       await shipment.shipAll().then(() => tell(undefined), tell)
+      await sleep(BETWEEN_BATCHES_MS, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }
   const wake = () => {
@@ -53,6 +58,7 @@ export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unk
     wake,
     async close() {
       clearInterval(timer)
+      closing.abort()
       wake()
       await running
       await shipment.end()
@@ -93,7 +99,7 @@ class Shipment {
 
   async #ship(waiting: readonly OutboxRecord[]): Promise<void> {
     const held = this.#recovered ? NONE : await this.#holding(this.#heldAlready(waiting))
-    const missing = waiting.filter((row) => row.sequence > this.#appended && !held.has(nameOf(row)))
+    const missing = waiting.filter((row) => row.sequence > this.#appended && !(held.size > 0 && held.has(nameOf(row))))
     this.#append(missing)
     this.#recovered = true
     this.#appended = waiting.at(-1)?.sequence ?? this.#appended

@@ -84,6 +84,32 @@ describe('shipping the records of writes', () => {
     expect(errors).to.deep.equal([])
   })
 
+  it('ships many records with few batches, the first at once, and all before it ends', async () => {
+    let batches = 0
+    const { outbox } = opened
+    const shipped = (sequence: number) => {
+      batches += 1
+      return outbox.shipped(sequence)
+    }
+    const counting: Outbox = {
+      waiting: (limit) => outbox.waiting(limit),
+      shipped,
+      hold: (holder) => outbox.hold(holder),
+      release: (holder) => outbox.release(holder),
+    }
+    const shipper = await start({ outbox: counting })
+    const began = performance.now()
+    for (let n = 0; n < 40; n += 1) {
+      await write(1)
+      shipper.wake()
+    }
+    const passed = performance.now() - began
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(40))
+    // One at the start of each pause, and the last one.
+    expect(batches).to.be.at.most(passed / 18 + 2)
+  })
+
   it('ships to no second log what a slow disk holds up in the first', async () => {
     const other = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: () => new Date() })
     const second: string[] = []
@@ -196,7 +222,7 @@ describe('shipping the records of writes', () => {
     for (let i = 0; i < 5; i++) {
       await write(2)
       shipper.wake()
-      await sleep(10)
+      for (let waited = 0; waited < 500 && refusals > 0 && errors.length <= i; waited++) await sleep(5)
     }
     await shipper.close()
     expect(sequences()).to.deep.equal(upTo(10))
