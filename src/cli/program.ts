@@ -10,6 +10,7 @@ import { tellProblem } from '../present/print.ts'
 const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
+  schema: async () => (await import('./schema/schema.ts')).schemaCommand(),
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
   data: async () => (await import('./data/data.ts')).dataCommand(),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),

@@ -47,11 +47,11 @@ export async function readPlace(place: PolicyPlace): Promise<PolicyReading> {
 }
 
 /** Without this check, a missing directory would look like a policy with seven missing files. Throws ToolError. */
-export async function refuseNoDirectory(directory: string): Promise<void> {
+export async function refuseNoDirectory(directory: string, of: 'policy' | 'schema' = 'policy'): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
   if (found?.isDirectory()) return
   const what = `${directory} is not a directory`
-  if (!directory.startsWith(DATABASE_POLICIES)) throw new ToolError(`${what}: name a directory of policy files`)
+  if (!directory.startsWith(DATABASE_POLICIES)) throw new ToolError(`${what}: name a directory of ${of} files`)
   throw new ToolError(
     `${what}, which this command needs: write a version to one with \`sallyport policy export DIR --from ${DATABASE_POLICIES}\``,
   )

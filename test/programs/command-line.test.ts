@@ -128,7 +128,7 @@ describe('the command line', () => {
         stdout.trim().split('\n'),
       )
     }
-    expect(await complete('s')).to.deep.equal(['serve', 'signing-keys'])
+    expect(await complete('s')).to.deep.equal(['serve', 'schema', 'signing-keys'])
     expect(await complete('policy', 'r')).to.deep.equal(['replay', 'rollback'])
     expect(await complete('policy', 'check', '--fa')).to.deep.equal(['--fail-on'])
     expect(await complete('policy', 'check', '--fail-on', '')).to.deep.equal(['error', 'warning'])

@@ -39,7 +39,7 @@ export function tokenCommand(): CliCommand {
 }
 
 async function tellUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
-  const { undeclaredRoles } = await import('../../tools/undeclared-roles.ts')
+  const { undeclaredRoles } = await import('./undeclared-roles.ts')
   for (const { role, meant } of await undeclaredRoles(policies, roles)) {
     const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
     tell(`sallyport: ${printable(told)}\n`)

@@ -31,7 +31,21 @@ export async function loadSchemas(
   return { resources: assemble(sources, faults), sources }
 }
 
-/** The same from texts. A resource is called like its file; names must differ. Throws FileError. */
+/** All faults of the directory's files, sorted by place. Never rejects. */
+export async function findSchemaFaults(
+  directory: string,
+): Promise<{ readonly faults: readonly Diagnostic[]; readonly sources: readonly SourceText[] }> {
+  const { sources, faults } = await readSchemas(directory)
+  try {
+    assemble(sources, faults)
+    return { faults: [], sources }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return { faults: error.diagnostics, sources }
+  }
+}
+
+/** The resources of these texts. A resource is called like its file; names must differ. Throws FileError. */
 export function parseResources(sources: readonly SourceText[]): Resources {
   return assemble(sources, [])
 }

@@ -9,6 +9,7 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
+import type { FindingReport } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type PolicyPlace, readPlace } from '../load-policy.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
@@ -26,20 +27,6 @@ export interface CheckOptions {
   readonly endKnown?: boolean
 }
 
-export interface CheckReport {
-  /** The findings that are shown: errors before warnings, at most MOST_FAULTS; sorted by file, line, column, code. */
-  readonly findings: readonly Diagnostic[]
-  /** How many there are, shown or not. */
-  readonly errors: number
-  readonly warnings: number
-  /** How many are not shown. */
-  readonly more: number
-  /** How many warnings were suppressed by comments. */
-  readonly suppressed: number
-  /** The text of every file that could be read, by the file name that findings use. */
-  readonly sources: ReadonlyMap<string, string>
-}
-
 /** Some files, and the findings in them. */
 interface Part {
   readonly sources: readonly SourceFile[]
@@ -51,7 +38,7 @@ interface Part {
 }
 
 /** Faults of the files are findings; other errors are thrown, such as ToolError without a directory. */
-export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
+export async function checkPolicy(options: CheckOptions): Promise<FindingReport> {
   const reading = await readPlace(options.policies)
   const parts = await Promise.all([policyPart(reading, options), blockedPart(reading, options)])
   const judged = parts.map(withoutSuppressed)
@@ -109,7 +96,7 @@ async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions)
   return { sources, findings: findInBlocked(checked), more: 0, lookedFor: codesLookedFor(users) }
 }
 
-function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckReport, 'findings' | 'suppressed'> {
+function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<FindingReport, 'findings' | 'suppressed'> {
   const read = sources.map((source) => readSuppressions(source, suppressible()))
   const suppressions = read.flatMap((one) => one.suppressions)
   const { kept, suppressed, unused } = applySuppressions(findings, suppressions)

@@ -6,8 +6,9 @@ import { FileError } from '../../base/diagnostic.ts'
 import { type Blocked, parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { END, saysItsEnd } from '../../policy/parse/rule-lines.ts'
 import { readBlockedFile } from '../../policy/policy-files.ts'
+import type { FindingReport } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type CheckReport, checkPolicy } from '../check/check-policy.ts'
+import { checkPolicy } from '../check/check-policy.ts'
 import { type PolicyDiff, reportOn } from '../diff/compare-policies.ts'
 import { loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
 import { withBlocks } from './block-lines.ts'
@@ -21,7 +22,7 @@ export interface ReleasePlan {
   readonly target: ReleaseTarget
   readonly content: PolicyContent
   /** Faults and warnings of the new files. */
-  readonly check: CheckReport
+  readonly check: FindingReport
   /** Undefined if the files can't be compared, because a server would refuse those in force or the new ones. */
   readonly diff: PolicyDiff | undefined
   /** Lines of blocked.txt that the new files have and those in force lack. */
@@ -78,7 +79,7 @@ function withEnd(content: PolicyContent): PolicyContent {
 }
 
 /** The findings, with the paths that the files will have. */
-function relocated(check: CheckReport, from: string, to: string): CheckReport {
+function relocated(check: FindingReport, from: string, to: string): FindingReport {
   const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
   const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
   return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }

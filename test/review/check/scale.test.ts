@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import type { FindingReport } from '../../../src/present/findings.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
-import { type CheckReport, checkPolicy } from '../../../src/tools/check/check-policy.ts'
+import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 
@@ -57,7 +58,7 @@ interface Generated {
   readonly rules: readonly string[]
 }
 
-async function checkIn10Seconds(generated: Generated): Promise<CheckReport> {
+async function checkIn10Seconds(generated: Generated): Promise<FindingReport> {
   const directory = await mkdtemp(join(tmpdir(), 'sallyport-scale-'))
   try {
     await lay(directory, generated)

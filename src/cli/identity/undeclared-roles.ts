@@ -1,9 +1,9 @@
 /** Finds roles that roles.yaml doesn't declare: they grant nothing (semantics.md). */
 
-import { FileError } from '../base/diagnostic.ts'
-import { didYouMean } from '../base/did-you-mean.ts'
-import { parseRoles } from '../policy/parse/parse-vocabulary.ts'
-import { readPolicyFiles } from '../policy/policy-files.ts'
+import { FileError } from '../../base/diagnostic.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import { parseRoles } from '../../policy/parse/parse-vocabulary.ts'
+import { readPolicyFiles } from '../../policy/policy-files.ts'
 
 /** A role that the policy files don't declare, and a similar name (did-you-mean.ts). */
 interface Undeclared {

@@ -1,0 +1,132 @@
+/** Findings as text for people, JSON for programs, and SARIF 2.1.0, which code hosts show beside the lines. */
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Diagnostic } from '../base/diagnostic.ts'
+import { count, jsonText } from './text.ts'
+
+export interface FindingReport {
+  /** The findings that are shown, sorted by file, line, column and code. */
+  readonly findings: readonly Diagnostic[]
+  /** How many there are, shown or not. */
+  readonly errors: number
+  readonly warnings: number
+  /** How many are not shown. */
+  readonly more: number
+  /** How many warnings were suppressed by comments. */
+  readonly suppressed: number
+  /** The text of every file that could be read, by the file name that findings use. */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** A code that findings can have. */
+export interface FindingRule {
+  readonly code: string
+  readonly severity: Diagnostic['severity']
+  /** Sentences without a final period. */
+  readonly meaning: string
+  readonly mend: string
+}
+
+/** `command`: the words behind `sallyport`; `rules`: every code that its findings can have. */
+export function findingFormats(command: string, rules: readonly FindingRule[]) {
+  return { text: toText, json: toJson, sarif: (report: FindingReport) => sarifText(command, rules, report) } as const
+}
+
+/** How many characters of a line are shown at most on either side of the caret. */
+const SHOWN = 80
+
+/** Characters that a terminal would obey, or that change the direction of text. A replacement keeps the width. */
+const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/**
+ * For each finding: the message, the source line with a caret under the place, and what to do. At the end, the totals.
+ */
+function toText(report: FindingReport): string {
+  const { findings, sources } = report
+  const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
+  const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
+  return [...blocks, summary(report)].join('\n')
+}
+
+function block(finding: Diagnostic, line: string | undefined): string {
+  const { file, severity, message, hint, code } = finding
+  const head = `${file}:${finding.line}:${finding.column}: ${severity}: ${message} [${code}]`
+  return [plain(head), ...excerpt(finding, line), ...(hint ? [`  = ${plain(hint)}`] : []), ''].join('\n')
+}
+
+function excerpt({ line: number, column }: Diagnostic, line: string | undefined): readonly string[] {
+  if (line === undefined || line.trim() === '') return []
+  const from = column > SHOWN ? column - 1 - SHOWN / 2 : 0
+  const shown = plain(line.slice(from, column - 1 + SHOWN))
+  // A tab stays a tab, so that the caret is below its place for every tab width.
+  const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
+  const label = String(number).padStart(5)
+  return [`${label} | ${shown}`, `${' '.repeat(label.length)} | ${indent}^`]
+}
+
+function summary({ findings, errors, warnings, more, suppressed }: FindingReport): string {
+  const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  const unshown = more > 0 ? `and ${more} more; fix these first\n\n` : ''
+  return `${unshown}${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
+}
+
+function plain(text: string): string {
+  return text.replaceAll(CONTROL, (character) => '\u{FFFD}'.repeat(character.length))
+}
+
+/** The shapes are in docs/schemas/: policy-check and schema-check. */
+function toJson({ errors, warnings, suppressed, more, findings }: FindingReport): string {
+  return jsonText({ errors, warnings, suppressed, more, findings })
+}
+
+const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
+
+/** https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
+function sarifText(
+  command: string,
+  rules: readonly FindingRule[],
+  { findings, more }: Pick<FindingReport, 'findings' | 'more'>,
+): string {
+  const log = {
+    $schema: SCHEMA,
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: { name: `sallyport ${command}`, rules: rules.map(rule) } },
+        invocations: [{ executionSuccessful: true, toolExecutionNotifications: more > 0 ? [notShown(more)] : [] }],
+        columnKind: 'utf16CodeUnits',
+        results: findings.map(result),
+      },
+    ],
+  }
+  return jsonText(log)
+}
+
+function notShown(more: number): unknown {
+  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
+}
+
+function rule({ code, meaning, mend, severity }: FindingRule): unknown {
+  return {
+    id: code,
+    shortDescription: { text: `${meaning}.` },
+    help: { text: `${mend}.` },
+    defaultConfiguration: { level: severity },
+  }
+}
+
+function result({ code, severity, message, hint, file, line, column }: Diagnostic): unknown {
+  const artifactLocation = { uri: uriOf(file) }
+  return {
+    ruleId: code,
+    level: severity,
+    message: { text: hint ? `${message} (${hint})` : message },
+    locations: [{ physicalLocation: { artifactLocation, region: { startLine: line, startColumn: column } } }],
+  }
+}
+
+/** A path as a URI reference (SARIF, section 3.4.3). */
+function uriOf(file: string): string {
+  if (isAbsolute(file)) return pathToFileURL(file).href
+  return file.split('/').map(encodeURIComponent).join('/')
+}
