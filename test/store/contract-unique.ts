@@ -1,10 +1,54 @@
 /** The contract: a unique field's value belongs to one object. */
 import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Document } from '../../src/resources/object.ts'
 import { UniqueTaken } from '../../src/store/errors.ts'
-import { ALL, type Open } from './engine.ts'
-import { change, creation, failure, removal } from './fixture.ts'
+import { ALL, type Open, type TestDatabase } from './engine.ts'
+import { change, creation, failure, field, removal, resource, resourcesOf } from './fixture.ts'
 
-export function describeUniqueFields(open: Open): void {
+/** Declared in another order than that of their names. */
+const FIELDS = ['c', 'a', 'b'] as const
+const itemsWith = (...names: readonly string[]) => {
+  const fields = names.map((name) => field(name, 'string', { unique: true }))
+  return { resources: resourcesOf(resource('items', fields)), now: () => new Date() }
+}
+
+/** What other objects have already, in the order of the contract. */
+function taken(id: string, document: Document, others: ReadonlyMap<string, Document>): readonly string[] {
+  const documents = [...others].filter(([other]) => other !== id).map(([, one]) => one)
+  return FIELDS.filter((name) => name in document && documents.some((one) => one[name] === document[name]))
+}
+
+export function describeUniqueFields(open: Open, database: () => TestDatabase): void {
+  it('names the first of several taken values: the id, then the fields in the order of the schema', async () => {
+    const value = fc.constantFrom('x', 'y', 'z', 1, true)
+    const document = fc.record({ a: value, b: value, c: value }, { requiredKeys: [] })
+    const write = fc.record({ id: fc.constantFrom('t1', 't2', 't3', 't4'), document, creates: fc.boolean() })
+    // The indexes have another order, too.
+    await (await database().open(itemsWith('a'))).store.close()
+    const { store } = await database().open(itemsWith(...FIELDS))
+    const [stored, versions] = [new Map<string, Document>(), new Map<string, number>()]
+    let several = 0
+    const property = fc.asyncProperty(write, async ({ id, document: written, creates }) => {
+      const version = versions.get(id)
+      const isNew = creates || version === undefined
+      const all = [...(isNew && version !== undefined ? ['id'] : []), ...taken(id, written, stored)]
+      const done = isNew
+        ? store.create(creation(id, written, 'items'))
+        : store.update(change(id, version, written, 'items'))
+      if (all.length > 1) several += 1
+      if (all.length > 0) {
+        expect(await failure(done)).to.have.property('field', all[0])
+      } else {
+        versions.set(id, (await done).version)
+        stored.set(id, written)
+      }
+    })
+    await fc.assert(property, { numRuns: 300, endOnFailure: true })
+    // Without these, the order would not have been asked for.
+    expect(several).to.be.greaterThan(20)
+  })
+
   it('refuses a taken value of a unique field, by create and by update, and names the field', async () => {
     const { store } = await open()
     await store.create(creation('t1', { code: 'x' }))

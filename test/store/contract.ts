@@ -28,7 +28,7 @@ export function storeContract(engine: TestEngine): void {
     afterEach(() => database.remove())
 
     describeObjects(open, () => clock)
-    describeUniqueFields(open)
+    describeUniqueFields(open, () => database)
     describeOutbox(open)
     describeReplays(open, () => clock)
     describeAttempts(open, () => clock)

@@ -135,6 +135,8 @@ export class PostgresStore implements Store {
     const updatedAt = this.#timeOf(options)
     const [row] = await this.#write(objects, () => {
       return single(objects.update({ ...permit, updatedAt }, this.#beside(permit, options)))
+    }).catch(async (error: unknown) => {
+      throw error instanceof UniqueTaken ? await this.#firstTaken(permit, error) : error
     })
     if (!row) throw new StaleObject()
     return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
@@ -202,6 +204,14 @@ export class PostgresStore implements Store {
       return [...parts, ...(caller ? [this.#sameCaller(caller, to)] : [])].join(' and ') || 'true'
     }
     return { allowed, record }
+  }
+
+  /** PostgreSQL names the value that it meets first, whatever the order of the fields. */
+  async #firstTaken({ resource, id, version, document }: Permit<'update'>, met: UniqueTaken): Promise<UniqueTaken> {
+    const { objects } = tableOf(this.#engine, resource)
+    const asked = statement((to) => `select ${objects.takenSql({ id, version: version + 1, document }, to)}`)
+    const [[field] = []] = await this.#engine.connections.quick(asked)
+    return typeof field === 'string' ? new UniqueTaken(decodeText(field)) : met
   }
 
   /** Without users records, every caller is as before. */

@@ -91,9 +91,8 @@ export function isMalformedJson(error: unknown): boolean {
   return error instanceof Error && error.message === 'malformed JSON'
 }
 
-/** The message of a broken constraint, e.g. `UNIQUE constraint failed: table.column`; undefined for any other error. */
-export function constraintOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('errcode' in error)) return undefined
-  const unique = error.errcode === SQLITE_CONSTRAINT_UNIQUE || error.errcode === SQLITE_CONSTRAINT_PRIMARYKEY
-  return unique ? error.message : undefined
+/** Whether another row has the value of a unique column, or the primary key. */
+export function breaksUnique(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error)) return false
+  return error.errcode === SQLITE_CONSTRAINT_UNIQUE || error.errcode === SQLITE_CONSTRAINT_PRIMARYKEY
 }

@@ -1,9 +1,10 @@
 /** The objects of one resource in their table. Its statements are prepared when it is made. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import type { Document, StoredObject } from '../../resources/object.ts'
+import { type Document, isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
-import { constraintOf } from './database.ts'
+import { breaksUnique } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
+import { bound } from './query/condition-values.ts'
 import type { ObjectLists } from './query/lists.ts'
 import { parameters, quoteName, wellFormed } from './query/text.ts'
 
@@ -20,11 +21,20 @@ export interface ObjectVersion {
   readonly version: number
 }
 
+interface UniqueField {
+  readonly field: string
+  /** Finds another object that has the value. */
+  readonly holder: StatementSync
+}
+
+/** The version is absent in a create. */
+type Written = Pick<ObjectChange, 'id' | 'document'> & { readonly version?: number }
+
 export class ObjectTable {
   /** Contains no quote. */
   readonly name: string
   readonly lists: ObjectLists
-  readonly #fieldOfConstraint: ReadonlyMap<string, string>
+  readonly #unique: readonly UniqueField[]
   readonly #get: StatementSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
@@ -38,9 +48,14 @@ export class ObjectTable {
   constructor(database: DatabaseSync, plan: TablePlan, lists: ObjectLists) {
     this.name = plan.table
     this.lists = lists
-    this.#fieldOfConstraint = constraintsOf(plan)
     const table = quoteName(plan.table)
     const columnsOfAll = OBJECT_COLUMNS.join()
+    this.#unique = plan.indexed
+      .filter(({ unique }) => unique)
+      .map(({ field, column }) => {
+        const holder = `select 1 from ${table} where ${quoteName(column)} = ? and id <> ?`
+        return { field, holder: database.prepare(holder) }
+      })
     this.#get = database.prepare(`select ${columnsOfAll} from ${table} where id = ?`)
     this.#get.setReturnArrays(true)
     const values = parameters(OBJECT_COLUMNS.length)
@@ -65,13 +80,17 @@ export class ObjectTable {
 
   /** Throws UniqueTaken. */
   insert({ id, version, createdAt, updatedAt, document }: StoredObject): void {
-    this.#writing(() => this.#insert.run(wellFormed(id), version, createdAt, updatedAt, JSON.stringify(document)))
+    this.#writing({ id, document }, () =>
+      this.#insert.run(wellFormed(id), version, createdAt, updatedAt, JSON.stringify(document)),
+    )
   }
 
   /** The time of the object's creation; undefined if the stored version has changed. Throws UniqueTaken. */
   update({ id, version, updatedAt, document }: ObjectChange): string | undefined {
     // `all`, not `get`: the commit comes after the row, when the statement has run to its end.
-    const rows = this.#writing(() => this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version))
+    const rows = this.#writing({ id, version, document }, () =>
+      this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version),
+    )
     return rows[0]?.created_at as string | undefined
   }
 
@@ -100,18 +119,22 @@ export class ObjectTable {
     return Number(this.#count.get()?.count)
   }
 
-  #writing<T>(write: () => T): T {
+  #writing<T>(written: Written, write: () => T): T {
     try {
       return write()
     } catch (error) {
-      const field = this.#fieldOfConstraint.get(constraintOf(error) ?? '')
-      throw field === undefined ? error : new UniqueTaken(field)
+      const taken = breaksUnique(error) ? this.#firstTaken(written) : undefined
+      throw taken === undefined ? error : new UniqueTaken(taken)
     }
   }
-}
 
-/** SQLite's names of the unique constraints, and the field of each. */
-function constraintsOf({ table, indexed }: TablePlan): ReadonlyMap<string, string> {
-  const columns = [{ field: 'id', column: 'id' }, ...indexed.filter(({ unique }) => unique)]
-  return new Map(columns.map(({ field, column }) => [`UNIQUE constraint failed: ${table}.${column}`, field]))
+  /** SQLite names the value that it meets first, whatever the order of the fields. */
+  #firstTaken({ id, version, document }: Written): string | undefined {
+    if (version === undefined && this.version(id) !== undefined) return 'id'
+    const taken = this.#unique.find(({ field, holder }) => {
+      const value = Object.hasOwn(document, field) ? document[field] : undefined
+      return isScalar(value) && holder.get(bound(value), id) !== undefined
+    })
+    return taken?.field
+  }
 }

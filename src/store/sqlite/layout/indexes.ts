@@ -1,7 +1,7 @@
 /** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
 import type { DatabaseSync } from 'node:sqlite'
 import { UnfitDatabase } from '../../errors.ts'
-import { constraintOf } from '../database.ts'
+import { breaksUnique } from '../database.ts'
 import { quoteName } from '../query/text.ts'
 import type { IndexedField, TablePlan } from './schema.ts'
 
@@ -45,7 +45,7 @@ function createUnique(database: DatabaseSync, plan: TablePlan, field: IndexedFie
   try {
     database.exec(`create unique index ${name} on ${quoteName(plan.table)} (${quoteName(field.column)})`)
   } catch (error) {
-    throw constraintOf(error) === undefined ? error : notUnique(plan, field, error)
+    throw breaksUnique(error) ? notUnique(plan, field, error) : error
   }
 }
 
