@@ -14,7 +14,7 @@ export interface HaProxy {
   stop(): Promise<void>
 }
 
-const STARTED_WITHIN_MS = 10_000
+const STARTED_WITHIN_MS = 60_000
 /** As many connections in a row must reach the primary. */
 const CHECKS = 10
 

@@ -33,7 +33,7 @@ interface PostgresOptions {
   readonly parent?: string
 }
 
-const STARTED_WITHIN_MS = 30_000
+const STARTED_WITHIN_MS = 60_000
 const USER = 'sallyport'
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {

@@ -27,7 +27,7 @@ export interface RedisOptions {
   readonly directory?: string
 }
 
-const STARTED_WITHIN_MS = 10_000
+const STARTED_WITHIN_MS = 60_000
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = options.port ?? (await freePort())

@@ -1,9 +1,11 @@
 /** The checker of the scale tests accepts a good history, and finds each fault in one that was changed. */
 import { expect } from 'chai'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { type Evidence, judge, longestRefusal, type Verdict } from './checker.ts'
-import type { Operation } from './history.ts'
-import { membershipOf } from './world.ts'
+import type { Operation } from './ask.ts'
+import { type Evidence, judge, type Verdict } from './checker.ts'
+import { clocksOf } from './clocks.ts'
+import { longestLag, longestRefusal } from './longest.ts'
+import { membershipOf, withoutRole } from './world.ts'
 
 const NONE = { lost: [], doubled: [], unrecorded: [], wrong: [], stale: [], overAdmitted: [] }
 
@@ -52,7 +54,16 @@ const good: Evidence = {
     ['task-u0', 'u0 2'],
   ]),
   records: [createdRecord, updatedRecord],
-  openRevision: 'open',
+  published: [
+    { kind: 'open', revision: 'open', acknowledgedAt: 0 },
+    { kind: 'closed', revision: 'closed', acknowledgedAt: 50 },
+    { kind: 'open', revision: 'again', acknowledgedAt: 60 },
+  ],
+  versions: new Map([
+    ['open', 1],
+    ['closed', 2],
+    ['again', 3],
+  ]),
   limit: { allow: 2, windowMs: 100 },
   redisLost: [],
 }
@@ -87,6 +98,16 @@ describe('the checker of the scale tests', () => {
 
   const probe = (status: number, revision: string) => operation({ client: 'prober', kind: 'probe', status, revision })
   finds('wrong', 'a refusal that the policy does not give', withOperations(probe(403, 'open')), ['403 under open'])
+  finds('wrong', 'an answer under a policy that nobody published', withOperations(probe(200, 'other')), [
+    '200 under other',
+  ])
+  const planned = record({ resource: 'plans', action: 'update', write: 3, facts: { proposed: { title: 'plan 1' } } })
+  finds(
+    'wrong',
+    'a write without an answer that the policy does not give',
+    { ...good, records: [...good.records, { ...planned, revision: 'closed' }] },
+    ['write under closed'],
+  )
   finds('wrong', 'a permit that the policy does not give', withOperations(probe(200, 'closed')), ['200 under closed'])
 
   const late = { title: 'u0 3', sentAt: 25, endedAt: 30 }
@@ -117,10 +138,57 @@ describe('the checker of the scale tests', () => {
     ['write 3: no membership'],
   )
 
+  const roleLost = { title: `${withoutRole('u0')} 1`, user: 'u0', right: 'role', acknowledgedAt: 20 } as const
+  const roleRecord = (write: number, displayName: string) =>
+    record({ resource: 'users', action: 'update', objectId: 'u0', write, facts: { proposed: { displayName } } })
+  const withRoleLost = (sentAt: number, written: number): Evidence => ({
+    ...good,
+    operations: [created, updated, operation({ ...late, sentAt, status: 0 })],
+    removals: [{ ...roleLost, givenBackAt: 26 }],
+    tasks: titles(['task-u0', 'u0 3']),
+    records: [...good.records, roleRecord(3, roleLost.title), { ...lateRecord, write: written }, roleRecord(5, 'u0 1')],
+  })
+  finds(
+    'stale',
+    'a commit between those that took the role and gave it back, although the client was told nothing',
+    withRoleLost(25, 4),
+    ['write 4: no role'],
+  )
+  it('accepts a commit after the role was given back, and one that was sent before the removal was acknowledged', () => {
+    for (const evidence of [withRoleLost(25, 6), withRoleLost(19, 4)]) expect(judge(evidence)).to.deep.include(NONE)
+  })
+
+  const changesPlan = operation({ client: 'prober', kind: 'probe', title: 'plan 1', status: 0, atLeast: 3 })
+  const underVersion = (revision: string): Evidence => ({
+    ...withOperations(changesPlan),
+    records: [...good.records, { ...planned, revision }],
+  })
+  finds('stale', 'a commit under an older version than the client asked for, without an answer', underVersion('open'), [
+    'write 3: no such version any more',
+  ])
+  it('accepts a commit under the version that the client asked for', () => {
+    expect(judge(underVersion('again'))).to.deep.include(NONE)
+  })
+
   const flood = (sentAt: number) => operation({ client: 'flooder', kind: 'flood', sentAt, endedAt: sentAt + 1 })
   const flooded = withOperations(flood(0), flood(10), flood(20), flood(150))
   finds('overAdmitted', 'a window with more requests than the limit', flooded, ['3 requests in 21 ms'])
   finds('overAdmitted', 'no window while Redis is lost', { ...flooded, redisLost: [{ from: 5, to: 15 }] }, [])
+
+  it('measures for how long an instance certainly lagged behind the policy', () => {
+    const at = (sentAt: number, sequence: number) => operation({ sentAt, sequence })
+    const lag = (...operations: Operation[]) => longestLag({ ...good, operations })
+    expect(lag(at(49, 1), at(51, 2), at(61, 3))).to.equal(0)
+    expect(lag(at(55, 1), at(63, 2), at(80, 3), at(90, 0))).to.equal(5)
+  })
+
+  it('tells how far the clock of an instance is ahead, by the times of its records', () => {
+    const sentAt = performance.now()
+    const time = new Date(performance.timeOrigin + sentAt + 3_600_000).toISOString()
+    const records = [{ ...updatedRecord, instance: 'api-1', time }]
+    const ahead = clocksOf({ operations: [{ ...updated, sentAt }], records })
+    expect(Math.round(ahead.get('api-1') ?? 0)).to.equal(3600)
+  })
 
   it('measures a refusal from its first request until the next answer', () => {
     const at = (sentAt: number, status: number) => operation({ sentAt, endedAt: sentAt + 5, status })

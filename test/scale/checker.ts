@@ -1,7 +1,9 @@
 /** Judges a scale test by what clients were answered, what the database has in the end, and the decision records. */
 import { type DecisionRecord, parseRecord } from '../../src/decision-log/decision-record.ts'
-import type { Operation, Removal } from './history.ts'
-import { membershipOf, taskOf, WRITERS } from './world.ts'
+import { isDone, isWrite, type Operation } from './ask.ts'
+import type { Published, Removal } from './history.ts'
+import { staleWrites } from './stale.ts'
+import { taskOf, WRITERS } from './world.ts'
 
 export interface Evidence {
   readonly operations: readonly Operation[]
@@ -10,8 +12,9 @@ export interface Evidence {
   readonly tasks: ReadonlyMap<string, string>
   /** Of the logs of all instances, and of the outbox; some may stand in two logs. */
   readonly records: readonly DecisionRecord[]
-  /** The revision that lets the prober read and change the plan. */
-  readonly openRevision: string
+  readonly published: readonly Published[]
+  /** By revision, the number of the version in the database. */
+  readonly versions: ReadonlyMap<string, number>
   readonly limit: { readonly allow: number; readonly windowMs: number }
   /** When an instance counted by itself, because Redis didn't answer it. */
   readonly redisLost: readonly Span[]
@@ -45,13 +48,11 @@ export function judge(evidence: Evidence): Verdict {
     doubled: doubledCreates(evidence),
     unrecorded: unrecordedWrites(evidence),
     wrong: wrongDecisions(evidence),
-    stale: [...staleByTheClients(evidence), ...staleByThePolicy(evidence), ...staleByTheCommits(evidence)],
+    stale: staleWrites(evidence),
     overAdmitted: overAdmissions(evidence),
   }
 }
 
-const isWrite = ({ kind }: Operation) => kind === 'create' || kind === 'update'
-const isDone = ({ status }: Operation) => status >= 200 && status < 300
 const numberIn = (title: string) => Number(/ (\d+)/.exec(title)?.[1] ?? 0)
 
 export function recordsIn(lines: readonly string[]): readonly DecisionRecord[] {
@@ -92,47 +93,18 @@ function committedTitles(records: readonly DecisionRecord[]): ReadonlySet<string
   return new Set(writes.map(({ facts }) => String(facts?.proposed?.title)))
 }
 
-function wrongDecisions({ operations, openRevision }: Evidence): readonly string[] {
+/** An open policy lets the prober read and change the plan, and a closed one doesn't. */
+function wrongDecisions({ operations, records, published }: Evidence): readonly string[] {
+  const kinds = new Map(published.map(({ revision, kind }) => [revision, kind]))
   const decided = operations.filter(
     ({ kind, status }) => kind === 'probe' && (status < 300 || status === 403) && status > 0,
   )
-  return decided
-    .filter((one) => isDone(one) !== (one.revision === openRevision))
-    .map(({ revision, status }) => `${status} under ${revision}`)
-}
-
-function staleByTheClients({ operations, removals, records }: Evidence): readonly string[] {
-  const committed = committedTitles(records)
-  const byTitle = Map.groupBy(operations.filter(isWrite), ({ title }) => title)
-  return [...byTitle.values()].flatMap((repeats) => {
-    const [{ client, title = '', sentAt }] = repeats as [Operation]
-    const endedAt = Math.max(...repeats.map((one) => one.endedAt))
-    const removed = removals.filter(({ user, acknowledgedAt }) => user === client && acknowledgedAt < sentAt)
-    const without = removed.find(({ givenBackAt }) => endedAt < givenBackAt)
-    return without && (committed.has(title) || repeats.some(isDone)) ? [`${title}: no ${without.right}`] : []
-  })
-}
-
-/** A request that names the version it needs isn't answered by an older one. */
-function staleByThePolicy({ operations }: Evidence): readonly string[] {
-  const older = operations.filter((one) => isDone(one) && one.sequence < one.atLeast)
-  return older.map(({ sequence, atLeast }) => `answered by version ${sequence} instead of ${atLeast}`)
-}
-
-/** Plays the commits back in their order: nobody writes who is no member then. */
-function staleByTheCommits({ records }: Evidence): readonly string[] {
-  const members = new Map(WRITERS.map((writer) => [membershipOf(writer), writer]))
-  const stale: string[] = []
-  const byNumber = new Map(records.map((record) => [record.write, record]))
-  byNumber.delete(undefined)
-  for (const [, record] of [...byNumber].toSorted(([a = 0], [b = 0]) => a - b)) {
-    const { resource, action, objectId = '', subject = '', facts } = record
-    if (resource === 'memberships' && action === 'delete') members.delete(objectId)
-    else if (resource === 'memberships') members.set(objectId, String(facts?.proposed?.userId))
-    else if (resource === 'tasks' && ![...members.values()].includes(subject))
-      stale.push(`write ${record.write}: no membership`)
-  }
-  return stale
+  const answers = decided.filter((one) => isDone(one) !== (kinds.get(one.revision ?? '') === 'open'))
+  const writes = records.filter(({ resource, write }) => resource === 'plans' && write !== undefined)
+  return [
+    ...answers.map(({ revision, status }) => `${status} under ${revision}`),
+    ...writes.filter(({ revision }) => kinds.get(revision) !== 'open').map(({ revision }) => `write under ${revision}`),
+  ]
 }
 
 /** Only windows count that certainly hold all requests, from the first one sent to the last one answered. */
@@ -147,34 +119,4 @@ function overAdmissions({ operations, limit: { allow, windowMs }, redisLost }: E
     const alone = redisLost.some(({ from, to }) => first.sentAt < to + windowMs && end > from - windowMs)
     return isOver && !alone ? [`${group.length} requests in ${Math.round(end - first.sentAt)} ms`] : []
   })
-}
-
-/** The longest time in milliseconds in which a client was only refused; waiting for a policy version doesn't count. */
-export function longestRefusal(operations: readonly Operation[]): number {
-  const byClient = Map.groupBy(
-    operations.filter(({ kind }) => kind !== 'flood'),
-    ({ client }) => client,
-  )
-  return Math.max(0, ...[...byClient.values()].map(longestOfOne))
-}
-
-function longestOfOne(operations: readonly Operation[]): number {
-  let longest = 0
-  let since: number | undefined
-  for (const { status, code, sentAt, endedAt } of operations) {
-    const refused = status === 0 || status === 409 || (status >= 500 && code !== 'policy-behind')
-    if (refused) since ??= sentAt
-    if (since !== undefined) longest = Math.max(longest, endedAt - since)
-    if (!refused) since = undefined
-  }
-  return longest
-}
-
-/** The longest time in milliseconds in which the prober waited for a version that was acknowledged. */
-export function longestLag(operations: readonly Operation[]): number {
-  return longestOfOne(
-    operations
-      .filter(({ kind, status }) => kind === 'probe' && status > 0)
-      .map((one) => (one.code === 'policy-behind' ? { ...one, code: undefined } : { ...one, status: 200 })),
-  )
 }

@@ -18,7 +18,7 @@ import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
 import { SCHEMAS } from './world.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const STARTED_WITHIN_MS = 60_000
+const STARTED_WITHIN_MS = 120_000
 
 export interface ClusterOptions {
   /** By instance, the seconds by which its clock is ahead. */
@@ -26,6 +26,8 @@ export interface ClusterOptions {
   /** A folder for the data of the primary. */
   readonly databaseFolder?: string
   readonly databaseSettings?: readonly string[]
+  /** Further settings of the instances. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface LogLine {
@@ -123,7 +125,7 @@ export class Cluster {
     try {
       await cluster.#startDatabase(options)
       await prepare(cluster)
-      await cluster.#startInstances(options.clocks ?? [])
+      await cluster.#startInstances(options)
       return cluster
     } catch (error) {
       await cluster.remove()
@@ -187,7 +189,7 @@ export class Cluster {
     this.network = await startTcpProxy(this.proxy.port)
   }
 
-  async #startInstances(clocks: readonly number[]): Promise<void> {
+  async #startInstances({ clocks = [], environment = {} }: ClusterOptions): Promise<void> {
     mkdirSync(this.schemas)
     for (const [name, text] of SCHEMAS) writeFileSync(join(this.schemas, name), text)
     const ports = await Promise.all([1, 2, 3].map(freePort))
@@ -195,7 +197,8 @@ export class Cluster {
       const name = `api-${i + 1}`
       const folder = join(this.folder, name)
       mkdirSync(folder)
-      const env = { ...this.#environment(i === 0 ? this.network.port : this.proxy.port), ...clock(folder, clocks[i]) }
+      const shared = this.#environment(i === 0 ? this.network.port : this.proxy.port)
+      const env = { ...shared, ...environment, ...clock(folder, clocks[i]) }
       this.instances.push(new Instance(name, port, folder, env))
     }
     // The first one creates the tables.
@@ -230,8 +233,13 @@ function clock(folder: string, seconds = 0): Readonly<Record<string, string>> {
   return fakeClock(file)
 }
 
+/** A process that is killed may leave half a line. */
 function parse(line: string): Readonly<Record<string, unknown>> {
-  return line.startsWith('{') ? JSON.parse(line) : { msg: line }
+  try {
+    return JSON.parse(line)
+  } catch {
+    return { msg: line }
+  }
 }
 
 /** Throws when it doesn't come. */

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { verdictAfter, withstand } from './withstand.ts'
 
 describe('the database of three instances', function () {
-  this.timeout(180_000)
+  this.timeout(600_000)
 
   it('is killed and started again', async () => {
     await withstand({

@@ -3,57 +3,55 @@
  * them, and repeat what got no definite answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, type Operation, PATIENCE_MS, type Wanted } from './ask.ts'
 import type { Cluster, Instance } from './cluster.ts'
-import { publish } from './office.ts'
-import { FLOODER, KEEPERS, membershipOf, PLAN, type PolicyKind, PROBER, PROJECT, taskOf, WRITERS } from './world.ts'
-
-/** One request with its answer. Times are milliseconds by the clock of the tests. */
-export interface Operation {
-  readonly client: string
-  readonly instance: string
-  readonly kind: 'create' | 'update' | 'probe' | 'flood' | 'keep'
-  /** The title that a create or update writes; each is written by one operation and its repeats. */
-  readonly title?: string
-  readonly sentAt: number
-  readonly endedAt: number
-  /** 0 without an answer. */
-  readonly status: number
-  readonly code?: string | undefined
-  /** Of a create that was answered. */
-  readonly id?: string | undefined
-  readonly revision?: string | undefined
-  readonly sequence: number
-  /** What the client asked for in Policy-Sequence-At-Least. */
-  readonly atLeast: number
-}
+import { publish, revisionOf } from './office.ts'
+import {
+  FIRST,
+  FLOODER,
+  KEEPERS,
+  membershipOf,
+  PLAN,
+  type PolicyKind,
+  PROBER,
+  PROJECT,
+  taskOf,
+  WRITERS,
+  withoutRole,
+} from './world.ts'
 
 /** A right that a user didn't have from the acknowledgement of its removal until somebody asked to give it back. */
 export interface Removal {
   readonly user: string
   readonly right: 'membership' | 'role'
+  /** Of the operation that took a role away. */
+  readonly title?: string
   readonly acknowledgedAt: number
   readonly givenBackAt: number
 }
 
-type Wanted = Pick<Operation, 'client' | 'kind' | 'title'> & {
-  readonly method: string
-  readonly path: string
-  readonly body?: object
-  readonly key?: string
-  readonly atLeast?: number
+/** A version of the policy, whether or not its publication was acknowledged. */
+export interface Published {
+  readonly kind: PolicyKind
+  readonly revision: string
+  /** Infinity if it wasn't. */
+  readonly acknowledgedAt: number
 }
 
-const PATIENCE_MS = 20_000
 const DEFINITE = new Set([200, 201, 204, 401, 403, 404])
+/** As an answer to the first request, 404 would be wrong; to a repeat, it says that an earlier one was done. */
+const DONE = new Set([200, 201, 204, 404])
 
 export class History {
   readonly operations: Operation[] = []
   readonly removals: Removal[] = []
+  readonly published: Published[] = [{ kind: 'open', revision: revisionOf('open', FIRST), acknowledgedAt: 0 }]
   readonly #cluster: Cluster
   readonly #tokens: ReadonlyMap<string, string>
   #acknowledged = 1
   #running = true
   #clients: Promise<unknown>[] = []
+  readonly #failures: unknown[] = []
 
   constructor(cluster: Cluster, tokens: ReadonlyMap<string, string>) {
     this.#cluster = cluster
@@ -62,7 +60,7 @@ export class History {
 
   begin(): void {
     const flooders = this.#cluster.instances.map((instance) => this.#flood(instance))
-    this.#clients = [
+    const clients = [
       ...WRITERS.map((writer) => this.#write(writer)),
       ...KEEPERS.map((keeper, i) =>
         this.#keep(
@@ -74,22 +72,32 @@ export class History {
       this.#publish(),
       ...flooders,
     ]
+    this.#clients = clients.map((client) => client.catch((error) => this.#failures.push(error)))
   }
 
+  /** Throws if a client got an answer that it can't have. */
   async end(): Promise<void> {
     this.#running = false
     await Promise.all(this.#clients)
+    if (this.#failures.length > 0) throw this.#failures[0]
   }
 
-  /** Every writer has had an answer of 2xx from each instance, to a request sent after this call. */
+  /** Every writer has written so often since then. */
+  hasWritten(since: number, times: number): boolean {
+    const good = this.operations.filter(
+      ({ kind, status, sentAt }) => kind === 'update' && status < 300 && status > 0 && sentAt > since,
+    )
+    const byWriter = Map.groupBy(good, ({ client }) => client)
+    return WRITERS.every((writer) => (byWriter.get(writer)?.length ?? 0) >= times)
+  }
+
+  /** Every writer, and every instance, has done a write that was sent after that time. */
   hasRecovered(since: number): boolean {
     const good = this.operations.filter(
       ({ kind, status, sentAt }) => kind === 'update' && status < 300 && status > 0 && sentAt > since,
     )
-    const pairs = new Set(good.map(({ instance }) => instance))
-    return (
-      pairs.size === this.#cluster.instances.length && new Set(good.map(({ client }) => client)).size === WRITERS.length
-    )
+    const instances = new Set(good.map(({ instance }) => instance))
+    return instances.size === this.#cluster.instances.length && this.hasWritten(since, 1)
   }
 
   async #write(writer: string): Promise<void> {
@@ -111,19 +119,23 @@ export class History {
   /** Takes rights away and gives them back. */
   async #keep(keeper: string, writers: readonly string[]): Promise<void> {
     const memberships = new Map(writers.map((writer) => [writer, membershipOf(writer)]))
-    const ask = (method: string, path: string, body?: object, key?: string) =>
-      this.#untilDefinite({ client: keeper, kind: 'keep', method, path, ...(body && { body }), ...(key && { key }) })
+    const change = (method: string, path: string, more: Pick<Wanted, 'title' | 'body' | 'key'> = {}) =>
+      this.#untilDone({ client: keeper, kind: 'keep', method, path, ...more })
+    const setRoles = (user: string, roles: readonly string[], title: string) =>
+      change('PATCH', `/users/${user}`, { title, body: { roles, displayName: title } })
     for (let n = 0; this.#running; n += 1) {
       const user = writers[n % writers.length] as string
       const right = n % (2 * writers.length) < writers.length ? 'membership' : 'role'
-      const remove = () => ask('DELETE', `/memberships/${memberships.get(user)}`)
-      const removed = right === 'membership' ? await remove() : await ask('PATCH', `/users/${user}`, { roles: [] })
+      const title = `${withoutRole(user)} ${n}`
+      const leave = () => change('DELETE', `/memberships/${memberships.get(user)}`)
+      const removed = right === 'membership' ? await leave() : await setRoles(user, [], title)
       await sleep(150)
       const givenBackAt = performance.now()
-      if (removed) this.removals.push({ user, right, acknowledgedAt: removed.endedAt, givenBackAt })
-      if (right === 'role') await ask('PATCH', `/users/${user}`, { roles: ['member'] })
+      if (removed) this.removals.push({ user, right, title, acknowledgedAt: removed.endedAt, givenBackAt })
+      if (right === 'role') await setRoles(user, ['member'], `${user} with role ${n}`)
       else {
-        const made = await ask('POST', '/memberships', { userId: user, projectId: PROJECT }, `${user} ${n}`)
+        const body = { userId: user, projectId: PROJECT }
+        const made = await change('POST', '/memberships', { body, key: `${user} ${n}` })
         memberships.set(user, made?.id ?? '')
       }
       await sleep(150)
@@ -132,7 +144,8 @@ export class History {
 
   async #probe(): Promise<void> {
     for (let n = 0; this.#running; n += 1) {
-      const change = { method: 'PATCH', body: { title: `${n}` } }
+      const title = `plan ${n}`
+      const change = { method: 'PATCH', title, body: { title } }
       const asked = n % 2 === 0 ? { method: 'GET' } : change
       await this.#ask({ client: PROBER, kind: 'probe', path: `/plans/${PLAN}`, ...asked, atLeast: this.#acknowledged })
       await sleep(15)
@@ -140,11 +153,17 @@ export class History {
   }
 
   async #publish(): Promise<void> {
-    for (let kind: PolicyKind = 'closed'; this.#running; await sleep(500)) {
-      const number = await publish(this.#cluster, kind).catch(() => undefined)
-      if (number === undefined) continue
-      this.#acknowledged = Math.max(this.#acknowledged, number)
-      kind = kind === 'open' ? 'closed' : 'open'
+    let kind: PolicyKind = 'closed'
+    for (let n = 1; this.#running; n += 1) {
+      const label = `version ${n}`
+      const number = await publish(this.#cluster, kind, label).catch(() => undefined)
+      const acknowledgedAt = number === undefined ? Number.POSITIVE_INFINITY : performance.now()
+      this.published.push({ kind, revision: revisionOf(kind, label), acknowledgedAt })
+      if (number !== undefined) {
+        this.#acknowledged = Math.max(this.#acknowledged, number)
+        kind = kind === 'open' ? 'closed' : 'open'
+      }
+      await sleep(500)
     }
   }
 
@@ -164,25 +183,18 @@ export class History {
     return undefined
   }
 
-  async #ask(wanted: Wanted, instance = this.#anyInstance()): Promise<Operation> {
-    const { client, kind, title, atLeast = 0 } = wanted
-    const sentAt = performance.now()
-    const answer = await this.#fetch(wanted, instance)
-    const { headers } = answer
-    const operation: Operation = {
-      client,
-      instance: instance.name,
-      kind,
-      ...(title === undefined ? {} : { title }),
-      sentAt,
-      endedAt: performance.now(),
-      status: answer.status,
-      code: answer.code,
-      id: headers?.get('location')?.split('/').at(-1),
-      revision: headers?.get('policy-revision') ?? undefined,
-      sequence: Number(headers?.get('policy-sequence') ?? 0),
-      atLeast,
+  /** Undefined if it isn't known whether it was done, when the test ends. Throws for a refusal. */
+  async #untilDone(wanted: Wanted): Promise<Operation | undefined> {
+    for (let repeats = 0; this.#running || repeats === 0; repeats += 1) {
+      const operation = await this.#untilDefinite(wanted)
+      if (operation && DONE.has(operation.status)) return operation
+      if (operation) throw new Error(`${wanted.method} ${wanted.path} of ${wanted.client}: ${operation.status}`)
     }
+    return undefined
+  }
+
+  async #ask(wanted: Wanted, instance = this.#anyInstance()): Promise<Operation> {
+    const operation = await ask(wanted, instance, this.#tokens.get(wanted.client) ?? '')
     this.operations.push(operation)
     return operation
   }
@@ -190,26 +202,5 @@ export class History {
   #anyInstance(): Instance {
     const { instances } = this.#cluster
     return instances[Math.floor(Math.random() * instances.length)] as Instance
-  }
-
-  async #fetch({ client, method, path, body, key, atLeast }: Wanted, { url }: Instance) {
-    try {
-      const answer = await fetch(url + path, {
-        method,
-        signal: AbortSignal.timeout(PATIENCE_MS),
-        headers: {
-          authorization: `Bearer ${this.#tokens.get(client)}`,
-          ...(body && { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' }),
-          ...(key && { 'idempotency-key': `"${key}"` }),
-          ...(atLeast && { 'policy-sequence-at-least': `${atLeast}` }),
-        },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-      const text = await answer.text()
-      const code: string | undefined = answer.status >= 400 ? JSON.parse(text).code : undefined
-      return { status: answer.status, headers: answer.headers, code }
-    } catch {
-      return { status: 0, code: undefined, headers: undefined }
-    }
   }
 }

@@ -1,7 +1,7 @@
 /** What an operator sees of a fault: answers, readiness and the log, each kind once. docs/runbook.md quotes it. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Operation } from './ask.ts'
 import type { Cluster, LogLine } from './cluster.ts'
-import type { Operation } from './history.ts'
 
 const EVERY_MS = 250
 /** Warnings and worse. */

@@ -25,23 +25,23 @@ function databaseOf(cluster: Cluster): Database {
   return found
 }
 
-function contentOf(kind: PolicyKind): ReadonlyMap<string, Buffer> {
-  return new Map([...policyFiles(kind)].map(([name, text]) => [name, Buffer.from(text)]))
+function contentOf(kind: PolicyKind, label: string): ReadonlyMap<string, Buffer> {
+  return new Map([...policyFiles(kind, label)].map(([name, text]) => [name, Buffer.from(text)]))
 }
 
-export function revisionOf(kind: PolicyKind): string {
-  return revisionOfContent(contentOf(kind), '')
+export function revisionOf(kind: PolicyKind, label: string): string {
+  return revisionOfContent(contentOf(kind, label), '')
 }
 
 /** The number of the new version, when it is acknowledged. */
-export async function publish(cluster: Cluster, kind: PolicyKind): Promise<number> {
+export async function publish(cluster: Cluster, kind: PolicyKind, label: string): Promise<number> {
   const versions = await openPolicyVersions(databaseOf(cluster))
   if (!versions) throw new Error('the database keeps no policies')
   const signer = await readPolicySigner(cluster.signingKey)
   const target = await openDatabaseTarget({ versions, signer, keys: await publicHalf(signer) })
   try {
     const about = { over: '', kind: 'applied', reason: undefined, of: undefined, sameRules: false } as const
-    const version = await target.put({ ...about, content: contentOf(kind), now: new Date(), blocks: [] })
+    const version = await target.put({ ...about, content: contentOf(kind, label), now: new Date(), blocks: [] })
     return version?.number ?? 0
   } finally {
     await target.close()
@@ -105,6 +105,8 @@ export interface Stored {
   readonly tasks: ReadonlyMap<string, string>
   /** The lines of the outbox: records that no instance has moved to its log yet. */
   readonly outbox: readonly string[]
+  /** By revision, the number of the version. */
+  readonly versions: ReadonlyMap<string, number>
 }
 
 export async function readAll(cluster: Cluster): Promise<Stored> {
@@ -119,9 +121,18 @@ export async function readAll(cluster: Cluster): Promise<Stored> {
   const { store, outbox } = await openStore(cluster)
   const waiting = await outbox.waiting(1_000_000)
   await store.close()
+  const published = await openPolicyVersions(database)
+  const versions = (await published?.all()) ?? []
+  await published?.close()
 
   return {
     tasks: new Map(objects.map(({ id, document }) => [id, String(document.title)])),
     outbox: waiting.map(({ record, sequence }) => withSequence(record, sequence)),
+    versions: new Map(versions.map(({ number, signed }) => [revisionIn(signed), number])),
   }
+}
+
+/** The payload of a JWS is its second part. */
+function revisionIn(signed: string): string {
+  return JSON.parse(Buffer.from(signed.split('.')[1] ?? '', 'base64url').toString()).revision
 }

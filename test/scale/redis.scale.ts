@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { withstand } from './withstand.ts'
 
 describe('the Redis of three instances', function () {
-  this.timeout(180_000)
+  this.timeout(600_000)
 
   it('is killed and started again', async () => {
     const { redisLost } = await withstand({

@@ -55,17 +55,23 @@ limits:
   flood: { per: subject, allow: ${LIMIT.allow}, window: ${LIMIT.windowMs / 1000}s, match: { role: flooder } }
 `
 
+/** The label of the version that is published before the instances start. */
+export const FIRST = 'version 0'
+
+/** What a user is called while the role is taken away, before a number. */
+export const withoutRole = (user: string) => `${user} without role`
+
 export type PolicyKind = 'open' | 'closed'
 
-/** By name, the content of each file. */
-export function policyFiles(kind: PolicyKind): ReadonlyMap<string, string> {
+/** By name, the content of each file. `label`: different texts, so that each version has a revision of its own. */
+export function policyFiles(kind: PolicyKind, label: string): ReadonlyMap<string, string> {
   const roles = Object.entries(ROLES).map(([role, description]) =>
     role === 'keeper'
       ? `${role}: { description: ${description}, privileged: true }`
       : `${role}: { description: ${description} }`,
   )
   const files = filesOf({
-    'policy.csv': `${RULES}${kind === 'open' ? OPEN_RULE : ''}# end of policy\n`,
+    'policy.csv': `${RULES}${kind === 'open' ? OPEN_RULE : ''}# ${label}\n# end of policy\n`,
     'roles.yaml': `${roles.join('\n')}\n`,
     'ownership.yaml': OWNERSHIP,
     'limits.yaml': LIMITS,
@@ -87,7 +93,8 @@ const indexed = { ...text, 'x-index': true }
 const FIELDS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   users: {
     email: { type: 'string', format: 'email', maxLength: 254, 'x-index': true, 'x-unique': true },
-    displayName: text,
+    // So decision records show which change took the roles away.
+    displayName: indexed,
     roles: { type: 'array', items: { type: 'string', maxLength: 64 }, maxItems: 50, uniqueItems: true },
   },
   projects: {},
