@@ -20,6 +20,8 @@ export interface PostgresServer {
   start(): Promise<void>
   /** Starts it again if it has ended by itself. */
   startIfEnded(): Promise<void>
+  /** What it has logged. */
+  log(): string
   /** Ends it and deletes its data. */
   remove(): Promise<void>
 }
@@ -35,6 +37,8 @@ interface PostgresOptions {
 
 const STARTED_WITHIN_MS = 60_000
 const USER = 'sallyport'
+/** The server keeps what its replica has not got yet. */
+const SLOT = 'replica'
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { settings = [], replicaOf, parent = tmpdir() } = options
@@ -43,16 +47,36 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const data = join(directory, 'data')
   const postgres = realpathSync(program('postgres'))
   const [tool, ...flags] = replicaOf
-    ? ['pg_basebackup', '-D', data, '-U', USER, '-h', '127.0.0.1', '-p', `${replicaOf.port}`, '-R', '-c', 'fast', '-N']
+    ? [
+        'pg_basebackup',
+        '-D',
+        data,
+        '-U',
+        USER,
+        '-h',
+        '127.0.0.1',
+        '-p',
+        `${replicaOf.port}`,
+        '-R',
+        '-c',
+        'fast',
+        '-N',
+        '-C',
+        '-S',
+        SLOT,
+      ]
     : ['initdb', '-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions']
   execFileSync(join(dirname(postgres), `${tool}`), flags, { ...owner, stdio: 'pipe', cwd: directory })
   const port = await freePort()
+  let said = ''
   let server = await run()
 
   async function run(): Promise<Running> {
     const given = ['max_connections=60', 'listen_addresses=127.0.0.1', `port=${port}`, 'jit=off', ...settings]
     const args = ['-D', data, '-k', directory, ...given.flatMap((setting) => ['-c', setting])]
-    return runServer(endWithTests(spawn(postgres, args, { ...owner, cwd: directory })), port)
+    const child = endWithTests(spawn(postgres, args, { ...owner, cwd: directory }))
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
+    return runServer(child, port, () => said)
   }
 
   async function start(): Promise<void> {
@@ -72,6 +96,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     port,
     url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
     directory,
+    log: () => said,
     kill: () => server.end('SIGKILL'),
     start,
     startIfEnded: async () => {
@@ -89,9 +114,7 @@ interface Running {
   end(signal: NodeJS.Signals): Promise<void>
 }
 
-async function runServer(child: ChildProcess, port: number): Promise<Running> {
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
+async function runServer(child: ChildProcess, port: number, said: () => string): Promise<Running> {
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal)
@@ -101,7 +124,7 @@ async function runServer(child: ChildProcess, port: number): Promise<Running> {
   while (!(await isReady(port))) {
     if (child.exitCode !== null || Date.now() > until) {
       await end('SIGKILL')
-      throw new Error(`postgres did not start: ${said}`)
+      throw new Error(`postgres did not start: ${said()}`)
     }
     await sleep(30)
   }

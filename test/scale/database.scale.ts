@@ -8,7 +8,7 @@ describe('the database of three instances', function () {
 
   it('is killed and started again', async () => {
     await withstand({
-      name: 'PostgreSQL is killed',
+      name: 'PostgreSQL is killed, and started again after 2 s',
       happen: async ({ primary }) => {
         await primary.kill()
         await sleep(2000)
@@ -19,7 +19,7 @@ describe('the database of three instances', function () {
 
   it('is lost, and its replica is promoted', async () => {
     await withstand({
-      name: 'the replica is promoted',
+      name: 'PostgreSQL is lost, and the replica is promoted after 1 s',
       happen: async (cluster) => {
         await cluster.primary.kill()
         await sleep(1000)
@@ -44,7 +44,7 @@ describe('the database of three instances', function () {
 
   it('stalls for one instance', async () => {
     await withstand({
-      name: 'a connection stalls',
+      name: 'the connections of one instance stall for 5 s',
       happen: async ({ network }) => {
         network.stall()
         await sleep(5000)
@@ -55,7 +55,7 @@ describe('the database of three instances', function () {
 
   it('loses the connections of one instance again and again', async () => {
     await withstand({
-      name: 'connections are reset',
+      name: 'the connections of one instance are cut 20 times in 3 s',
       happen: async ({ network }) => {
         for (let n = 0; n < 20; n += 1) {
           network.cut()
@@ -67,7 +67,7 @@ describe('the database of three instances', function () {
 
   it('commits, but one instance does not get the answers', async () => {
     await withstand({
-      name: 'answers are held back, then lost',
+      name: 'one instance gets no answers of PostgreSQL for 3 s',
       happen: async ({ network }) => {
         network.holdAnswers()
         await sleep(3000)
@@ -79,7 +79,7 @@ describe('the database of three instances', function () {
 
   it('is slow for one instance', async () => {
     await withstand({
-      name: 'a connection delays by 100 ms',
+      name: 'each message of one instance takes 100 ms longer',
       happen: async ({ network }) => {
         network.delay(100)
         await sleep(4000)

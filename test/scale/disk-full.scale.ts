@@ -1,5 +1,5 @@
 /** A database whose disk is full: writes are refused, nothing is lost, and it goes on when there is room again. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import pg from 'pg'
 import { removeNow, removeWithTests, unmountWithTests } from '../ends-with-tests.ts'
 import { untested, withstand } from './withstand.ts'
 
-const NAME = 'the disk of PostgreSQL is full'
+const NAME = 'the disk of PostgreSQL is full for 8 s'
 
 describe('the disk of the database', function () {
   this.timeout(600_000)
@@ -24,7 +24,7 @@ describe('the disk of the database', function () {
     }
   })
   after(() => {
-    execFileSync('umount', ['--lazy', disk])
+    spawnSync('umount', ['--lazy', disk])
     removeNow(disk)
   })
 

@@ -8,7 +8,7 @@ describe('the Redis of three instances', function () {
 
   it('is killed and started again', async () => {
     const { redisLost } = await withstand({
-      name: 'Redis is killed',
+      name: 'Redis is killed, and started again after 3 s',
       // The limiter is judged before and after, for more than a window each.
       calmMs: 8000,
       happen: async (cluster) => {

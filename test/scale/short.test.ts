@@ -7,7 +7,7 @@ describe('three instances, PostgreSQL with a replica, and Redis', function () {
 
   it('keep every promise while an instance is killed, a connection breaks and the replica is promoted', async () => {
     await withstand({
-      name: 'an instance is killed, a connection breaks, the replica is promoted',
+      name: 'several faults in one run',
       calmMs: 1500,
       happen: async (cluster) => {
         const [, second] = cluster.instances

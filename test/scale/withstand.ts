@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Evidence, judge, recordsIn, type Span, type Verdict } from './checker.ts'
 import { Cluster, type ClusterOptions, type LogLine, until } from './cluster.ts'
+import type { FaultName } from './faults.ts'
 import { History } from './history.ts'
 import { keepEvidence } from './keep-evidence.ts'
 import { longestLag, longestRefusal } from './longest.ts'
@@ -11,7 +12,7 @@ import { fill, publish, readAll } from './office.ts'
 import { FIRST, LIMIT, WRITERS } from './world.ts'
 
 interface Row {
-  readonly fault: string
+  readonly fault: FaultName
   readonly verdict: Verdict
   readonly refusedMs: number
   readonly lagMs: number
@@ -26,7 +27,7 @@ process.on('exit', () => {
 })
 
 export interface Fault extends ClusterOptions {
-  readonly name: string
+  readonly name: FaultName
   /** The least load before the fault and after the recovery. */
   readonly calmMs?: number
   /** Resolves when the operator has done everything; from then on, the instances recover by themselves. */
@@ -34,7 +35,7 @@ export interface Fault extends ClusterOptions {
 }
 
 /** A promise that can't be tested here must not look like a kept one: the table names it, and the suite fails. */
-export function untested(fault: string, why: string, cause: unknown): never {
+export function untested(fault: FaultName, why: string, cause: unknown): never {
   unproven.push(`${fault} | untested: ${why}`)
   throw new Error(`untested: ${fault}, because ${why}`, { cause })
 }
@@ -108,7 +109,7 @@ async function underLoad<T>(options: ClusterOptions, work: Load<T>): Promise<T> 
     history.begin()
     return await work(cluster, history)
   } catch (error) {
-    const kept = keepEvidence(cluster.folder, history)
+    const kept = keepEvidence(cluster, history)
     throw new Error(`${(error as Error).message} (logs and requests: ${kept})`, { cause: error })
   } finally {
     await cluster.remove()
