@@ -1,4 +1,4 @@
-/** The files of a server that stand beside its database: signing keys, policy and schemas. */
+/** The files of a server that stand beside its database: signing keys, policy, schemas and migrations. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
@@ -21,9 +21,15 @@ export interface SmallParts {
 export async function readSmallParts(config: Config): Promise<SmallParts> {
   const keys = await readKeys(config)
   const policy = config.policies === DATABASE_POLICIES ? undefined : await readPolicyFolder(config.policies)
-  const schemas = await readSchemas(config.schemas)
+  const schemas = await readNamed(config.schemas, /\.json$/)
+  const migrations = existsSync(config.migrations) ? await readNamed(config.migrations, /\.ya?ml$/) : []
   return {
-    parts: [...partsOf('keys', keys), ...partsOf('policies', policy?.files ?? []), ...partsOf('schemas', schemas)],
+    parts: [
+      ...partsOf('keys', keys),
+      ...partsOf('policies', policy?.files ?? []),
+      ...partsOf('schemas', schemas),
+      ...partsOf('migrations', migrations),
+    ],
     revision: policy?.revision,
     keyFiles: keys.length,
   }
@@ -48,8 +54,8 @@ async function readPolicyFolder(folder: string): Promise<{ files: readonly Small
   }
 }
 
-async function readSchemas(folder: string): Promise<readonly SmallFile[]> {
-  const files = await readSteadily(folder, (name) => name.endsWith('.json'))
+async function readNamed(folder: string, names: RegExp): Promise<readonly SmallFile[]> {
+  const files = await readSteadily(folder, (name) => names.test(name))
   const odd = files.find(({ name }) => !isPlainFile(name))
   if (odd)
     throw new ToolError(`the file \`${odd.name}\` of \`${folder}\` has a name that no archive can hold; rename it`)
