@@ -25,7 +25,7 @@ describe('the directory in a database file', () => {
     expect(await directory.people()).to.have.length(1)
     folder.raw().exec("delete from objects_users where id = 'alice'")
     expect((await directory.standing('alice')).deleted).to.equal(true)
-    expect(folder.raw().prepare('pragma user_version').get()?.user_version).to.equal(2)
+    expect(folder.raw().prepare('pragma user_version').get()?.user_version).to.equal(3)
   })
 
   it('knows of a users record that any other program deletes', async () => {
