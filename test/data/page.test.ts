@@ -12,14 +12,16 @@ describe('docs/data.md', () => {
   after(() => page.stop())
 
   it('shows what its commands print', () => {
-    expect(page.blocks.filter(({ output }) => output.length > 0)).to.have.length.at.least(2)
+    expect(page.blocks.filter(({ output }) => output.length > 0)).to.have.length.at.least(5)
     for (const { printed, output } of page.blocks) expect(missingFrom(printed, output), printed).to.deep.equal([])
   })
 
-  it('has one command that ends with findings', () => {
+  it('has three commands that end with findings', () => {
     const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
     expect(failed).to.deep.equal([
       'failed 1: npm run -s sallyport -- data check --schemas schemas-next --resource orders',
+      'failed 1: npm run -s sallyport -- data import alice.ndjson --as alice',
+      'failed 1: npm run -s sallyport -- data import alice.ndjson --as alice',
     ])
   })
 })

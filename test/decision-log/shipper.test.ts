@@ -93,6 +93,7 @@ describe('shipping the records of writes', () => {
     }
     const counting: Outbox = {
       waiting: (limit) => outbox.waiting(limit),
+      note: (records) => outbox.note(records),
       shipped,
       hold: (holder) => outbox.hold(holder),
       release: (holder) => outbox.release(holder),
@@ -211,6 +212,7 @@ describe('shipping the records of writes', () => {
     const { outbox } = opened
     const stubborn: Outbox = {
       waiting: (limit) => outbox.waiting(limit),
+      note: (records) => outbox.note(records),
       hold: (holder) => outbox.hold(holder),
       release: (holder) => outbox.release(holder),
       shipped: async (sequence) => {
@@ -280,6 +282,7 @@ describe('shipping the records of writes', () => {
 function forwarding(outbox: Outbox): Outbox {
   return {
     waiting: (limit) => outbox.waiting(limit),
+    note: (records) => outbox.note(records),
     hold: (holder) => outbox.hold(holder),
     release: (holder) => outbox.release(holder),
     shipped: (sequence) => outbox.shipped(sequence),

@@ -6,6 +6,14 @@ import type { Open } from './engine.ts'
 import { change, creation, failure, removal, UNFIT_RECORD } from './fixture.ts'
 
 export function describeOutbox(open: Open): void {
+  it('takes records without a write, in one order with those of writes', async () => {
+    const { store, outbox } = await open()
+    await store.create(creation('t1', {}), { record: 'made t1' })
+    await outbox.note(['seen', 'refused \u0000'])
+    await store.update(change('t1', 1, { count: 2 }), { record: 'changed t1' })
+    expect(await recordsOf(outbox)).to.deep.equal(['made t1', 'seen', 'refused \u0000', 'changed t1'])
+  })
+
   it('keeps the records of creates, updates and deletes in the order of their commits', async () => {
     const { store, outbox } = await open()
     await store.create(creation('t1', {}), { record: 'made t1' })

@@ -1,11 +1,11 @@
 /** Opens what `data check` needs, and shows its progress on a terminal. */
 import { FileError } from '../../base/diagnostic.ts'
-import { oneOf } from '../../base/did-you-mean.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { ObjectReader } from '../../store/object-reader.ts'
 import type { Database } from '../../store/open.ts'
 import { checkData, type DataReport, type DataToCheck } from '../../tools/data/check/check-data.ts'
+import { resourceNamed, storedResources } from '../../tools/data/named-resource.ts'
 import { loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { withReader } from '../../tools/read-database.ts'
 import { policyPlace } from '../policy/policy-place.ts'
@@ -22,7 +22,7 @@ interface Asked extends VersionSettings {
 /** Throws FileError for faulty schemas, and ToolError. */
 export async function checkDatabase(asked: Asked): Promise<DataReport> {
   const resources = await loadResources(asked.schemas)
-  const stored = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
+  const stored = storedResources(resources)
   const checked = asked.only.length === 0 ? stored : asked.only.map((name) => resourceNamed(name, stored))
   const policy = await policyFor(policyPlace(asked.policies, asked), resources)
   return withReader(asked.database, async (reader) => {
@@ -32,13 +32,6 @@ export async function checkDatabase(asked: Asked): Promise<DataReport> {
       return checkData({ reader, resources, checked, undeclared: asked.only.length === 0, policy }, progress)
     })
   })
-}
-
-function resourceNamed(name: string, stored: readonly Resource[]): Resource {
-  const found = stored.find((one) => one.name === name)
-  if (found) return found
-  const known = stored.map((one) => one.name)
-  throw new ToolError(`no schema declares the resource \`${name}\`: name ${oneOf(name, known)}`)
 }
 
 /** Faults of the policy don't stop the check: new schemas may lack a field that the present policy names. */

@@ -54,7 +54,7 @@ function refuseWithoutUrl(command: CliCommand): void {
 }
 
 export const startServer: StartTrialServer = async (folders, now) =>
-  (await import('../../server/trial-server.ts')).startTrialServer(folders, now)
+  (await import('../../server/in-process/trial-server.ts')).startTrialServer(folders, now)
 
 /** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
 export function targetSettings({ data }: Pick<TargetFlags, 'data'>) {

@@ -31,6 +31,8 @@ export interface Proposal {
    */
   readonly after: Representation
   readonly named: ReadonlySet<string>
+  /** The request chooses the id of the new object. */
+  readonly choosesId?: boolean
   /** The fields that a patch reads. */
   readonly read?: ReadonlySet<string>
   /** The fields that a PUT removes if they are stored. */
@@ -54,7 +56,7 @@ export type Passed = (evidence: Evidence) => void
 /** Refused: the action on the object as it would be, a named field that isn't granted, the schema, or the size. */
 export function* permitCreate(
   grants: CallerGrants,
-  { after, named, faults }: Proposal,
+  { after, named, faults, choosesId = false }: Proposal,
   passed: Passed,
 ): Steps<Permit<'create'> | Refusal, FactNeed> {
   const { resource, recorded, rests } = grants
@@ -67,7 +69,8 @@ export function* permitCreate(
   const refusal = refusalOfResult(grants, short(evidence), (asked): Unpermitted | undefined => {
     const { fields } = grantOn(asked, related.names)
     if (fields.size === 0) return { check: 'object' }
-    return fieldsUnpermitted(namesOf(resource, named, ({ name, readOnly }) => !readOnly && !fields.has(name)))
+    const refused = namesOf(resource, named, ({ name, readOnly }) => !readOnly && !fields.has(name))
+    return fieldsUnpermitted(choosesId && !mayChooseId(asked) ? ['id', ...refused] : refused)
   })
   if (refusal) return refusal
   passed(short(evidence))
@@ -77,6 +80,14 @@ export function* permitCreate(
   const { name } = resource
   const restsOn = rests.all
   return issuePermit({ kind: 'create', resource: name, id: String(after.id), version: 0, document, evidence, restsOn })
+}
+
+/**
+ * Who may create any object, with the field `id`, may also choose the id: the grant rests on no relation, so it is the
+ * same for the object that somebody else could have created under this id.
+ */
+function mayChooseId(grants: CallerGrants): boolean {
+  return grantOn(grants, []).fields.has('id')
 }
 
 /** Refuses a field that the caller may neither read nor write, whatever its value. */

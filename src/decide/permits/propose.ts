@@ -13,11 +13,18 @@ type Body = Readonly<Record<string, Json>>
 export function proposeNew(
   resource: Resource,
   body: Body,
-  { id, filled, now }: { readonly id: string; readonly filled: Representation; readonly now: string },
+  { id, filled, now, choosesId = false }: NewObject,
 ): Proposal {
   const server = { id, createdAt: now, updatedAt: now }
   const asked = { ...server, ...filled, ...body }
-  return proposal(resource, { before: server, asked, named: Object.keys(body) })
+  return { ...proposal(resource, { before: server, asked, named: Object.keys(body) }), choosesId }
+}
+
+interface NewObject {
+  readonly id: string
+  readonly filled: Representation
+  readonly now: string
+  readonly choosesId?: boolean
 }
 
 /**

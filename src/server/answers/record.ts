@@ -39,7 +39,10 @@ export function settleRecord(
 }
 
 /** What operators see of a request: metrics, and the cause of a fault. No client sees this cause. */
-export function observe({ faults, metrics }: { faults: FaultLog; metrics: Metrics }, request: RequestFacts): void {
+export function observe(
+  { faults, metrics }: { faults: FaultLog; metrics: Pick<Metrics, 'observeRequest'> },
+  request: RequestFacts,
+): void {
   const { requestId, method, match, problem, outcome } = request
   const route = match && 'route' in match ? match.route.path : 'unknown'
   const status = problem?.status ?? outcome?.status ?? 500

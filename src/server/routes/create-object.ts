@@ -24,10 +24,16 @@ export async function createObject(
 ): Promise<Outcome> {
   const { resource, writes, ask } = request
   const claim = claimOf(request, body)
+  const chosen = services.chosenId?.(request.idempotencyKey)
   // RFC 9562 section 5.7: ids sort by creation time.
-  const id = uuidv7()
+  const id = chosen ?? uuidv7()
   const time = services.now().toISOString()
-  const proposal = proposeNew(resource, body, { id, filled: decision.filled, now: time })
+  const proposal = proposeNew(resource, body, {
+    id,
+    filled: decision.filled,
+    now: time,
+    choosesId: chosen !== undefined,
+  })
   const permit = orRefuse(await ask(decision.permit(proposal)))
   refuseUnmet(services, request, undefined)
   const { evidence } = permit

@@ -35,6 +35,8 @@ export interface Services {
   /** The idempotency keys of running requests. */
   readonly inFlight: InFlight
   readonly now: () => Date
+  /** The id that a command has chosen for the object of a POST with this idempotency key. No client can choose one. */
+  readonly chosenId?: (idempotencyKey: string | undefined) => string | undefined
   /** Undefined where tokens come from elsewhere. */
   readonly signIn: SignIn | undefined
   /** The public keys for tokens that this server signs (RFC 7517 section 5). */

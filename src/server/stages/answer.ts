@@ -23,7 +23,7 @@ export interface AnswerParts {
   readonly cors: Cors
   readonly recorder: Recorder
   readonly faults: FaultLog
-  readonly metrics: Metrics
+  readonly metrics: Pick<Metrics, 'observeRequest'>
   readonly draining: () => boolean
 }
 

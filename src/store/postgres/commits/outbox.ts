@@ -1,6 +1,7 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { Outbox, OutboxRecord } from '../../contract.ts'
 import type { Connections } from '../connections/connections.ts'
+import { answering } from '../failures.ts'
 import type { Parameters, Statement } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 import { Lease } from './lease.ts'
@@ -26,6 +27,10 @@ export class PostgresOutbox implements Outbox {
   constructor(connections: Connections) {
     this.#connections = connections
     this.#lease = new Lease(connections, { name: 'outbox', holdMs: HOLD_MS })
+  }
+
+  async note(records: readonly string[]): Promise<void> {
+    await answering(() => this.#connections.writer.transaction((ask) => ask(addRecords(records))))
   }
 
   async waiting(limit: number): Promise<readonly OutboxRecord[]> {

@@ -27,6 +27,12 @@ export class SqliteOutbox implements Outbox {
     this.#add.run(record)
   }
 
+  note(records: readonly string[]): Promise<void> {
+    return this.#commits.write(() => {
+      for (const record of records) this.add(record)
+    })
+  }
+
   async waiting(limit: number): Promise<readonly OutboxRecord[]> {
     return answering(() => this.#waiting.all(limit)) as unknown as readonly OutboxRecord[]
   }

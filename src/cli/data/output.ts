@@ -1,0 +1,77 @@
+/**
+ * Where an export goes: standard output, or a file that gets its name only when it is whole. `<file>.part` is what an
+ * export that was stopped leaves.
+ */
+import { once } from 'node:events'
+import { open, rename } from 'node:fs/promises'
+import { print } from '../../present/print.ts'
+import type { ExportSink } from '../../tools/data/export/export-data.ts'
+import { ToolError } from '../../tools/load-policy.ts'
+
+/** Lines wait for each other until so many characters are there. */
+const CHUNK = 64 * 1024
+
+export interface Output extends ExportSink {
+  /** Everything is written. */
+  finish(): Promise<void>
+}
+
+/** Throws ToolError if the file exists, or can't be created. */
+export async function openOutput(file: string | undefined): Promise<Output> {
+  return file === undefined ? gathered(toStandardOutput, async () => {}) : toFile(file)
+}
+
+async function toStandardOutput(text: string): Promise<void> {
+  print(text)
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+}
+
+async function toFile(file: string): Promise<Output> {
+  const part = `${file}.part`
+  const taken = await open(file).catch(() => undefined)
+  await taken?.close()
+  if (taken) throw new ToolError(`the file ${file} exists: name another one with --output`)
+  const handle = await open(part, 'wx', 0o600).catch((error) => {
+    throw unwritable(part, error)
+  })
+  const told = async (work: () => Promise<unknown>) => {
+    await work().catch((error) => {
+      throw unwritable(part, error)
+    })
+  }
+  return gathered(
+    (text) => told(() => handle.writeFile(text)),
+    () =>
+      told(async () => {
+        await handle.sync()
+        await handle.close()
+        await rename(part, file)
+      }),
+  )
+}
+
+function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {
+  if (code === 'EEXIST') {
+    return new ToolError(`${part} is there, from an export that was stopped: delete it, or name another file`)
+  }
+  return new ToolError(`${part} can't be written (${code}): what is in it is only a part; write to another place`)
+}
+
+function gathered(write: (text: string) => Promise<void>, end: () => Promise<void>): Output {
+  let waiting = ''
+  const flush = async () => {
+    const text = waiting
+    waiting = ''
+    if (text !== '') await write(text)
+  }
+  return {
+    async write(line) {
+      waiting += line
+      if (waiting.length >= CHUNK) await flush()
+    },
+    async finish() {
+      await flush()
+      await end()
+    },
+  }
+}

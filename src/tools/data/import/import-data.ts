@@ -1,0 +1,195 @@
+/**
+ * Sends each row of a file as a POST of the caller: the policy, the schema and the decision log see it like any other
+ * request. The rows of a group are sent at once, and an object is written before those that name it.
+ */
+import { createHash } from 'node:crypto'
+import { USERS } from '../../../decide/policy.ts'
+import { isSubject } from '../../../identity/caller.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import { ToolError } from '../../load-policy.ts'
+import { type NamingField, objectsNamed } from '../../references.ts'
+import { answerText } from '../export/export-data.ts'
+import { storedResources } from '../named-resource.ts'
+import type { Pipeline, PipelineAnswer } from '../pipeline.ts'
+import { pathOf } from '../routes-of.ts'
+import { lineRanges } from './line-ranges.ts'
+import { IdMap } from './map-references.ts'
+import { type ImportRow, rowsIn, survey } from './read-rows.ts'
+
+/** Rows that are sent at once commit together. */
+const PARALLEL = 16
+/** A report of a million refusals would help nobody. */
+const MOST_REFUSED = 1000
+
+export interface ImportOptions {
+  readonly file: string
+  readonly keepIds: boolean
+  /** Earlier lines are skipped. */
+  readonly fromLine: number
+  /** Import a file without the last line of an export. */
+  readonly incomplete: boolean
+  /** Distinguishes this import from an earlier one of the same lines; empty for the same import. */
+  readonly run: string
+  readonly now: number
+  readonly signal: AbortSignal
+  readonly progress: { total(rows: number): void; done(rows: number): void }
+}
+
+export interface RefusedLine {
+  readonly line: number
+  readonly resource: string
+  /** Undefined if no request was sent. */
+  readonly status?: number
+  readonly code?: string
+  readonly why: string
+}
+
+export interface ImportReport {
+  readonly rows: number
+  readonly written: number
+  /** Written by an earlier run, in the last 24 hours. */
+  readonly writtenBefore: number
+  /** The lines whose objects are stored now, like `1-500` or `502`. */
+  readonly writtenLines: readonly string[]
+  readonly refused: number
+  /** The first 1000. */
+  readonly refusedLines: readonly RefusedLine[]
+  /** The first line that was not tried, if the import was stopped, and why. */
+  readonly stopped?: { readonly line: number; readonly why: string }
+}
+
+/** Throws ToolError before anything is written. */
+export async function importData(pipeline: Pipeline, options: ImportOptions): Promise<ImportReport> {
+  const stored = storedResources(pipeline.resources)
+  const found = await survey(options.file, stored, ({ name }) => objectsNamed(pipeline.policy, name))
+  if (!found.complete && !options.incomplete) {
+    throw new ToolError(
+      `${options.file} doesn't end with the last line of a whole export: export again, or import the part with --incomplete`,
+    )
+  }
+  options.progress.total(found.rows)
+  const run = new ImportRun(pipeline, options, new IdMap(found))
+  for await (const row of rowsIn(options.file, stored)) if (!(await run.take(row))) break
+  return run.end(found.rows)
+}
+
+class ImportRun {
+  readonly #pipeline: Pipeline
+  readonly #options: ImportOptions
+  readonly #ids: IdMap
+  readonly #lines: number[] = []
+  readonly #named = new Map<Resource, readonly NamingField[]>()
+  readonly #refusedLines: RefusedLine[] = []
+  #group: Promise<void>[] = []
+  #stopped: ImportReport['stopped']
+  readonly #counts = { written: 0, writtenBefore: 0, refused: 0 }
+
+  constructor(pipeline: Pipeline, options: ImportOptions, ids: IdMap) {
+    this.#pipeline = pipeline
+    this.#options = options
+    this.#ids = ids
+  }
+
+  /** False when nothing more is to be sent. */
+  async take(row: ImportRow): Promise<boolean> {
+    const { signal, fromLine, progress } = this.#options
+    if (row.line < fromLine) {
+      progress.done(1)
+      return true
+    }
+    if (signal.aborted) this.#stop(row.line, 'it was interrupted')
+    if (this.#stopped) return false
+    const named = this.#named.getOrInsertComputed(row.resource, ({ name }) => {
+      return this.#options.keepIds ? [] : objectsNamed(this.#pipeline.policy, name)
+    })
+    let mapped = this.#ids.bodyOf(row, named)
+    if (mapped.kind === 'waits') {
+      await this.#flush()
+      mapped = this.#ids.bodyOf(row, named)
+    }
+    if (mapped.kind === 'unwritten') this.#refuse(row, { why: mapped.why })
+    else if (mapped.kind === 'body') await this.#add(row, mapped.body)
+    return true
+  }
+
+  async end(rows: number): Promise<ImportReport> {
+    await this.#flush()
+    this.#refusedLines.sort((one, other) => one.line - other.line)
+    return {
+      rows,
+      ...this.#counts,
+      writtenLines: lineRanges(this.#lines),
+      refusedLines: this.#refusedLines,
+      ...(this.#stopped ? { stopped: this.#stopped } : {}),
+    }
+  }
+
+  async #add(row: ImportRow, body: ImportRow['object']): Promise<void> {
+    const path = pathOf(row.resource, 'create', this.#options.now)
+    if (path === undefined) return this.#refuse(row, { why: `no route creates objects of ${row.resource.name}` })
+    if (this.#options.keepIds && row.resource.name === USERS && !isSubject(row.object.id)) {
+      return this.#refuse(row, { why: 'the id can not be the id of a user' })
+    }
+    this.#ids.begin(row)
+    this.#group.push(this.#send(row, path, body))
+    if (this.#group.length === PARALLEL) await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    const group = this.#group
+    this.#group = []
+    await Promise.all(group)
+  }
+
+  async #send(row: ImportRow, path: string, body: ImportRow['object']): Promise<void> {
+    const idempotencyKey = this.#keyOf(row)
+    const { id } = row.object
+    const chosen = this.#options.keepIds && typeof id === 'string' ? { chosenId: id } : {}
+    const answer = await this.#pipeline.ask({ method: 'POST', path, body, idempotencyKey, ...chosen })
+    this.#options.progress.done(1)
+    if (answer.status === 201) return this.#written(row, answer)
+    this.#ids.settle(row, undefined)
+    if (answer.status >= 500) return this.#stop(row.line, answerText(answer))
+    const { code } = answer.body ?? {}
+    this.#refuse(row, { status: answer.status, code, why: whyRefused(answer) })
+  }
+
+  #written(row: ImportRow, answer: PipelineAnswer): void {
+    this.#ids.settle(row, createdId(row, answer))
+    this.#lines.push(row.line)
+    this.#counts[answer.replayed ? 'writtenBefore' : 'written'] += 1
+  }
+
+  #refuse({ line, resource }: ImportRow, told: Omit<RefusedLine, 'line' | 'resource'>): void {
+    this.#counts.refused += 1
+    if (this.#refusedLines.length < MOST_REFUSED) this.#refusedLines.push({ line, resource: resource.name, ...told })
+  }
+
+  /** The earliest line that isn't written counts. */
+  #stop(line: number, why: string): void {
+    if (!this.#stopped || line < this.#stopped.line) this.#stopped = { line, why }
+  }
+
+  /** The same line of the same file is the same import, so a repeat writes it once. */
+  #keyOf({ line, text }: ImportRow): string {
+    const { run, keepIds } = this.#options
+    return createHash('sha256')
+      .update(JSON.stringify([run, keepIds, line, text]))
+      .digest('base64url')
+  }
+}
+
+/** A caller may create objects that the answer doesn't show. */
+function createdId({ resource }: ImportRow, { body, location }: PipelineAnswer): string | undefined {
+  if (typeof body?.id === 'string') return body.id
+  const [before = '', after = ''] = resource.canonicalItemPath?.split('{id}') ?? []
+  return location === undefined
+    ? undefined
+    : decodeURIComponent(location.slice(before.length, location.length - after.length))
+}
+
+function whyRefused({ body }: PipelineAnswer): string {
+  const faults: readonly { pointer?: string; detail?: string }[] = body?.errors ?? []
+  const told = faults.slice(0, 3).map(({ pointer, detail }) => `\`${pointer}\` ${detail}`)
+  return told.length > 0 ? told.join(', ') : String(body?.detail ?? body?.title ?? '')
+}

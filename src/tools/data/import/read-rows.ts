@@ -1,0 +1,109 @@
+/** The lines of an import: objects as an export writes them, and the last line of an export. */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { isObject } from '../../../base/is-object.ts'
+import type { Representation, Resource } from '../../../resources/resource.ts'
+import { ToolError } from '../../load-policy.ts'
+import type { NamingField } from '../../references.ts'
+
+export interface ImportRow {
+  /** Counted from 1. */
+  readonly line: number
+  readonly text: string
+  readonly resource: Resource
+  readonly object: Representation
+}
+
+/** What is known of a file before anything is written. */
+export interface Survey {
+  readonly rows: number
+  /** Resource -> id -> the line that has the object, for the resources that others name. */
+  readonly lines: ReadonlyMap<string, ReadonlyMap<string, number>>
+  /** Whether the last line of an export is there, and counts the objects before it. */
+  readonly complete: boolean
+}
+
+type NamedIn = (resource: Resource) => readonly NamingField[]
+
+/** Reads the whole file. Throws ToolError for the first line that isn't a row. */
+export async function survey(file: string, stored: readonly Resource[], namedIn: NamedIn): Promise<Survey> {
+  const targets = new Set(stored.flatMap((resource) => namedIn(resource).map(({ to }) => to)))
+  const lines = new Map([...targets].map((name) => [name, new Map<string, number>()]))
+  let rows = 0
+  let end: number | undefined
+  for await (const one of linesIn(file, stored)) {
+    if (end !== undefined) throw faulty(file, one.line, 'stands after the last line of an export: remove the end line')
+    if (one.kind === 'end') {
+      end = one.objects
+      continue
+    }
+    rows += 1
+    const { resource, object, line } = one.row
+    const known = lines.get(resource.name)
+    if (!known || typeof object.id !== 'string') continue
+    const before = known.get(object.id)
+    if (before !== undefined) throw faulty(file, line, `has the id of line ${before}: remove one of them`)
+    known.set(object.id, line)
+  }
+  return { rows, lines, complete: end === rows }
+}
+
+/** The same file again, row by row. */
+export async function* rowsIn(file: string, stored: readonly Resource[]): AsyncGenerator<ImportRow> {
+  for await (const one of linesIn(file, stored)) if (one.kind === 'row') yield one.row
+}
+
+type Line =
+  | { readonly kind: 'row'; readonly line: number; readonly row: ImportRow }
+  | { readonly kind: 'end'; readonly line: number; readonly objects: number }
+
+async function* linesIn(file: string, stored: readonly Resource[]): AsyncGenerator<Line> {
+  const byName = new Map(stored.map((resource) => [resource.name, resource]))
+  let line = 0
+  for await (const text of textLines(file)) {
+    line += 1
+    if (text.trim() !== '') yield read(file, text, line, byName)
+  }
+}
+
+/** Throws ToolError for a file that can't be read. */
+async function* textLines(file: string): AsyncGenerator<string> {
+  const input = createReadStream(file, 'utf8')
+  const failed = new Promise<never>((_, reject) => {
+    input.once('error', ({ code }: NodeJS.ErrnoException) => {
+      reject(new ToolError(`${file} can't be read (${code}): name a file that \`data export\` has written`))
+    })
+  })
+  failed.catch(() => undefined)
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await Promise.race([lines.next(), failed])
+    if (next.done) return
+    yield next.value
+  }
+}
+
+function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): Line {
+  const json = parsed(text)
+  if (!isObject(json)) throw faulty(file, line, 'is not a JSON object: write an object a line')
+  if (isObject(json.end) && Number.isInteger(json.end.objects)) {
+    return { kind: 'end', line, objects: Number(json.end.objects) }
+  }
+  const { resource: name, object } = json
+  const resource = typeof name === 'string' ? byName.get(name) : undefined
+  if (!resource) throw faulty(file, line, 'names no resource of the schemas: write {"resource": …, "object": …}')
+  if (!isObject(object)) throw faulty(file, line, 'has no object: write {"resource": …, "object": …}')
+  return { kind: 'row', line, row: { line, text, resource, object: object as Representation } }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function faulty(file: string, line: number, what: string): ToolError {
+  return new ToolError(`${file}:${line}: the line ${what}; nothing was written`)
+}
