@@ -2,7 +2,7 @@
  * Keeps limiting when the shared counts are out of reach: this process then counts its share by itself until they
  * answer again. In a window with such a change, both counts may admit their full quota.
  */
-import { answerWithin } from './deadline.ts'
+import { answerWithin } from '../base/deadline.ts'
 import type { Admission, Limiter, Quota } from './limiter.ts'
 
 /** If the shared counts take longer to answer, they count as lost. */

@@ -1,7 +1,7 @@
 /** Counts that instances share: in Redis, by Redis's clock. failover.ts handles its failures. */
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
-import { answerWithin } from './deadline.ts'
+import { answerWithin } from '../base/deadline.ts'
 import type { Admission, Quota } from './limiter.ts'
 import { type RequestBatch, shareCalls } from './shared-calls.ts'
 import { describeAdmission, stepMicros } from './sliding-window.ts'

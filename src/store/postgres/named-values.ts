@@ -13,7 +13,7 @@ export async function readSecret(connections: Connections, name: string): Promis
   const [found] = await connections.slow(find)
   if (found) return found[0] as Uint8Array
   const text = 'insert into secrets (name, value) values ($1, $2) on conflict do nothing'
-  await connections.slow({ text, values: [encodeText(name), randomBytes(SECRET_BYTES)] })
+  await connections.change({ text, values: [encodeText(name), randomBytes(SECRET_BYTES)] })
   const [kept] = await connections.slow(find)
   if (!kept) throw new StoreUnavailable(new Error('the secret was deleted while it was stored'))
   return kept[0] as Uint8Array

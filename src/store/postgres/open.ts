@@ -41,8 +41,8 @@ export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {
     const { url, connections: settings = DEFAULT_SETTINGS } = options
     await migrating(url, settings, (ask) => migrate(ask, plans))
     const now = options.now().getTime()
-    await connections.slow(sweepReplays(now, SWEPT_AT_START))
-    await connections.slow(sweepSessions(now, SWEPT_AT_START))
+    await connections.change(sweepReplays(now, SWEPT_AT_START))
+    await connections.change(sweepSessions(now, SWEPT_AT_START))
   })
 }
 

@@ -60,7 +60,7 @@ export class PostgresSeeding implements Seeding {
   }
 
   async writeMark(name: string, value: string): Promise<void> {
-    await this.#engine.connections.slow(writeMark(name, value))
+    await this.#engine.connections.change(writeMark(name, value))
   }
 
   async count(resource: string): Promise<number> {

@@ -22,8 +22,9 @@ import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import type { StoreWrite } from './connections/sending.ts'
+import { WriteProbe } from './connections/write-probe.ts'
 import { answering } from './failures.ts'
-import { readSecret, writeMark } from './named-values.ts'
+import { readSecret } from './named-values.ts'
 import { looksUp } from './query/leading.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
@@ -40,10 +41,6 @@ export interface PostgresEngine {
   readonly now: () => Date
 }
 
-/** The mark that the readiness check writes. */
-const PROBED = 'probed'
-/** The readiness check writes at most this often, however often it is called. */
-const BETWEEN_PROBES_MS = 1000
 /** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
 const SWEPT_AT_ONCE = 10
 
@@ -58,11 +55,11 @@ export class PostgresStore implements Store {
   readonly #engine: PostgresEngine
   readonly #queriedOf: TableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
-  #probed: Promise<unknown> = Promise.resolve()
-  #probeDue = 0
+  readonly #probe: WriteProbe
 
   constructor(engine: PostgresEngine) {
     this.#engine = engine
+    this.#probe = new WriteProbe(engine.connections)
     this.#queriedOf = (resource) => tableOf(engine, resource).queried
   }
 
@@ -153,16 +150,8 @@ export class PostgresStore implements Store {
     return readSecret(this.#engine.connections, name)
   }
 
-  async ping(): Promise<void> {
-    const { connections } = this.#engine
-    await connections.quick({ text: 'select 1', values: [] })
-    const now = performance.now()
-    if (now >= this.#probeDue) {
-      this.#probeDue = now + BETWEEN_PROBES_MS
-      this.#probed = connections.quick(writeMark(PROBED, 'answered'))
-      this.#probed.catch(() => undefined)
-    }
-    await this.#probed
+  ping(): Promise<void> {
+    return this.#probe.ask()
   }
 
   #objectsOf(resource: string): Gathered<StoredObject | undefined> {
@@ -222,7 +211,7 @@ export class PostgresStore implements Store {
 
   #sweepReplays(now: number): void {
     // The object is stored; the next sweep deletes what this one leaves.
-    this.#engine.connections.slow(sweepReplays(now, SWEPT_AT_ONCE)).catch(() => undefined)
+    this.#engine.connections.change(sweepReplays(now, SWEPT_AT_ONCE)).catch(() => undefined)
   }
 
   #timeOf({ time }: WriteOptions): string {

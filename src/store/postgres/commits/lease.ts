@@ -51,7 +51,7 @@ export class Lease {
   async release(holder: string): Promise<void> {
     this.#held = { holder: '', until: 0 }
     const text = 'delete from leases where name = $1 and holder = $2'
-    await this.#connections.slow({ text, values: [this.#options.name, holder] })
+    await this.#connections.change({ text, values: [this.#options.name, holder] })
   }
 
   #isHeldFor(milliseconds: number): boolean {
@@ -61,7 +61,7 @@ export class Lease {
   async #take(holder: string): Promise<boolean> {
     const stale = this.#stoodStill()
     const values = [this.#options.name, holder, stale?.holder ?? '', stale?.renewals ?? 0]
-    const taken = await this.#connections.slow({ text: TAKE, values })
+    const taken = await this.#connections.change({ text: TAKE, values })
     if (taken.length > 0) return true
     await this.#look()
     return false

@@ -40,7 +40,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   async shipped(sequence: number): Promise<void> {
-    await this.#connections.slow({ text: 'delete from outbox where sequence <= $1', values: [sequence] })
+    await this.#connections.change({ text: 'delete from outbox where sequence <= $1', values: [sequence] })
   }
 
   hold(holder: string): Promise<boolean> {

@@ -6,6 +6,12 @@ import { StoreUnavailable } from '../../errors.ts'
 
 export const DEFAULT_SETTINGS: ConnectionSettings = { most: 10, pooler: 'none' }
 
+/**
+ * Begins a small change. A pooler passes these time-outs on, unlike those of a session. A backend that waits for a lock
+ * doesn't notice that its client has gone: without an end, each repeat would leave one more behind.
+ */
+export const BEGIN_BOUNDED = 'begin; set local lock_timeout = 2000; set local statement_timeout = 5000'
+
 /** A refused or silent server fails a request within a second. */
 const CONNECT_MS = 900
 

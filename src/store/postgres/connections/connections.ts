@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
 import { answering } from '../failures.ts'
 import type { SqlValue, Statement } from '../query/statement.ts'
-import { clientOptions } from './client-options.ts'
+import { BEGIN_BOUNDED, clientOptions } from './client-options.ts'
 import type { Asked, Row } from './connection.ts'
 import { Gathered } from './gathered.ts'
 import { Line } from './line.ts'
@@ -23,12 +23,15 @@ export class Connections {
   readonly writer: Writer
   readonly #lines: readonly Line[]
   readonly #pool: pg.Pool
+  /** A pooler stands between, so the session has no time-outs. */
+  readonly #isPooled: boolean
   readonly #names: StatementNames
   #next = 0
 
   constructor(url: string, settings: ConnectionSettings) {
     const client = clientOptions(url, settings)
-    this.#names = new StatementNames(settings.pooler === 'transaction' ? 0 : NAMED_STATEMENTS)
+    this.#isPooled = settings.pooler === 'transaction'
+    this.#names = new StatementNames(this.#isPooled ? 0 : NAMED_STATEMENTS)
     const named = (statement: Statement) => this.#names.named(statement)
     this.writer = new Writer(client, named)
     this.#lines = Array.from({ length: QUICK_LINES }, () => new Line({ client, silenceMs: QUICK_SILENCE_MS }))
@@ -52,15 +55,38 @@ export class Connections {
   slow(statement: Statement): Promise<readonly Row[]> {
     return answering(async () => {
       if (this.#pool.ended) throw new Error('the store is closed')
-      const { text, values, name } = this.#names.named(statement)
-      const config = { text, values: [...(values ?? [])], rowMode: 'array' as const, ...(name && { name }) }
-      return (await this.#pool.query<SqlValue[]>(config)).rows
+      return (await this.#pool.query<SqlValue[]>(this.#queryOf(statement))).rows
     })
+  }
+
+  /** A small change that needs no turn, and waits for no lock for long. Throws errors of the contract. */
+  change(statement: Statement): Promise<readonly Row[]> {
+    return this.#isPooled ? answering(() => this.#changeBounded(statement)) : this.slow(statement)
   }
 
   async close(): Promise<void> {
     if (this.#pool.ending) return
     await Promise.all([this.writer.close(), this.#pool.end(), ...this.#lines.map((line) => line.close())])
+  }
+
+  async #changeBounded(statement: Statement): Promise<readonly Row[]> {
+    const client = await this.#pool.connect()
+    let isDone = false
+    try {
+      await client.query(BEGIN_BOUNDED)
+      const { rows } = await client.query<SqlValue[]>(this.#queryOf(statement))
+      await client.query('commit')
+      isDone = true
+      return rows
+    } finally {
+      // Nobody else gets a connection with half a transaction.
+      client.release(!isDone)
+    }
+  }
+
+  #queryOf(statement: Statement) {
+    const { text, values, name } = this.#names.named(statement)
+    return { text, values: [...(values ?? [])], rowMode: 'array' as const, ...(name && { name }) }
   }
 
   #askQuickly(statement: Statement): Promise<readonly Row[]> {

@@ -1,8 +1,11 @@
 /** One connection at a time: opened when it is needed, and opened again after it was lost. */
 import type pg from 'pg'
+import { BEGIN_BOUNDED } from './client-options.ts'
 import { type Asked, Connection, type Row } from './connection.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
+
+type Sent = ReturnType<Connection['send']>
 
 export interface LineOptions {
   readonly client: pg.ClientConfig
@@ -25,6 +28,17 @@ export class Line {
   /** The rows of a statement's result. Rejects with the driver's errors. */
   async ask(asked: Asked): Promise<readonly Row[]> {
     return (await (await this.connection()).send(asked)).rows
+  }
+
+  /** One statement that changes something, sent with its transaction at once. */
+  async change(asked: Asked): Promise<readonly Row[]> {
+    const connection = await this.connection()
+    const sent = [connection.send({ text: BEGIN_BOUNDED }), connection.send(asked), connection.send({ text: 'commit' })]
+    const [begun, done, ended] = await Promise.allSettled(sent)
+    for (const outcome of [begun, done, ended]) if (outcome?.status === 'rejected') throw outcome.reason
+    const [{ rows }, { command }] = await Promise.all(sent.slice(1) as [Sent, Sent])
+    if (command !== 'COMMIT') throw new Error('the transaction was not committed')
+    return rows
   }
 
   /** The open connection. While the server can't be reached, most calls fail at once. */

@@ -107,15 +107,15 @@ class PostgresPolicyVersions implements PolicyVersions {
 
   async publish({ number, signed, files }: NewVersion): Promise<boolean> {
     const [digests, contents] = [[...files.keys()].map(encodeText), [...files.values()].map(encodeText)]
-    return (await this.#ask(PUBLISH, number, encodeText(signed), digests, contents)).length === 1
+    return (await this.#change(PUBLISH, number, encodeText(signed), digests, contents)).length === 1
   }
 
   async note(name: string, state: string): Promise<void> {
-    await this.#ask(NOTE, encodeText(name), encodeText(state))
+    await this.#change(NOTE, encodeText(name), encodeText(state))
   }
 
   async forget(name: string): Promise<void> {
-    await this.#ask('delete from policy_instances where name = $1', encodeText(name))
+    await this.#change('delete from policy_instances where name = $1', encodeText(name))
   }
 
   async instances(): Promise<readonly InstanceNote[]> {
@@ -131,6 +131,10 @@ class PostgresPolicyVersions implements PolicyVersions {
 
   #ask(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
     return answering(() => this.#line.ask({ text, values }))
+  }
+
+  #change(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return answering(() => this.#line.change({ text, values }))
   }
 }
 

@@ -76,19 +76,19 @@ class PostgresSigningKeys implements SigningKeys {
   }
 
   async add(number: number, text: string): Promise<boolean> {
-    return (await this.#ask(ADD, number, encodeText(text))).length === 1
+    return (await this.#change(ADD, number, encodeText(text))).length === 1
   }
 
   async replace(number: number, from: string, to: string): Promise<boolean> {
-    return (await this.#ask(REPLACE, number, encodeText(from), encodeText(to))).length === 1
+    return (await this.#change(REPLACE, number, encodeText(from), encodeText(to))).length === 1
   }
 
   async noteToken(number: number, lastsMs: number): Promise<boolean> {
-    return (await this.#ask(NOTE_TOKEN, number, Math.ceil(lastsMs))).length === 1
+    return (await this.#change(NOTE_TOKEN, number, Math.ceil(lastsMs))).length === 1
   }
 
   async remove(number: number): Promise<void> {
-    await this.#ask(REMOVE, number)
+    await this.#change(REMOVE, number)
   }
 
   close(): Promise<void> {
@@ -97,5 +97,9 @@ class PostgresSigningKeys implements SigningKeys {
 
   #ask(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
     return answering(() => this.#line.ask({ text, values }))
+  }
+
+  #change(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return answering(() => this.#line.change({ text, values }))
   }
 }
