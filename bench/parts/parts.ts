@@ -3,6 +3,7 @@ import { budget } from './budget.ts'
 import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
 import { limiters } from './limiters.ts'
+import { migrate } from './migrate.ts'
 import type { Part } from './part.ts'
 import { postgres } from './postgres.ts'
 import { redisLimits } from './redis-limits.ts'
@@ -20,4 +21,5 @@ export const PARTS: readonly Part[] = [
   limiters,
   reload,
   start,
+  migrate,
 ]

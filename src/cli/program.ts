@@ -12,7 +12,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
   schema: async () => (await import('./schema/schema.ts')).schemaCommand(),
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
-  data: async () => (await import('./data/data.ts')).dataCommand(),
+  data: async () => (await import('./data/data.ts')).dataCommand(version),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
   key: async () => (await import('./identity/key.ts')).keyCommand(),

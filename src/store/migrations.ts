@@ -5,7 +5,7 @@
 import type { Document, StoredObject } from '../resources/object.ts'
 
 /** Objects are migrated by the name of their resource, then by id, both compared as UTF-8 bytes. */
-export interface Place {
+export interface MigrationPlace {
   readonly resource: string
   readonly id: string
 }
@@ -23,7 +23,7 @@ export interface StoredMigration extends NewMigration {
   /** How many objects it has changed or deleted so far. */
   readonly objects: number
   /** All objects up to this place are migrated; undefined before the first batch. */
-  readonly place: Place | undefined
+  readonly place: MigrationPlace | undefined
 }
 
 /** Schemas that all stored objects fitted. */
@@ -33,15 +33,22 @@ export interface FittedSchemas {
   readonly schemas: string
 }
 
+export interface MigrationState {
+  /** In the order of their numbers. */
+  readonly stored: readonly StoredMigration[]
+  /** The schemas that the data last fitted. */
+  readonly fitted: FittedSchemas | undefined
+}
+
 /** What becomes of one object. */
-export type Change =
+export type PlannedChange =
   | { readonly kind: 'keep' }
   | { readonly kind: 'rewrite'; readonly document: Document; readonly by: readonly number[] }
   | { readonly kind: 'delete'; readonly by: readonly number[] }
 
 export interface Changed {
   readonly id: string
-  readonly change: Exclude<Change, { readonly kind: 'keep' }>
+  readonly change: Exclude<PlannedChange, { readonly kind: 'keep' }>
 }
 
 /** What commits together with the changes of a batch. */
@@ -62,7 +69,7 @@ export interface Batch {
   /** The objects as they were read, with what becomes of them. */
   readonly planned: readonly Planned[]
   /** For an object that was written after it was read. What it throws undoes the batch. */
-  readonly plan: (object: StoredObject) => Change
+  readonly plan: (object: StoredObject) => PlannedChange
   /** The time of the changes: RFC 3339, UTC, milliseconds. */
   readonly time: string
   /** May be called more than once. */
@@ -71,7 +78,7 @@ export interface Batch {
 
 interface Planned {
   readonly object: StoredObject
-  readonly change: Change
+  readonly change: PlannedChange
 }
 
 export interface Migrations {

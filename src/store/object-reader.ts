@@ -5,6 +5,7 @@
 import type { Lookup } from '../decide/conditions/condition.ts'
 import type { Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
+import type { MigrationState } from './migrations.ts'
 
 /** For each method: a resource without a table has no objects. */
 export interface ObjectReader {
@@ -25,6 +26,10 @@ export interface ObjectReader {
   count(resource: Resource): Promise<number>
   /** The rows as they are stored, damaged ones too, sorted by id. An empty page is the end. */
   rows(resource: Resource, page: RowPage): Promise<readonly StoredRow[]>
+  /** The objects after this id, in the order in which migrations take them. Throws DamagedObject. */
+  objects(resource: Resource, after: string | undefined, limit: number): Promise<readonly StoredObject[]>
+  /** What the database knows of migrations: nothing before a server that has migrations opened it. */
+  migrationState(): Promise<MigrationState>
   /** Which of these ids objects have. */
   existing(resource: Resource, ids: readonly string[]): Promise<ReadonlySet<string>>
   /**

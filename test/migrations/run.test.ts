@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { ParsedMigration } from '../../src/migrations/file/parse-migration.ts'
 import { MigrationRefused } from '../../src/migrations/run/refused.ts'
-import { type RunOptions, runMigrations } from '../../src/migrations/run/run-migrations.ts'
+import { type MigrateOptions, runMigrations } from '../../src/migrations/run/run-migrations.ts'
 import { LeaseLost } from '../../src/store/errors.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { runs } from '../runs.ts'
@@ -32,7 +32,7 @@ const SWAP = (number: number) =>
 
 describe('a run of migrations', () => {
   let opened: Opened
-  let options: Omit<RunOptions, 'files'>
+  let options: Omit<MigrateOptions, 'files'>
   beforeEach(async () => {
     opened = await openSqlite({ file: ':memory:', resources: OLD, now: () => new Date() })
     options = { store: opened.migrations, resources: NEW, now: () => new Date(), hideIds: false, atOnce: 3 }
@@ -112,7 +112,7 @@ describe('a run of migrations', () => {
   it('stops after a batch when it is told to, and goes on where it was', async () => {
     await fill(10)
     const stop = new AbortController()
-    const onProgress: RunOptions['onProgress'] = (phase) => phase === 'changing' && stop.abort()
+    const onProgress: MigrateOptions['onProgress'] = (phase) => phase === 'changing' && stop.abort()
     expect((await runMigrations({ ...options, files: [RENAME], signal: stop.signal, onProgress })).kind).to.equal(
       'stopped',
     )
@@ -139,7 +139,7 @@ describe('a run of migrations', () => {
           for (const { stopAfter, joins } of stops) {
             const stop = new AbortController()
             let left = stopAfter
-            const onProgress: RunOptions['onProgress'] = (phase) => {
+            const onProgress: MigrateOptions['onProgress'] = (phase) => {
               if (phase === 'changing') left -= 1
               if (left === 0) stop.abort()
             }
@@ -159,7 +159,7 @@ describe('a run of migrations', () => {
   it('loses no write of a client beside it, and migrates what the client wrote', async () => {
     await fill(30)
     let written = 0
-    const onProgress: RunOptions['onProgress'] = (phase) => {
+    const onProgress: MigrateOptions['onProgress'] = (phase) => {
       if (phase !== 'changing' || written === 5) return
       written += 1
       // Of the next batch, which may have been read: the store decides.

@@ -84,6 +84,16 @@ describe('the start of a server', () => {
     expect(checks(await start({ notes: shorter }))).to.deep.equal([])
   })
 
+  it('looks at no object if the change of the schemas alone tells that all fit', async () => {
+    await note(await start(), { title: 'x' })
+    await stop()
+    const longer = (schema: Schema) => {
+      schema.properties.title = { type: 'string', maxLength: 500 }
+      schema.properties.colour = { type: 'string' }
+    }
+    expect(checks(await start({ notes: longer }))).to.deep.equal([])
+  })
+
   it('is refused if an object does not fit, with its id, the reason and what to do', async () => {
     const id = await note(await start(), { title: 'longer than five' })
     await stop()

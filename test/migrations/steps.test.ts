@@ -3,14 +3,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { applyStep, StepRefused } from '../../src/migrations/steps/apply-step.ts'
 import { changeObject } from '../../src/migrations/steps/change-object.ts'
-import type { Migration, Step } from '../../src/migrations/steps/step.ts'
+import type { Migration, MigrationStep } from '../../src/migrations/steps/step.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
 import { UnfitObject } from '../../src/store/errors.ts'
 import { runs } from '../runs.ts'
 
-const CASES: readonly (readonly [string, Step, Document, Document | undefined | RegExp])[] = [
+const CASES: readonly (readonly [string, MigrationStep, Document, Document | undefined | RegExp])[] = [
   ['rename', { rename: { from: 'a', to: 'b' } }, { a: 1, c: 2 }, { b: 1, c: 2 }],
   ['rename without the field', { rename: { from: 'a', to: 'b' } }, { c: 2 }, { c: 2 }],
   ['rename to a field with the same value', { rename: { from: 'a', to: 'b' } }, { a: [1], b: [1] }, { b: [1] }],
@@ -155,7 +155,7 @@ describe('the migrations of an object', () => {
   })
 })
 
-function migration(number: number, ...list: readonly Step[]): Migration {
+function migration(number: number, ...list: readonly MigrationStep[]): Migration {
   const name = `000${number}-x`
   return { number, name, digest: '', description: undefined, steps: new Map([['notes', list]]) }
 }
@@ -165,7 +165,7 @@ function text(value: unknown): string | undefined {
   return JSON.stringify(value)
 }
 
-function tried(document: Document, step: Step): Document | undefined | StepRefused {
+function tried(document: Document, step: MigrationStep): Document | undefined | StepRefused {
   try {
     return applyStep(document, step)
   } catch (error) {
@@ -193,7 +193,7 @@ function documents(): fc.Arbitrary<Document> {
   return entries.map((all) => Object.fromEntries(all) as Document)
 }
 
-function steps(): fc.Arbitrary<Step> {
+function steps(): fc.Arbitrary<MigrationStep> {
   const move = fc.record({ from: names(), to: names() })
   const several = fc.uniqueArray(names(), { minLength: 1, maxLength: 2 })
   const values = fc.array(fc.record({ from: scalars(), to: scalars() }), { minLength: 1, maxLength: 3 })

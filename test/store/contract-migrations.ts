@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { StoredObject } from '../../src/resources/object.ts'
 import { LeaseLost, UnfitObject } from '../../src/store/errors.ts'
-import type { Batch, Change, Changed, Migrations } from '../../src/store/migrations.ts'
+import type { Batch, Changed, Migrations, PlannedChange } from '../../src/store/migrations.ts'
 import type { Open } from './engine.ts'
 import { change, creation, failure, type Opened, removal } from './fixture.ts'
 
@@ -12,7 +12,7 @@ const TIME = '2026-02-02T00:00:00.000Z'
 const FIRST = { number: 1, name: '0001-first', digest: 'd1' }
 
 /** Counts up what an object has. */
-const counted = ({ document }: Pick<StoredObject, 'document'>): Change => {
+const counted = ({ document }: Pick<StoredObject, 'document'>): PlannedChange => {
   if (document.department === 'leave') return { kind: 'delete', by: [1] }
   if (document.department === 'keep') return { kind: 'keep' }
   return { kind: 'rewrite', document: { ...document, count: Number(document.count ?? 0) + 1 }, by: [1] }
@@ -117,7 +117,7 @@ export function describeMigrations(open: Open): void {
     const opened = await begun(open)
     const { migrations } = opened
     await fill(opened, { a: {}, b: {}, c: {} })
-    const same = (object: StoredObject): Change => {
+    const same = (object: StoredObject): PlannedChange => {
       return { kind: 'rewrite', document: { ...object.document, ...(object.id > 'a' ? { code: 'x' } : {}) }, by: [1] }
     }
     const error = await failure(migrations.change(await batchOf(migrations, { plan: same })))

@@ -4,10 +4,12 @@ import { CliCommand, type PolicySettings } from '../options.ts'
 import { declareDataCheck } from './check.ts'
 import { declareDataExport } from './export.ts'
 import { declareDataImport } from './import.ts'
+import { declareMigrate } from './migrate.ts'
 
-export function dataCommand(settings: PolicySettings = () => readConfig(process.env)): CliCommand {
-  const data = new CliCommand('data').description('check, export and import the objects in a database')
+export function dataCommand(program: string, settings: PolicySettings = () => readConfig(process.env)): CliCommand {
+  const data = new CliCommand('data').description('check, migrate, export and import the objects in a database')
   declareDataCheck(data, settings)
+  declareMigrate(data, program)
   declareDataExport(data)
   declareDataImport(data)
   return data

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 import { migration } from '#compiled/migration-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
-import type { Migration, Step } from '../steps/step.ts'
+import type { Migration, MigrationStep } from '../steps/step.ts'
 
 interface MigrationFile {
   readonly description?: string
-  readonly resources: Readonly<Record<string, readonly Step[]>>
+  readonly resources: Readonly<Record<string, readonly MigrationStep[]>>
 }
 
 const shape = shapeBy<MigrationFile>(migration)

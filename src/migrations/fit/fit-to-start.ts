@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Pending, pendingOf } from '../run/pending.ts'
 import { MigrationRefused } from '../run/refused.ts'
 import { rehearse } from '../run/rehearse.ts'
-import { type RunOptions, type RunResult, runMigrations } from '../run/run-migrations.ts'
+import { type MigrateOptions, type RunResult, runMigrations } from '../run/run-migrations.ts'
 import { changedResources, dataResources, schemasOf } from './schemas.ts'
 
-export interface StartOptions extends Pick<RunOptions, 'store' | 'resources' | 'files' | 'now' | 'hideIds' | 'signal'> {
+export interface StartOptions
+  extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hideIds' | 'signal'> {
   /** Whether pending migrations run first. */
   readonly migrate: boolean
   /** Is told of work that takes a while. */
@@ -39,7 +40,7 @@ export async function fitToStart(options: StartOptions): Promise<void> {
   const wanted = schemasOf(resources)
   if (fitted?.digest === wanted.digest) return
   const changed = changedResources(resources, fitted).map(({ name }) => name)
-  if (!(await store.isEmpty(changed))) {
+  if (changed.length > 0 && !(await store.isEmpty(changed))) {
     tell('checking stored objects, because schemas have changed', { resources: changed })
     const { firstMisfits } = await rehearse({ store, resources, pending, fitted, mostMisfits: 1 })
     if (firstMisfits[0]) throw new MigrationRefused(`${firstMisfits[0].message}: ${TO_FIND_ALL}`)

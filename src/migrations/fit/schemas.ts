@@ -1,6 +1,10 @@
 /** The schemas as far as stored objects depend on them, with a digest: routes don't count, nor how a file is written. */
 import { createHash } from 'node:crypto'
+import { byText } from '../../base/by-text.ts'
+import { FileError } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
+import { storedFit } from '../../resources/fit/stored-fit.ts'
+import { parseResources } from '../../resources/load/load-resources.ts'
 import type { Json, Resource, Resources } from '../../resources/resource.ts'
 import type { FittedSchemas } from '../../store/migrations.ts'
 
@@ -11,31 +15,44 @@ export function dataResources({ byName }: Pick<Resources, 'byName'>): readonly R
 }
 
 export function schemasOf(resources: Pick<Resources, 'byName'>): FittedSchemas {
-  const names = dataResources(resources)
-    .map(({ name }) => name)
-    .sort()
-  const schemas = JSON.stringify(Object.fromEntries(names.map((name) => [name, storedPart(resources, name)])))
-  return { digest: createHash('sha256').update(schemas).digest('hex'), schemas }
+  const all = dataResources(resources).toSorted((a, b) => byText(a.name, b.name))
+  const digest = createHash('sha256')
+  for (const { name, schema } of all) digest.update(JSON.stringify([name, storedPart(schema)]))
+  const schemas = Object.fromEntries(all.map(({ name, schema }) => [name, schema]))
+  return { digest: digest.digest('hex'), schemas: JSON.stringify(schemas) }
 }
 
-function storedPart({ byName }: Pick<Resources, 'byName'>, name: string): Schema {
-  const { 'x-resource': _routes, ...rest } = byName.get(name)?.schema ?? {}
+function storedPart({ 'x-resource': _routes, ...rest }: Schema): Schema {
   return rest
 }
 
-/** By resource, the schemas that the data last fitted. */
-function fittedSchemas({ schemas }: FittedSchemas): ReadonlyMap<string, Schema> {
+/** By name, the resources as the data last fitted them, without those that this version can't read any more. */
+function fittedResources({ schemas }: FittedSchemas): ReadonlyMap<string, Resource> {
   const parsed: unknown = JSON.parse(schemas)
-  return new Map(isObject(parsed) ? Object.entries(parsed as Record<string, Schema>) : [])
+  const all = isObject(parsed) ? Object.entries(parsed) : []
+  return new Map(all.flatMap(([name, schema]) => readAgain(name, schema)))
 }
 
-/** The resources whose stored objects may not fit: those with another schema than the one that they last fitted. */
+function readAgain(name: string, schema: unknown): readonly (readonly [string, Resource])[] {
+  try {
+    const { byName } = parseResources([{ name: `${name}.json`, text: JSON.stringify(schema) }])
+    const resource = byName.get(name)
+    return resource ? [[name, resource]] : []
+  } catch (error) {
+    if (error instanceof FileError) return []
+    throw error
+  }
+}
+
+/** The resources whose stored objects may not fit: the schema has changed, and not so that all objects still fit. */
 export function changedResources(
   resources: Pick<Resources, 'byName'>,
   fitted: FittedSchemas | undefined,
 ): readonly Resource[] {
-  const before = fitted ? fittedSchemas(fitted) : undefined
-  return dataResources(resources).filter(({ name }) => {
-    return JSON.stringify(before?.get(name)) !== JSON.stringify(storedPart(resources, name))
+  const before = fitted ? fittedResources(fitted) : undefined
+  return dataResources(resources).filter((resource) => {
+    const old = before?.get(resource.name)
+    const isSame = old && JSON.stringify(storedPart(old.schema)) === JSON.stringify(storedPart(resource.schema))
+    return !isSame && (!old || storedFit(old, resource).verdict !== 'fits')
   })
 }

@@ -2,14 +2,14 @@
 import { FileError } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { Place, StoredMigration } from '../../store/migrations.ts'
+import type { MigrationPlace, StoredMigration } from '../../store/migrations.ts'
 import type { ParsedMigration } from '../file/parse-migration.ts'
 import type { Migration } from '../steps/step.ts'
 import { MigrationRefused } from './refused.ts'
 
 export interface Pending extends Migration {
   /** All objects up to this place are migrated; undefined if it hasn't begun. */
-  readonly place: Place | undefined
+  readonly place: MigrationPlace | undefined
   readonly hasBegun: boolean
 }
 

@@ -3,7 +3,7 @@ import type { StoredObject } from '../../resources/object.ts'
 import type { Migrations } from '../../store/migrations.ts'
 import type { Pending } from './pending.ts'
 
-export interface Range {
+export interface ObjectRange {
   readonly resource: string
   readonly after: string | undefined
   /** Undefined for all further objects. */
@@ -25,7 +25,7 @@ export async function* rangesOf(
   resource: string,
   pending: readonly Pending[],
   limit: number,
-): AsyncGenerator<Range> {
+): AsyncGenerator<ObjectRange> {
   const starts = pending.flatMap((migration) => startOf(migration, resource))
   let after: string | undefined = starts.map(({ from }) => from).toSorted(byBytes)[0]
   while (after !== undefined) {

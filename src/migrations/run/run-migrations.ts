@@ -12,11 +12,11 @@ import { dataResources, schemasOf } from '../fit/schemas.ts'
 import { changeObject } from '../steps/change-object.ts'
 import { migrationRecord, type RecordedBatch } from './migration-record.ts'
 import { type Pending, pendingOf } from './pending.ts'
-import { byBytes, type Range, rangesOf } from './ranges.ts'
+import { byBytes, type ObjectRange, rangesOf } from './ranges.ts'
 import { MigrationRefused } from './refused.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
 
-export interface RunOptions {
+export interface MigrateOptions {
   readonly store: Migrations
   readonly resources: Resources
   readonly files: readonly ParsedMigration[]
@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly patienceMs?: number
   /** The most objects of a batch. */
   readonly atOnce?: number
+  /** What a rehearsal without findings has looked at just now; it is not repeated. */
+  readonly rehearsed?: Rehearsal
   /** Called once the run has the lease, before it changes anything. */
   readonly onBegin?: (pending: readonly Pending[]) => Promise<void> | void
   /** Is told of objects that were looked at, first all of them before anything is changed, and then in batches. */
@@ -45,7 +47,7 @@ export interface RunResult {
 }
 
 /** How many objects a batch has: writes of clients wait for it, and it shares one wait for the disk. */
-const AT_ONCE = 500
+const AT_ONCE = 1000
 /** Longer than the lease of a dead process lasts. */
 const PATIENCE_MS = 6000
 const BETWEEN_TRIES_MS = 100
@@ -54,7 +56,7 @@ const BETWEEN_TRIES_MS = 100
  * Throws MigrationRefused, FileError, UnfitObject (for an object that was written meanwhile), LeaseLost, and what the
  * store throws.
  */
-export async function runMigrations(options: RunOptions): Promise<RunResult> {
+export async function runMigrations(options: MigrateOptions): Promise<RunResult> {
   const { store } = options
   const holder = randomUUID()
   await acquire(options, holder)
@@ -66,7 +68,7 @@ export async function runMigrations(options: RunOptions): Promise<RunResult> {
   }
 }
 
-async function acquire({ store, patienceMs = PATIENCE_MS }: RunOptions, holder: string): Promise<void> {
+async function acquire({ store, patienceMs = PATIENCE_MS }: MigrateOptions, holder: string): Promise<void> {
   const until = performance.now() + patienceMs
   while (!(await store.hold(holder))) {
     if (performance.now() > until) {
@@ -77,20 +79,20 @@ async function acquire({ store, patienceMs = PATIENCE_MS }: RunOptions, holder: 
 }
 
 class Run {
-  readonly #options: RunOptions
+  readonly #options: MigrateOptions
   readonly #holder: string
   #objects = 0
 
-  constructor(options: RunOptions, holder: string) {
+  constructor(options: MigrateOptions, holder: string) {
     this.#options = options
     this.#holder = holder
   }
 
   async run(): Promise<RunResult> {
-    const { store, resources, files, onBegin, signal } = this.#options
+    const { store, resources, files, onBegin, signal, rehearsed } = this.#options
     // Read under the lease: another process may just have ended them.
     const ran = pendingOf(files, await store.stored(), resources)
-    const rehearsal = await this.#rehearse(ran)
+    const rehearsal = rehearsed ?? (await this.#rehearse(ran))
     const result = (kind: RunResult['kind']) => ({ kind, ran, objects: this.#objects, rehearsal })
     if (signal?.aborted) return result('stopped')
     if (rehearsal.misfits > 0) return result('unfit')
@@ -128,7 +130,7 @@ class Run {
     return true
   }
 
-  #batchOf(resource: Resource, { after, upTo, objects, needed }: Range): Batch {
+  #batchOf(resource: Resource, { after, upTo, objects, needed }: ObjectRange): Batch {
     const plan: Batch['plan'] = (object) => changeObject(resource, object, needed)
     const [time, started] = [this.#time(), performance.now()]
     let counted = 0

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { Step } from './step.ts'
+import type { MigrationStep } from './step.ts'
 
 const LONGEST_SHOWN = 60
 
@@ -15,7 +15,7 @@ export class StepRefused extends Error {
 }
 
 /** The document after the step; the same object if nothing changes, undefined if the step deletes it. Throws StepRefused. */
-export function applyStep(document: Document, step: Step): Document | undefined {
+export function applyStep(document: Document, step: MigrationStep): Document | undefined {
   if (step.rename) return rename(document, step.rename)
   if (step.copy) return copy(document, step.copy)
   if (step.default) return withDefault(document, step.default.field, step.default.value)
@@ -31,7 +31,7 @@ function has(document: Document, field: string): boolean {
   return Object.hasOwn(document, field)
 }
 
-function rename(document: Document, { from, to }: NonNullable<Step['rename']>): Document {
+function rename(document: Document, { from, to }: NonNullable<MigrationStep['rename']>): Document {
   if (!has(document, from) || from === to) return document
   if (!has(document, to)) {
     return Object.fromEntries(Object.entries(document).map(([name, value]) => [name === from ? to : name, value]))
@@ -40,7 +40,7 @@ function rename(document: Document, { from, to }: NonNullable<Step['rename']>): 
   throw new StepRefused(`\`${from}\` can't be renamed: \`${to}\` has another value already`)
 }
 
-function copy(document: Document, { from, to }: NonNullable<Step['copy']>): Document {
+function copy(document: Document, { from, to }: NonNullable<MigrationStep['copy']>): Document {
   return has(document, from) ? withDefault(document, to, document[from] as Json) : document
 }
 
@@ -54,7 +54,7 @@ function drop(document: Document, fields: readonly string[]): Document {
   return Object.fromEntries(Object.entries(document).filter(([name]) => !fields.includes(name)))
 }
 
-function mapValues(document: Document, { field, values, others }: NonNullable<Step['map']>): Document {
+function mapValues(document: Document, { field, values, others }: NonNullable<MigrationStep['map']>): Document {
   return changeFields(document, [field], (value) => {
     const entry = values.find(({ from }) => isSame(from, value))
     if (entry) return entry.to

@@ -2,14 +2,18 @@
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { UnfitObject } from '../../store/errors.ts'
-import type { Change } from '../../store/migrations.ts'
+import type { PlannedChange } from '../../store/migrations.ts'
 import { applyStep, StepRefused } from './apply-step.ts'
 import type { Migration } from './step.ts'
 
-const KEEP: Change = { kind: 'keep' }
+const KEEP: PlannedChange = { kind: 'keep' }
 
 /** Applies the migrations in their order. Throws UnfitObject. */
-export function changeObject(resource: Resource, object: StoredObject, migrations: readonly Migration[]): Change {
+export function changeObject(
+  resource: Resource,
+  object: StoredObject,
+  migrations: readonly Migration[],
+): PlannedChange {
   let document = object.document
   const by: number[] = []
   for (const { number, steps } of migrations) {

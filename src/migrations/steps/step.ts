@@ -7,7 +7,7 @@ interface Move {
 }
 
 /** One member is present, the step's name; migration.schema.json describes each. */
-export interface Step {
+export interface MigrationStep {
   readonly rename?: Move
   readonly copy?: Move
   readonly default?: { readonly field: string; readonly value: Json }
@@ -30,5 +30,5 @@ export interface Migration {
   /** Of the content: comments, spaces and line ends don't count. */
   readonly digest: string
   readonly description: string | undefined
-  readonly steps: ReadonlyMap<string, readonly Step[]>
+  readonly steps: ReadonlyMap<string, readonly MigrationStep[]>
 }

@@ -3,11 +3,11 @@ import type { StoredObject } from '../../../resources/object.ts'
 import { LeaseLost, StaleObject, UnfitObject, UniqueTaken } from '../../errors.ts'
 import type {
   Batch,
-  Change,
   Changed,
   FittedSchemas,
   Migrations,
   NewMigration,
+  PlannedChange,
   StoredMigration,
 } from '../../migrations.ts'
 import type { Row } from '../connections/connection.ts'
@@ -15,9 +15,10 @@ import type { Connections } from '../connections/connections.ts'
 import type { Ask } from '../connections/writer.ts'
 import { answering } from '../failures.ts'
 import type { Statement } from '../query/statement.ts'
-import { decodeText, encodeText } from '../stored-text.ts'
+import { encodeText } from '../stored-text.ts'
 import { type ObjectTable, storedObject } from '../table.ts'
 import { Lease } from './lease.ts'
+import { readFitted, readStored } from './migration-state.ts'
 import {
   deleteAll,
   type ObjectVersion,
@@ -31,8 +32,6 @@ import { addRecords } from './outbox.ts'
 
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000
-
-const STORED = `select number, name, digest, begun_at, ended_at, objects, resource, id from migrations order by number`
 
 const BEGIN = `insert into migrations (number, name, digest, begun_at, objects) values ($1, $2, $3, $4, 0)
   on conflict do nothing`
@@ -55,14 +54,12 @@ export class PostgresMigrations implements Migrations {
     this.#lease = new Lease(parts.connections, { name: 'migration', holdMs: HOLD_MS })
   }
 
-  async stored(): Promise<readonly StoredMigration[]> {
-    return (await this.#parts.connections.slow({ text: STORED, values: [] })).map(migrationOf)
+  stored(): Promise<readonly StoredMigration[]> {
+    return readStored((asked) => this.#parts.connections.slow(asked))
   }
 
-  async fitted(): Promise<FittedSchemas | undefined> {
-    const text = 'select digest, schemas from fitted_schemas'
-    const [row] = await this.#parts.connections.slow({ text, values: [] })
-    return row && { digest: String(row[0]), schemas: decodeText(String(row[1])) }
+  fitted(): Promise<FittedSchemas | undefined> {
+    return readFitted((asked) => this.#parts.connections.slow(asked))
   }
 
   async noteFitted(fitted: FittedSchemas): Promise<void> {
@@ -155,7 +152,7 @@ async function changesOf(
   return changed
 }
 
-async function planAgain(table: ObjectTable, id: string, plan: Batch['plan'], ask: Ask): Promise<Change> {
+async function planAgain(table: ObjectTable, id: string, plan: Batch['plan'], ask: Ask): Promise<PlannedChange> {
   const [row] = await ask(table.get(id))
   return row ? plan(storedObject(row)) : { kind: 'keep' }
 }
@@ -204,16 +201,4 @@ function noteFitted({ digest, schemas }: FittedSchemas): Statement {
   const text = `insert into fitted_schemas (one, digest, schemas) values (1, $1, $2)
     on conflict (one) do update set digest = excluded.digest, schemas = excluded.schemas`
   return { text, values: [digest, encodeText(schemas)] }
-}
-
-function migrationOf([number, name, digest, begunAt, endedAt, objects, resource, id]: Row): StoredMigration {
-  return {
-    number: Number(number),
-    name: String(name),
-    digest: String(digest),
-    begunAt: String(begunAt),
-    endedAt: endedAt === null ? undefined : String(endedAt),
-    objects: Number(objects),
-    place: resource === null ? undefined : { resource: decodeText(String(resource)), id: decodeText(String(id)) },
-  }
 }

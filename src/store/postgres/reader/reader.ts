@@ -2,6 +2,8 @@
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { ObjectReader } from '../../object-reader.ts'
+import { readFitted, readStored } from '../commits/migration-state.ts'
+import { pageOf } from '../commits/object-batches.ts'
 import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { Connections } from '../connections/connections.ts'
 import { planTable } from '../layout/indexes.ts'
@@ -10,7 +12,7 @@ import { quoteName, tableOf } from '../layout/names.ts'
 import { conditionSql } from '../query/condition.ts'
 import { lookupSql } from '../query/lookups.ts'
 import { outermost, type TableOf } from '../query/scope.ts'
-import { statement } from '../query/statement.ts'
+import { type Statement, statement } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
 import { ObjectTable, storedObject } from '../table.ts'
 import { rowReader } from './row-reader.ts'
@@ -67,6 +69,16 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       }
       const asked = statement((to) => `select ${lookupSql(lookup, tables, to)}`)
       return (await connections.slow(asked))[0]?.[0] === true
+    },
+    async objects(resource, after, limit) {
+      const table = tableOf(resource.name)
+      if (!present.has(table)) return []
+      return (await connections.slow(pageOf(quoteName(table), after, limit))).map(storedObject)
+    },
+    async migrationState() {
+      if (!present.has('fitted_schemas')) return { stored: [], fitted: undefined }
+      const ask = (asked: Statement) => connections.slow(asked)
+      return { stored: await readStored(ask), fitted: await readFitted(ask) }
     },
     ...rowReader(url, connections, present),
     close: () => connections.close(),

@@ -6,7 +6,7 @@ import { decodeText } from '../stored-text.ts'
 import { askWithoutLimit } from './ask-without-limit.ts'
 import { countRowsStatement, existingStatement, rowsStatement, sharedStatement, storedRow } from './rows.ts'
 
-type RowReader = Omit<ObjectReader, 'get' | 'ids' | 'find' | 'lookup' | 'close'>
+type RowReader = Omit<ObjectReader, 'get' | 'ids' | 'find' | 'lookup' | 'objects' | 'migrationState' | 'close'>
 
 /** `present`: the tables of the database. */
 export function rowReader(url: string, connections: Connections, present: ReadonlySet<string>): RowReader {

@@ -4,23 +4,22 @@ import type { StoredObject } from '../../../resources/object.ts'
 import { LeaseLost, StaleObject, UnfitObject, UniqueTaken } from '../../errors.ts'
 import type {
   Batch,
-  Change,
   Changed,
   FittedSchemas,
   Migrations,
   NewMigration,
+  PlannedChange,
   StoredMigration,
 } from '../../migrations.ts'
 import { answering, inTransaction } from '../database.ts'
 import type { ObjectTable, ObjectVersion } from '../table.ts'
 import type { GroupCommits } from './commits.ts'
 import { Lease } from './lease.ts'
+import { readFitted, readStored } from './migration-state.ts'
 import type { SqliteOutbox } from './outbox.ts'
 
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000
-
-const STORED = `select number, name, digest, begun_at, ended_at, objects, resource, id from migrations order by number`
 
 const BEGIN = `insert into migrations (number, name, digest, begun_at, objects) values (?, ?, ?, ?, 0)
   on conflict do nothing`
@@ -48,12 +47,11 @@ export class SqliteMigrations implements Migrations {
   }
 
   async stored(): Promise<readonly StoredMigration[]> {
-    return answering(() => this.#prepared(STORED).all().map(migrationOf))
+    return answering(() => readStored(this.#parts.database))
   }
 
   async fitted(): Promise<FittedSchemas | undefined> {
-    const find = 'select digest, schemas from fitted_schemas'
-    return answering(() => this.#prepared(find).get() as unknown as FittedSchemas | undefined)
+    return answering(() => readFitted(this.#parts.database))
   }
 
   async noteFitted({ digest, schemas }: FittedSchemas): Promise<void> {
@@ -150,7 +148,7 @@ function changesOf(
   })
 }
 
-function planAgain(table: ObjectTable, id: string, plan: Batch['plan']): Change {
+function planAgain(table: ObjectTable, id: string, plan: Batch['plan']): PlannedChange {
   const object = table.get(id)
   return object ? plan(object) : { kind: 'keep' }
 }
@@ -164,18 +162,5 @@ function apply(table: ObjectTable, { id, version, change }: Versioned, { resourc
     if (!isDone) throw new StaleObject()
   } catch (error) {
     throw error instanceof UniqueTaken ? new UnfitObject(resource, id, error.message) : error
-  }
-}
-
-function migrationOf(row: Record<string, unknown>): StoredMigration {
-  const { number, name, digest, begun_at, ended_at, objects, resource, id } = row
-  return {
-    number: Number(number),
-    name: String(name),
-    digest: String(digest),
-    begunAt: String(begun_at),
-    endedAt: ended_at === null ? undefined : String(ended_at),
-    objects: Number(objects),
-    place: resource === null ? undefined : { resource: String(resource), id: String(id) },
   }
 }

@@ -3,7 +3,9 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Scalar, StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { MigrationState } from '../../migrations.ts'
 import type { ObjectReader } from '../../object-reader.ts'
+import { readFitted, readStored } from '../commits/migration-state.ts'
 import { columnsOf, queriedTable } from '../layout/migrate.ts'
 import { OBJECT_COLUMNS, planTable, stored } from '../layout/schema.ts'
 import { conditionSql } from '../query/condition.ts'
@@ -37,6 +39,8 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
     hasTable: (resource) => beside.read((database) => hasTable(database, tableNameOf(resource))),
     count: (resource) => beside.read((database) => countRows(database, resource)),
     rows: (resource, page) => beside.read((database) => readRows(database, resource, page)),
+    objects: (resource, after, limit) => beside.read((database) => readObjects(database, resource, { after, limit })),
+    migrationState: () => beside.read(readMigrationState),
     existing: (resource, ids) => beside.read((database) => findExisting(database, resource, ids)),
     shared: (resource, field, most) => beside.read((database) => findShared(database, resource, field, most)),
     undeclared: (resources) => beside.read((database) => undeclaredObjects(database, resources)),
@@ -53,6 +57,29 @@ function read(database: DatabaseSync, resource: Resource, id: string): StoredObj
   query.setReturnArrays(true)
   const row = query.get(id)
   return row && stored(row as unknown as readonly SQLOutputValue[])
+}
+
+interface ObjectPage {
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+function readObjects(
+  database: DatabaseSync,
+  resource: Resource,
+  { after, limit }: ObjectPage,
+): readonly StoredObject[] {
+  const { table } = planTable(resource, [])
+  if (!hasTable(database, table)) return []
+  const text = `select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id > ? order by id limit ?`
+  const query = database.prepare(text)
+  query.setReturnArrays(true)
+  return (query.all(after ?? '', limit) as unknown as readonly (readonly SQLOutputValue[])[]).map(stored)
+}
+
+function readMigrationState(database: DatabaseSync): MigrationState {
+  if (!hasTable(database, 'fitted_schemas')) return { stored: [], fitted: undefined }
+  return { stored: readStored(database), fitted: readFitted(database) }
 }
 
 interface Sought {
