@@ -116,6 +116,13 @@ export class Snapshot {
     return table
   }
 
+  /** Whether every rule that fits the subject is about both actions or neither: then they grant the same. */
+  grantsAlike(subject: Subject, resourceName: string, one: string, other: string): boolean {
+    const [{ resource, action }, second] = [this.#declared(resourceName, one), this.#declared(resourceName, other)]
+    const candidates = this.#engine.rules.about(subject.names, [resource.name, '*'])
+    return candidates.every((rule) => performs(rule, action) === performs(rule, second.action))
+  }
+
   /** Makes the cells that another snapshot has in use, step by step, so that no request is slower after the change. */
   async *warmLike(other: Snapshot): AsyncGenerator<undefined, void> {
     for (const { caller, tables } of other.#subjects.known) {

@@ -1,6 +1,6 @@
 /** `sallyport data export`: exactly what the caller's own GETs show over HTTP, and never a part that looks whole. */
 import { execFile } from 'node:child_process'
-import { readdir, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -111,7 +111,30 @@ for (const [name, open] of ENGINES) {
       const records = (await on.server.decisions()).slice(before)
       expect(records.filter(({ instance }) => instance === 'data-export').length).to.equal(records.length)
       expect(records[0]).to.include({ subject: 'alice', route: '/api/v1/notes', action: 'list', outcome: 'allowed' })
-      expect(records.some(({ action }) => action === 'read')).to.equal(true)
+      // The rules grant her the same for both actions.
+      expect(records.some(({ action }) => action === 'read')).to.equal(false)
+    })
+
+    it('has the fields that only a read shows', async () => {
+      const policy = `${on.server.folder}/policies/policy.csv`
+      const shipped = await readFile(policy, 'utf8')
+      const line = 'p, member, notes,    list|read|create|replace|update|delete, owner,              *,        allow'
+      expect(shipped).to.include(line)
+      const views = `${on.server.folder}/policies/views.yaml`
+      const shippedViews = await readFile(views, 'utf8')
+      const folder = `${on.server.folder}/policies-reads`
+      await cp(`${on.server.folder}/policies`, folder, { recursive: true })
+      const rules = [line.replace('list|', ''), 'p, member, notes, list, owner, headline, allow'].join('\n')
+      await writeFile(`${folder}/policy.csv`, shipped.replace(line, rules))
+      await writeFile(
+        `${folder}/views.yaml`,
+        `${shippedViews.replace(/^notes:\n/m, '')}\nnotes:\n  headline: [id, title]\n`,
+      )
+      const args = ['export', '--as', 'alice', '--resource', 'notes', '--database', on.url, '--policies', folder]
+      const { stdout, stderr } = await data(args, on.server)
+      const { notes = [] } = exportedIn(stdout)
+      expect(notes, stderr).to.not.have.length(0)
+      for (const one of notes) expect(one).to.include.keys('id', 'title', 'ownerId', 'createdAt')
     })
 
     it('exits 1 when the list of a named resource is refused, and refuses bad input with exit code 2', async () => {

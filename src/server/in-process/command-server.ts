@@ -99,6 +99,10 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
     resources,
     policy: { ownership: new Map(owned) },
     pageMost: snapshot.limits.page.max,
+    readsShowMore(resource) {
+      const { snapshot: current } = policy.policy.at(now().getTime())
+      return !current.grantsAlike(current.subjectOf(caller), resource, 'list', 'read')
+    },
     async ask(request) {
       const { idempotencyKey, chosenId } = request
       if (idempotencyKey === undefined || chosenId === undefined) return client.ask(request)

@@ -27,6 +27,8 @@ export interface Pipeline {
   readonly policy: Pick<Policy, 'ownership'>
   /** The most objects of one page of a list. */
   readonly pageMost: number
+  /** Whether a read of an object could show more than its list does: its rules grant the two differently. */
+  readsShowMore(resource: string): boolean
   /** Throws ToolError if the pipeline itself fails. */
   ask(request: PipelineRequest): Promise<PipelineAnswer>
 }

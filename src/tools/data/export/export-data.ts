@@ -52,26 +52,37 @@ interface OneResource extends ExportOptions {
 }
 
 async function exportResource(pipeline: Pipeline, sink: ExportSink, one: OneResource): Promise<ExportedResource> {
-  const { resource, now, signal, progress } = one
+  const { resource, now, progress } = one
   const path = pathOf(resource, 'list', now)
   if (path === undefined) return { resource: resource.name, objects: 0, refused: 'no route lists the objects' }
-  const limit = `limit=${pipeline.pageMost}`
   let objects = 0
+  for await (const page of pagesOf(pipeline, path, one)) {
+    if (page.kind === 'refused') return { resource: resource.name, objects, refused: page.why }
+    const whole = page.isWhole ? page.items : await readAll(pipeline, one, page.items)
+    for (const object of whole) await sink.write(`${JSON.stringify({ resource: resource.name, object })}\n`)
+    objects += whole.length
+    progress(whole.length)
+  }
+  return { resource: resource.name, objects }
+}
+
+type Page =
+  /** `isWhole`: reads of the objects would show nothing more. */
+  | { readonly kind: 'page'; readonly items: readonly Representation[]; readonly isWhole: boolean }
+  | { readonly kind: 'refused'; readonly why: string }
+
+async function* pagesOf(pipeline: Pipeline, path: string, { resource, signal }: OneResource): AsyncGenerator<Page> {
   for (let cursor: string | undefined; ; ) {
     if (signal.aborted) throw new ToolError('stopped: what was written is only a part')
-    const query = cursor === undefined ? limit : `${limit}&cursor=${encodeURIComponent(cursor)}`
-    const answer = await pipeline.ask({ method: 'GET', path: `${path}?${query}` })
-    if (answer.status === 403 && cursor === undefined) {
-      return { resource: resource.name, objects, refused: answerText(answer) }
-    }
+    const next = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    // Asked twice, because the policy may change meanwhile.
+    const showMore = pipeline.readsShowMore(resource.name)
+    const answer = await pipeline.ask({ method: 'GET', path: `${path}?limit=${pipeline.pageMost}${next}` })
+    if (answer.status === 403 && cursor === undefined) return yield { kind: 'refused', why: answerText(answer) }
     refuseOther(answer, `the list of ${resource.name}`)
-    const items: readonly Representation[] = answer.body.items
-    for (const object of await readAll(pipeline, one, items)) {
-      await sink.write(`${JSON.stringify({ resource: resource.name, object })}\n`)
-    }
-    objects += items.length
-    progress(items.length)
-    if (answer.body.next === null) return { resource: resource.name, objects }
+    const isWhole = !showMore && !pipeline.readsShowMore(resource.name)
+    yield { kind: 'page', items: answer.body.items, isWhole }
+    if (answer.body.next === null) return
     cursor = answer.body.next
   }
 }
