@@ -82,7 +82,7 @@ function toJson({ errors, warnings, suppressed, more, findings }: FindingReport)
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
 
 /** https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
-function sarifText(
+export function sarifText(
   command: string,
   rules: readonly FindingRule[],
   { findings, more }: Pick<FindingReport, 'findings' | 'more'>,

@@ -1,6 +1,7 @@
 /** Runs `sallyport schema …` as the program would, in this process. */
 import { Command } from 'commander'
 import { schemaCommand } from '../../src/cli/schema/schema.ts'
+import { settingsOf } from '../settings.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -13,7 +14,7 @@ interface Outcome {
 
 /** With the shipped policies and schemas as usual folders. */
 export async function schemaCommandRun(...args: readonly string[]): Promise<Outcome> {
-  const schema = schemaCommand(() => ({ policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }))
+  const schema = schemaCommand(settingsOf({ policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }))
   for (const command of [schema, ...schema.commands]) {
     command.exitOverride().configureOutput({ writeErr: () => undefined })
   }

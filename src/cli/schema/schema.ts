@@ -1,10 +1,12 @@
 /** sallyport schema …: examines schema files without a running server. */
 import { readConfig } from '../../config.ts'
-import { CliCommand, type FolderFlags } from '../options.ts'
+import { CliCommand, type PolicySettings } from '../options.ts'
 import { declareSchemaCheck } from './check.ts'
+import { declareSchemaDiff } from './diff.ts'
 
-export function schemaCommand(usual: () => Required<FolderFlags> = () => readConfig(process.env)): CliCommand {
+export function schemaCommand(settings: PolicySettings = () => readConfig(process.env)): CliCommand {
   const schema = new CliCommand('schema').description('check schema files, and tell what a change of them means')
-  declareSchemaCheck(schema, usual)
+  declareSchemaCheck(schema, settings)
+  declareSchemaDiff(schema, settings)
   return schema
 }

@@ -45,3 +45,8 @@ export function gapFor(keyword: string, breaking: Values, at: readonly string[] 
   if (breaking.complete && breaking.values.length === 0) return []
   return [{ path: at, keyword, examples: breaking.values.slice(0, MOST_EXAMPLES).map((value) => ({ value, at })) }]
 }
+
+/** The value at the end of a path; undefined if there is none. */
+export function valueAtPath(value: Json, at: Path): Json | undefined {
+  return at.reduce<Json | undefined>((one, key) => (one as Readonly<Record<string, Json>> | undefined)?.[key], value)
+}

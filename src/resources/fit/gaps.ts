@@ -3,10 +3,10 @@ import type { Json } from '../resource.ts'
 import { unique } from '../samples/sample-values.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { accepts } from './accepts.ts'
-import { type Comparing, type Gap, gapFor, MOST_EXAMPLES } from './gap.ts'
+import { type Comparing, type Example, type Gap, gapFor, MOST_EXAMPLES } from './gap.ts'
 import { listGaps, objectGaps } from './inner-gaps.ts'
 import { listedGaps, ownGaps } from './own-gaps.ts'
-import { type Budget, opaqueKeywords, type RootedSchema, type SchemaPart, schemaParts, sharedTypes } from './parts.ts'
+import { Budget, opaqueKeywords, type RootedSchema, type SchemaPart, schemaParts, sharedTypes } from './parts.ts'
 import { isSameSchema } from './same-schema.ts'
 import { take } from './samples.ts'
 
@@ -17,6 +17,14 @@ import { take } from './samples.ts'
  */
 export function gapsBetween(old: readonly RootedSchema[], next: RootedSchema, budget: Budget): readonly Gap[] {
   return within(budget, new Set())(old, next)
+}
+
+/** The first example that surely fits the old schemas and not the new one. */
+export function sureExample(gap: Gap, old: readonly RootedSchema[], next: RootedSchema): Example | undefined {
+  const budget = new Budget()
+  return gap.examples.find(
+    ({ value }) => accepts(old, value, budget) === true && accepts([next], value, budget) === false,
+  )
 }
 
 /**

@@ -8,7 +8,7 @@ import type { FieldFault } from '../../base/problems/problem.ts'
 import type { Json, Representation, Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { CODE_OF_KEYWORD, type FitCode } from './codes.ts'
-import type { Gap } from './gap.ts'
+import { type Gap, valueAtPath } from './gap.ts'
 import { gapsBetween } from './gaps.ts'
 import { Budget, type RootedSchema, TooLarge } from './parts.ts'
 import { take } from './samples.ts'
@@ -29,6 +29,8 @@ export interface FitReason {
   readonly message: string
   /** A whole object that fits the old schema and not the new one. For `unique-added`, two of them would. */
   readonly example?: Representation
+  /** The faulty value in the example; undefined for a missing one. */
+  readonly value?: Json
   /** The values of an old `enum` that the new schema doesn't accept. */
   readonly lost?: readonly Json[]
   /** A field that is newly required and has a default: the next write of an object sets it. */
@@ -85,7 +87,8 @@ const SERVER_FIELDS: JsonObject = {
   required: ['id', 'createdAt', 'updatedAt'],
 }
 
-function storedIn({ schema }: Resource): readonly RootedSchema[] {
+/** The schemas that all hold for stored objects, and for the representations that answers show. */
+export function storedIn({ schema }: Resource): readonly RootedSchema[] {
   return [
     { root: schema, schema },
     { root: SERVER_FIELDS, schema: SERVER_FIELDS },
@@ -106,7 +109,8 @@ function reasonFor(gap: Gap, old: Resource, next: Resource): FitReason {
   }
   const misfit = misfitOf(gap, old, next)
   if (misfit === undefined) return { ...about, verdict: 'unknown', message: `has another \`${keyword}\`` }
-  return { ...about, verdict: 'may not fit', message: misfit.fault.detail, example: misfit.example }
+  const { fault, example, value } = misfit
+  return { ...about, verdict: 'may not fit', message: fault.detail, example, ...(value === undefined ? {} : { value }) }
 }
 
 function codeOf({ path, keyword }: Gap): FitCode {
@@ -116,6 +120,7 @@ function codeOf({ path, keyword }: Gap): FitCode {
 
 interface Misfit {
   readonly example: Representation
+  readonly value: Json | undefined
   readonly fault: FieldFault
 }
 
@@ -126,7 +131,7 @@ function misfitOf({ examples }: Gap, old: Resource, next: Resource): Misfit | un
     const example = value as Representation
     const pointer = pointerOfPath(at)
     const fault = next.validate(example).find((one) => `${one.pointer}/`.startsWith(`${pointer}/`))
-    if (fault && old.validate(example).length === 0) return { example, fault }
+    if (fault && old.validate(example).length === 0) return { example, fault, value: valueAtPath(example, at) }
   }
   return undefined
 }

@@ -1,7 +1,7 @@
 /** A diff as text for a terminal, Markdown for a pull request, and JSON for programs. */
 import { timeText } from '../../base/time.ts'
 import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { jsonText } from '../../present/text.ts'
+import { fittingRows, jsonText } from '../../present/text.ts'
 import {
   changeSentence,
   type DecisionChange,
@@ -58,9 +58,6 @@ function summaryOf(report: PolicyDiff): string {
   return ORDER.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(', ')
 }
 
-/** GitHub refuses a comment of more than 65,536 characters. */
-const MOST_CHARACTERS = 60_000
-
 /** The author of the files chooses the names, so they must stay plain text (phrase.ts). */
 function toMarkdown(report: PolicyDiff): string {
   const { before, after } = report.names
@@ -70,18 +67,8 @@ function toMarkdown(report: PolicyDiff): string {
   const rows = sectionsOf(report).flatMap(({ direction, sentences }) =>
     sentences.map((sentence) => `| **${direction}** | ${markdownText(sentence)} |`),
   )
-  return `${title}\n\n${summaryOf(report)}\n\n| direction | change |\n| --- | --- |\n${fitting(rows)}\n`
-}
-
-/** Rows that don't fit are counted. */
-function fitting(rows: readonly string[]): string {
-  let left = MOST_CHARACTERS
-  const shown = rows.filter((row) => {
-    left -= row.length + 1
-    return left >= 0
-  })
-  const more = rows.length - shown.length
-  return [...shown, ...(more > 0 ? [`| | and ${more} more, which \`sallyport policy diff\` shows |`] : [])].join('\n')
+  const shown = fittingRows(rows, (more) => `| | and ${more} more, which \`sallyport policy diff\` shows |`)
+  return `${title}\n\n${summaryOf(report)}\n\n| direction | change |\n| --- | --- |\n${shown}\n`
 }
 
 /** docs/schemas/policy-diff.schema.json fixes the shape. */

@@ -8,22 +8,39 @@ import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 
-/**
- * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/policies` from the
- * repository's top. Without a path the files are read from the folder `policies`. A directory wins over a revision with
- * the same name. Throws ToolError, and FileError (with places in `name`) for files that the server would refuse.
- */
+/** Which files of a folder are read, and where the folder is if a name doesn't say it. */
+export interface FolderOf<T> {
+  readonly of: 'policy' | 'schema'
+  /** The folder in the working tree. */
+  readonly usual: string
+  readonly isFile: (name: string) => boolean
+  /** `shown`: the folder as the user knows it. */
+  readonly load: (directory: string, shown: string) => Promise<T>
+}
+
+/** A policy of a directory, of a published version or of a git revision (readFolder). */
 export async function readSide(name: PolicyPlace, policies: string, resources: Resources): Promise<LoadedPolicy> {
   if (typeof name !== 'string') return loadPolicy(name, resources)
+  const load = (directory: string) => loadPolicy(directory, resources)
+  return readFolder(name, { of: 'policy', usual: policies, isFile: (file) => POLICY_FILES.includes(file), load })
+}
+
+/**
+ * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/files` from the
+ * repository's top. Without a path the files are read from the usual folder. A directory wins over a revision with
+ * the same name. Throws ToolError, and FileError (with places in `name`) for files that the server would refuse.
+ */
+export async function readFolder<T>(name: string, folder: FolderOf<T>): Promise<T> {
   const found = await stat(name).catch(() => undefined)
-  if (found?.isDirectory()) return loadPolicy(name, resources)
-  const location = await locate(name, policies)
+  if (found?.isDirectory()) return folder.load(name, name)
+  const location = await locate(name, folder.usual)
+  const shown = `${withoutPath(name)}:${location.path}`
   const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
   try {
-    await writeFiles(name, location, directory)
-    return await loadPolicy(directory, resources)
+    await writeFiles(name, location, { directory, folder })
+    return await folder.load(directory, shown)
   } catch (error) {
-    throw error instanceof FileError ? renameFiles(error, directory, `${withoutPath(name)}:${location.path}`) : error
+    throw error instanceof FileError ? renameFiles(error, directory, shown) : error
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
@@ -97,13 +114,18 @@ function withoutPath(name: string): string {
   return split(name).revision
 }
 
-async function writeFiles(name: string, { repository, commit, path }: Location, directory: string): Promise<void> {
+async function writeFiles(
+  name: string,
+  { repository, commit, path }: Location,
+  { directory, folder }: { readonly directory: string; readonly folder: Omit<FolderOf<unknown>, 'load'> },
+): Promise<void> {
   const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
   const where = path === '' ? 'its top' : `\`${path}\``
-  const other = `name another folder, as in \`${withoutPath(name)}:policies\``
+  const example = folder.of === 'policy' ? 'policies' : 'schemas'
+  const other = `name another folder, as in \`${withoutPath(name)}:${example}\``
   if (tree.kind === 'refused') throw new ToolError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
-  const blobs = blobsOf(textOf(tree))
-  if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no policy files in ${where}: ${other}`)
+  const blobs = blobsOf(textOf(tree), folder.isFile)
+  if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no ${folder.of} files in ${where}: ${other}`)
   for (const [file, id] of blobs) {
     const blob = await askGit(repository.folder, 'cat-file', 'blob', id)
     if (blob.kind === 'refused') throw new ToolError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
@@ -111,13 +133,13 @@ async function writeFiles(name: string, { repository, commit, path }: Location, 
   }
 }
 
-/** The policy files of `git ls-tree -z`, without symbolic links. */
-function blobsOf(tree: string): ReadonlyMap<string, string> {
+/** The wanted files of `git ls-tree -z`, without symbolic links. */
+function blobsOf(tree: string, isFile: (name: string) => boolean): ReadonlyMap<string, string> {
   const entries = tree.split('\0').map((entry) => /^100\d{3} blob (?<id>[0-9a-f]+)\t(?<file>.*)$/s.exec(entry)?.groups)
   return new Map(
     entries.flatMap((entry) => {
       const { id, file } = entry ?? {}
-      return id !== undefined && file !== undefined && POLICY_FILES.includes(file) ? [[file, id] as const] : []
+      return id !== undefined && file !== undefined && isFile(file) ? [[file, id] as const] : []
     }),
   )
 }

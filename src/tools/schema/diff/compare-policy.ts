@@ -1,0 +1,106 @@
+/** What a change means for the policy and its matrices: everything that names what is gone. */
+import { stat } from 'node:fs/promises'
+import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { filledFields } from '../../../decide/relations/ownership.ts'
+import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
+import { type Phrase, say } from '../../../present/phrase.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import { checkPolicy } from '../../check/check-policy.ts'
+import { type PolicyPlace, readPlace } from '../../load-policy.ts'
+import type { Expectation } from '../../matrix/read/expectation.ts'
+import { findMatrixFiles, readMatrices } from '../../matrix/read/read-matrices.ts'
+import type { Filled, Filling } from './compare-values.ts'
+import type { SchemaChange } from './schema-change.ts'
+
+interface BothResources {
+  readonly before: Resources
+  readonly after: Resources
+}
+
+/** What `policy check` finds with the new schemas and not with the old ones. Throws ToolError without a policy. */
+export async function comparePolicyFindings(
+  policies: PolicyPlace,
+  { before, after }: BothResources,
+  now: Date,
+): Promise<readonly SchemaChange[]> {
+  const check = async (resources: Resources) =>
+    (await checkPolicy({ policies, resources, users: undefined, now })).findings
+  const [old, next] = [await check(before), await check(after)]
+  const known = new Set(old.map(textOf))
+  return next.filter((finding) => !known.has(textOf(finding))).map(policyChange)
+}
+
+function textOf({ file, line, column, code, message }: Diagnostic): string {
+  return JSON.stringify([file, line, column, code, message])
+}
+
+function policyChange({ file, line, column, severity, message, code: found }: Diagnostic): SchemaChange {
+  const code = severity === 'error' ? 'policy-error' : 'policy-warning'
+  // A sentence between names, as all messages have it; a message in another form counts as one name.
+  const parts = message.split('`')
+  const isPlain = parts.every((part, i) => i % 2 === 1 || /^[\p{L}\p{N} ,.:;'()/=-]*$/u.test(part))
+  const sentence = isPlain
+    ? parts.flatMap((part, i): Phrase => (i % 2 === 1 ? say`${part}` : words(part)))
+    : say`${message}`
+  const place = { file, line, column }
+  const about = {
+    resource: '',
+    pointer: '',
+    effect: 'breaking',
+    sentence: [...sentence, ...words(` (${found})`)],
+  } as const
+  return { ...place, concern: 'policies', code, ...about }
+}
+
+function words(text: string): Phrase {
+  return text === '' ? [] : [{ kind: 'words', text }]
+}
+
+/** Rows about a path or a method that is gone. No change if there is no such folder. */
+export async function compareMatrices(
+  folder: string,
+  { before, after }: BothResources,
+): Promise<readonly SchemaChange[]> {
+  if ((await stat(folder).catch(() => undefined)) === undefined) return []
+  const { matrices } = await findMatrixFiles([folder])
+  const cells = await readMatrices(matrices)
+  const gone = cells.filter((cell) => accepts(before, cell) && !accepts(after, cell))
+  // The cells of one row are about the same path and methods.
+  const rows = new Map(gone.map((cell) => [`${cell.place.file}:${cell.place.line}:${cell.method}`, cell]))
+  return [...rows.values()].map(({ place, path, method }) => ({
+    ...place,
+    concern: 'policies',
+    effect: 'breaking',
+    code: 'matrix-outdated',
+    resource: '',
+    pointer: '',
+    sentence: say`the row is about ${method} ${path}, which is gone`,
+  }))
+}
+
+function accepts({ routes }: Resources, { path, method }: Expectation): boolean {
+  return routes.some((route) => route.path === path && route.endpoints.has(method))
+}
+
+/** A policy that can't be read with one side's schemas counts as that of the other side. */
+export async function fillingOf(policies: PolicyPlace, { before, after }: BothResources): Promise<Filling> {
+  const [old, next] = [await policyWith(policies, before), await policyWith(policies, after)]
+  return { before: filledBy(old ?? next), after: filledBy(next ?? old) }
+}
+
+function filledBy(policy: Policy | undefined): Filled {
+  return (resource) => {
+    const filled = filledFields(resource, policy?.ownership.get(resource.name))
+    return new Set(filled.map(({ field }) => field.name))
+  }
+}
+
+async function policyWith(policies: PolicyPlace, resources: Resources): Promise<Policy | undefined> {
+  try {
+    return parsePolicy((await readPlace(policies)).files(), resources)
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
