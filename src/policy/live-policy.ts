@@ -109,6 +109,11 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
+  /** Whether these are the rules in force: a version may change nothing but blocks. */
+  hasRules(files: PolicyFiles): boolean {
+    return isSame(files, this.#sources.files)
+  }
+
   /** The parts that could not be read: they are read again even if they have not changed. */
   get unread(): Parts<boolean> {
     return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }

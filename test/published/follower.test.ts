@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
+import type { PolicyEvent } from '../../src/policy/active-policy.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
@@ -22,6 +23,8 @@ describe('an instance that follows versions', () => {
   let parsing: PromiseWithResolvers<void>
   let parse: PromiseWithResolvers<void>
   let now: number
+  let events: PolicyEvent[]
+  let numbers: number[]
 
   beforeEach(async () => {
     versions = new MemoryVersions()
@@ -29,24 +32,45 @@ describe('an instance that follows versions', () => {
     parsing = Promise.withResolvers()
     parse = Promise.withResolvers()
     now = Date.now()
+    events = []
+    numbers = []
+    const reached = (sequence: number) => numbers.push(sequence)
     const resources = await loadResources(`${ROOT}schemas`)
     const source = new PublishedSource(versions, versions.keys)
     await source.look()
     policy = await LivePolicy.open({
       source,
       resources,
-      observe: () => {},
+      observe: (event) => events.push(event),
       parse: async (files) => {
         parsing.resolve()
         await parse.promise
         return packPolicy(parsePolicy(files, resources))
       },
     })
-    follower = new VersionFollower({ policy, source, maxAgeMs: 60_000, now: () => now, tell: () => {} })
+    follower = new VersionFollower({ policy, source, maxAgeMs: 60_000, now: () => now, reached, tell: () => {} })
   })
   afterEach(() => {
     follower.close()
     parse.resolve()
+  })
+
+  it('takes a version that changes only blocks as a whole, and tells its number', async () => {
+    await versions.publish({ blocked: 'user:mallory\n' })
+    await soon(() => policy.active.sequence === 2)
+    expect(policy.active.blocked.has('mallory')).to.equal(true)
+    const told = events.map((event) => [event.kind, event.kind === 'activated' && event.sequence])
+    expect([told, numbers.at(-1)]).to.deep.equal([[['activated', 2]], 2])
+  })
+
+  it('tells the number of a version that changes nothing, so that no older one is taken after a restart', async () => {
+    parse.resolve()
+    await versions.publish({ rules: 'x, nothing\n', blocked: 'user:mallory\n' })
+    await soon(() => policy.faults.length > 0)
+    expect([policy.active.blocked.has('mallory'), numbers.at(-1)]).to.deep.equal([true, 1])
+    await versions.publish({ blocked: 'user:mallory\n' })
+    await soon(() => numbers.at(-1) === 3)
+    expect(events.filter(({ kind }) => kind === 'activated')).to.have.length(1)
   })
 
   it('blocks a user while rules are parsed, and has the last version when they are', async () => {

@@ -54,14 +54,11 @@ async function follow(
   const kept = new KeptSequence(config.dataDirectory, log)
   const source = new PublishedSource(versions, keys, await kept.read())
   await source.look()
-  const observe: typeof options.observe = (event) => {
-    options.observe(event)
-    if (event.kind === 'activated') void kept.keep(event.sequence ?? 0)
-  }
-  const policy = await LivePolicy.open({ ...options, source, observe })
+  const policy = await LivePolicy.open({ ...options, source })
   await kept.keep(policy.active.sequence ?? 0)
   const tell = tellChannel(log, maxAgeMs)
-  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), tell })
+  const reached = (sequence: number) => void kept.keep(sequence)
+  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), reached, tell })
   const forget = tellInstance(config.instance, versions, policy)
   const close = async () => {
     channel.close()

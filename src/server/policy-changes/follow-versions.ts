@@ -17,6 +17,8 @@ export interface FollowOptions {
   readonly maxAgeMs: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** All versions up to this number are in force; called with the same number again. Must not throw. */
+  readonly reached: (sequence: number) => void
   /** The state has changed; `error` is why the versions can't be read. */
   readonly tell: (state: ChannelState, error?: unknown) => void
 }
@@ -85,9 +87,17 @@ export class VersionFollower implements PolicyChannel {
   }
 
   async #load(): Promise<void> {
-    await this.#options.policy.reload({ rules: false, blocked: true })
+    await this.#options.policy.reload({ rules: await this.#hasSameRules(), blocked: true })
+    this.#tellReached()
     this.#more = this.#loading
     if (!this.#loading) void this.#loadRules()
+  }
+
+  /** Then the whole version is in force at once, and its event has its number. */
+  async #hasSameRules(): Promise<boolean> {
+    if (this.#loading) return false
+    const { refusal, files } = await this.#options.source.read()
+    return refusal === undefined && this.#options.policy.hasRules(files())
   }
 
   /** Not awaited: very many rules take long, and blocks don't wait for them. */
@@ -96,8 +106,14 @@ export class VersionFollower implements PolicyChannel {
     do {
       this.#more = false
       await this.#options.policy.reload({ rules: true, blocked: false })
+      this.#tellReached()
     } while (this.#more)
     this.#loading = false
+  }
+
+  #tellReached(): void {
+    const { policy, reached } = this.#options
+    reached(policy.active.sequence ?? 0)
   }
 
   #tellChange(): void {
