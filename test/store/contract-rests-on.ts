@@ -87,6 +87,33 @@ export function describeRestsOn(database: () => TestDatabase): void {
     expect(await task()).to.deep.equal({ count: 2 })
   })
 
+  it('creates of a group rest on the users record of their callers each, also on one that is made or deleted in it', async () => {
+    const { store, records } = await opened()
+    const create = (id: string, caller: RestsOn['caller'], name = 'tasks') => {
+      const restsOn = { lookups: [], ...(caller && { caller }) }
+      return store.create(creation(id, {}, name, restsOn), { record: id })
+    }
+    await Promise.all([create('alice', undefined, 'users'), create('bob', undefined, 'users')])
+    const settled = await Promise.allSettled([
+      create('of alice', { id: 'alice', version: 1 }),
+      create('of another alice', { id: 'alice', version: 2 }),
+      create('of nobody', { id: 'nobody', version: undefined }),
+      create('of no alice', { id: 'alice', version: undefined }),
+      create('carol', { id: 'bob', version: 1 }, 'users'),
+      create('of no carol', { id: 'carol', version: undefined }),
+      create('dave', { id: 'dave', version: undefined }, 'users'),
+      create('erin', { id: 'dave', version: undefined }, 'users'),
+      store.delete(removal('bob', 1, 'users')),
+      create('of bob', { id: 'bob', version: 1 }),
+      create('of carol', { id: 'carol', version: 1 }),
+    ])
+    const refused = settled.flatMap((one, at) => (one.status === 'rejected' ? [at] : []))
+    expect(refused).to.deep.equal([1, 3, 5, 7, 9])
+    for (const at of refused) expect((settled[at] as PromiseRejectedResult).reason).to.be.instanceOf(StaleObject)
+    const made = ['alice', 'bob', 'of alice', 'of nobody', 'carol', 'dave', 'of carol']
+    expect(await records()).to.deep.equal(made)
+  })
+
   it('lets the last write of a group fail where the first takes away what it rests on, however they race', async () => {
     const { store, task } = await opened()
     await store.create(membership('m'))

@@ -16,7 +16,7 @@ import {
 } from '../contract.ts'
 import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
-import { sharedCreate } from './commits/create-together.ts'
+import { SharedCreates } from './commits/create-together.ts'
 import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
@@ -55,10 +55,12 @@ export class PostgresStore implements Store {
   readonly #engine: PostgresEngine
   readonly #queriedOf: TableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
+  readonly #sharedCreates: SharedCreates
   readonly #probe: WriteProbe
 
   constructor(engine: PostgresEngine) {
     this.#engine = engine
+    this.#sharedCreates = new SharedCreates(engine.tables.get(USERS)?.objects.name)
     this.#probe = new WriteProbe(engine.connections)
     this.#queriedOf = (resource) => tableOf(engine, resource).queried
   }
@@ -174,10 +176,9 @@ export class PostgresStore implements Store {
 
   #creating(permit: Permit<'create'>, { object, replay, options }: Creating): StoreWrite {
     const { objects } = tableOf(this.#engine, permit.resource)
-    const { lookups, caller } = permit.restsOn
     const alone = () => objects.create(object, this.#beside(permit, options), replay)
-    if (replay || caller || lookups.length > 0) return single(alone())
-    return { alone, shared: sharedCreate(objects.createTogether, object, options.record) }
+    const shared = replay ? undefined : this.#sharedCreates.of(objects.name, permit, { object, record: options.record })
+    return shared ? { alone, shared } : single(alone())
   }
 
   #write(objects: ObjectTable, write: () => StoreWrite): Promise<readonly Row[]> {

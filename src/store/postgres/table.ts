@@ -2,7 +2,6 @@
 import { isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
 import { documentNamed, parseStored } from '../parse-stored.ts'
-import { createTogetherSql } from './commits/create-together.ts'
 import { type KeptReplay, keepSql, takenSql } from './commits/idempotency-keys.ts'
 import { recordSql } from './commits/outbox.ts'
 import type { Row } from './connections/connection.ts'
@@ -36,13 +35,10 @@ export interface Created {
 export class ObjectTable {
   /** Quoted. */
   readonly name: string
-  /** Makes many objects (commits/create-together.ts). */
-  readonly createTogether: string
   readonly #plan: TablePlan
 
   constructor(plan: TablePlan) {
     this.name = quoteName(plan.table)
-    this.createTogether = createTogetherSql(this.name)
     this.#plan = plan
   }
 
