@@ -113,6 +113,9 @@ describe('the commands of backups', () => {
     await json('backup-verify', ['backup', 'verify', 'secret.age', '--identity', 'key'])
     await json('restore', ['restore', 'secret.age', 'secret', '--identity', 'key'])
     expect(await run(['backup', 'key', 'key'])).to.deep.include({ code: 2 })
+    expect((await run(['backup', 'verify', 'secret.age', '--identity', 'none'])).stderr).to.equal(
+      "sallyport: the key file `none` can't be read (ENOENT); name a file that `sallyport backup key` made\n",
+    )
   })
 
   it('overwrite nothing', async () => {
@@ -130,6 +133,19 @@ describe('the commands of backups', () => {
     expect(await readdir(join(folder, 'full'))).to.deep.equal(['a'])
   })
 
+  it('leave no half key file when it can not be written', async () => {
+    const args = [process.execPath, LAUNCHER, 'backup', 'key', 'half']
+    const limited = ['-c', 'ulimit -f 0; exec "$@"', 'sh', ...args]
+    const { code, stderr } = await new Promise<Ended>((resolve) => {
+      execFile('sh', limited, { cwd: folder, env: environment() }, (error, stdout, stderr) => {
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr })
+      })
+    })
+    expect([code, stderr]).to.deep.equal([2, "sallyport: the folder `.` can't be written (EFBIG); name another one\n"])
+    expect(await readdir(folder)).to.not.include('half')
+    expect((await run(['backup', 'key', 'half'])).code).to.equal(0)
+  })
+
   it('say in one sentence what is wrong with their input', async () => {
     await run(['backup', 'three.tar'])
     const cases: readonly (readonly [readonly string[], RegExp, Readonly<Record<string, string>>?])[] = [
@@ -137,7 +153,11 @@ describe('the commands of backups', () => {
       [['backup', 'x', '--recipient', 'age1x'], /`age1x` is no recipient/],
       [['backup', 'x'], /there is no database/, { DATA_DIR: join(folder, 'nowhere') }],
       [['backup', 'x'], /is not a directory/, { POLICIES: join(folder, 'nowhere') }],
-      [['backup', join(folder, 'nowhere/x')], /ENOENT/],
+      [['backup', join(folder, 'nowhere/x')], /there is no folder `.*nowhere`; make it/],
+      [['backup', 'three.tar/x'], /the folder `.*three.tar` can't be written \(ENOTDIR\)/],
+      [['backup', 'key', 'nowhere/key'], /there is no folder `nowhere`; make it/],
+      [['backup', 'verify', '.'], /`.` is a folder; name a file that `sallyport backup` made/],
+      [['restore', 'three.tar', 'three.tar'], /`three.tar` can't be written/],
       [['restore', 'three.tar', 'there', '--database', 'postgres://127.0.0.1/x'], /leave out --database/],
       [['restore', 'three.tar', 'there', '--identity', 'three.tar'], /is not encrypted/],
       [['backup', 'x', 'y'], /too many arguments/],

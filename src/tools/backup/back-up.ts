@@ -12,6 +12,7 @@ import { copyDatabase, databaseExists, databaseIn } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
 import { type Beginning, FORMAT, type Manifest, type PartSum, positionOf } from './archive/manifest.ts'
 import { writeArchive } from './archive/write-archive.ts'
+import { toldOfDisk, toldOfFolder } from './file-faults.ts'
 import { readSmallParts, type SmallParts } from './server/small-parts.ts'
 import {
   beginUnfinished,
@@ -47,19 +48,28 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   const file = resolve(options.file ?? join(config.dataDirectory, 'backups', defaultName(options)))
   if (existsSync(file)) throw new ToolError(`\`${file}\` exists already; name another file`)
   const folder = dirname(file)
-  if (options.file === undefined) await makeFolder(folder)
-  const leftovers = await leftoversIn(folder)
-  for (const leftover of leftovers) if (leftover.isDead) await removeLeftover(leftover)
-  const unfinished = await beginUnfinished(folder, basename(file))
+  const { unfinished, leftovers } = await begin(file, { makesFolder: options.file === undefined }).catch((error) => {
+    throw toldOfFolder(folder, error)
+  })
   try {
     const beginning: Beginning = { format: FORMAT, program: options.program, createdAt: now.toISOString() }
     const manifest = await archive(options, unfinished, beginning)
     await rename(join(unfinished.folder, 'archive'), file)
     await syncFolder(folder)
     return { file, manifest, leftovers }
+  } catch (error) {
+    throw toldOfDisk(folder, error)
   } finally {
     await unfinished.remove()
   }
+}
+
+async function begin(file: string, { makesFolder }: { readonly makesFolder: boolean }) {
+  const folder = dirname(file)
+  if (makesFolder) await makeFolder(folder)
+  const leftovers = await leftoversIn(folder)
+  for (const leftover of leftovers) if (leftover.isDead) await removeLeftover(leftover)
+  return { unfinished: await beginUnfinished(folder, basename(file)), leftovers }
 }
 
 function refuseNothing({ database }: Config): void {
@@ -94,7 +104,10 @@ async function archive(
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new ToolError(`the database ${config.database.name} can't be copied (${why})`)
+    const to = dirname(folder)
+    throw new ToolError(
+      `the database ${config.database.name} can't be copied to \`${to}\` (${why}); check the database and the disk`,
+    )
   }
 }
 

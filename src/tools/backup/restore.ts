@@ -6,6 +6,7 @@ import { type Database, databaseIn, placeDatabase, readDatabaseUrl } from '../..
 import { ToolError } from '../load-policy.ts'
 import { type Manifest, placeOfPart } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
+import { toldOfDisk, toldOfFolder } from './file-faults.ts'
 import { RestoredFolder } from './restored-folder.ts'
 import type { Leftover } from './unfinished.ts'
 import { type FoundDamage, orDamage, refuseNoArchive } from './verify.ts'
@@ -37,7 +38,9 @@ export async function restoreArchive(options: RestoreOptions): Promise<Restored 
 async function restoreWhole({ archive, directory, databaseUrl }: RestoreOptions): Promise<Restored> {
   const manifest = await readArchive(archive)
   const other = otherDatabase(manifest, databaseUrl)
-  const folder = await RestoredFolder.begin(resolve(directory))
+  const folder = await RestoredFolder.begin(resolve(directory)).catch((error) => {
+    throw toldOfFolder(directory, error)
+  })
   let place: DatabasePlace | undefined
   try {
     place = await placeDatabase(other ?? databaseIn(folder.data))
@@ -48,7 +51,7 @@ async function restoreWhole({ archive, directory, databaseUrl }: RestoreOptions)
   } catch (error) {
     await place?.abandon()
     await folder.abandon()
-    throw told(error)
+    throw toldOfDisk(directory, told(error))
   }
 }
 

@@ -4,6 +4,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { ToolError } from '../load-policy.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
+import { refuseFolder } from './file-faults.ts'
 import { leftoversIn } from './unfinished.ts'
 
 /** Why an archive is damaged: sentences for people. */
@@ -18,7 +19,7 @@ export async function verify(archive: ArchiveFile): Promise<{ readonly manifest:
 }
 
 export async function refuseNoArchive({ file }: ArchiveFile): Promise<void> {
-  if (existsSync(file)) return
+  if (existsSync(file)) return refuseFolder(file)
   const leftovers = await leftoversIn(dirname(resolve(file)))
   const begun = leftovers.find(({ of }) => of === basename(file))
   if (!begun) throw new ToolError(`there is no archive \`${file}\`; name the file that \`sallyport backup\` made`)

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { ToolError } from '../../load-policy.ts'
+import { toldOfReading } from '../file-faults.ts'
 
 /** The first bytes of an encrypted file. */
 export const ENCRYPTED = 'age-encryption.org/v1\n'
@@ -53,7 +54,10 @@ export async function decrypted(
 }
 
 async function readIdentities(file: string): Promise<readonly string[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n').map((line) => line.trim())
+  const text = await readFile(file, 'utf8').catch(
+    toldOfReading({ what: 'key file', file, madeBy: 'sallyport backup key' }),
+  )
+  const lines = text.split('\n').map((line) => line.trim())
   const identities = lines.filter((line) => line !== '' && !line.startsWith('#'))
   if (identities.length > 0) return identities
   throw new ToolError(`the key file \`${file}\` has no key; make one with \`sallyport backup key FILE\``)
