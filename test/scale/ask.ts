@@ -32,6 +32,10 @@ export type Wanted = Pick<Operation, 'client' | 'kind' | 'title'> & {
 export const isWrite = ({ kind }: Operation) => kind === 'create' || kind === 'update'
 export const isDone = ({ status }: Operation) => status >= 200 && status < 300
 
+/** Whether the request was decided by an older version than it asked for. */
+export const isByOlderPolicy = ({ status, sequence, atLeast }: Operation) =>
+  (status === 403 || (status >= 200 && status < 300)) && sequence < atLeast
+
 export const PATIENCE_MS = 20_000
 
 /** Asks once; never throws. */

@@ -3,7 +3,7 @@
  * the order of the commits, which also shows the writes that got no answer.
  */
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { isDone, isWrite, type Operation } from './ask.ts'
+import { isByOlderPolicy, isDone, isWrite, type Operation } from './ask.ts'
 import type { Evidence } from './checker.ts'
 import { membershipOf, WRITERS, withoutRole } from './world.ts'
 
@@ -26,7 +26,7 @@ function byTheClients({ operations, removals, records }: Evidence): readonly str
 
 /** A request that names the version it needs isn't answered by an older one. */
 function byTheAnswers({ operations }: Evidence): readonly string[] {
-  const older = operations.filter((one) => isDone(one) && one.sequence < one.atLeast)
+  const older = operations.filter(isByOlderPolicy)
   return older.map(({ sequence, atLeast }) => `answered by version ${sequence} instead of ${atLeast}`)
 }
 
