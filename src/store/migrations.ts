@@ -99,7 +99,8 @@ export interface Migrations {
   /** Notes that these migrations begin, unless they have begun before. Throws LeaseLost. */
   begin(holder: string, migrations: readonly NewMigration[], time: string): Promise<void>
   /**
-   * Changes the objects of a batch: all of it is durable when this returns, or nothing of it. No write of a client is
+   * Changes the objects of a batch: all of it or nothing, whatever ends the process. An engine may make it durable only
+   * with the end of the run; then a loss of power undoes the last batches, each as a whole. No write of a client is
    * lost: an object that was written meanwhile is planned again. Throws LeaseLost, and UnfitObject, which `plan` may
    * throw too.
    */

@@ -21,6 +21,14 @@ import type { SqliteOutbox } from './outbox.ts'
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000
 
+/**
+ * Batches don't wait for the disk: after a loss of power the last ones may be gone, each as a whole with its records and
+ * its place, and the next run does them again. The end of the run waits, and so makes all of them durable
+ * (https://sqlite.org/pragma.html#pragma_synchronous).
+ */
+const RELAXED = 'pragma synchronous = normal; pragma wal_autocheckpoint = 10000'
+const DURABLE = 'pragma synchronous = full; pragma wal_autocheckpoint = 1000'
+
 const BEGIN = `insert into migrations (number, name, digest, begun_at, objects) values (?, ?, ?, ?, 0)
   on conflict do nothing`
 
@@ -71,6 +79,7 @@ export class SqliteMigrations implements Migrations {
   }
 
   release(holder: string): Promise<void> {
+    answering(() => this.#parts.database.exec(DURABLE))
     return this.#lease.release(holder)
   }
 
@@ -83,6 +92,7 @@ export class SqliteMigrations implements Migrations {
   async change(batch: Batch): Promise<void> {
     const { resource, upTo, after = '', end } = batch
     const table = this.#tableOf(resource)
+    answering(() => this.#parts.database.exec(RELAXED))
     this.#holding(batch.holder, () => {
       const versions = table.versionsIn(batch.after, upTo)
       const changed = changesOf(table, versions, batch)
@@ -96,6 +106,7 @@ export class SqliteMigrations implements Migrations {
   }
 
   async end(holder: string, numbers: readonly number[], fitted: FittedSchemas, time: string): Promise<void> {
+    answering(() => this.#parts.database.exec(DURABLE))
     this.#holding(holder, () => {
       for (const number of numbers) this.#run('update migrations set ended_at = ? where number = ?', time, number)
       this.#run(NOTE_FITTED, fitted.digest, fitted.schemas)
