@@ -122,8 +122,8 @@ function upwardInMatrix(imports: readonly Import[]): readonly Import[] {
   return imports.filter(({ from, to }) => matrixRoomOf(to) < matrixRoomOf(from))
 }
 
-/** Every folder of the store but one, which belongs to all engines. */
-const ENGINE = /^store\/(?!lists\/)\w+\//
+/** Every folder of the store but two, which belong to all engines. */
+const ENGINE = /^store\/(?!(?:lists|sql)\/)\w+\//
 
 describe('architecture', () => {
   it('sees the whole program', () => {

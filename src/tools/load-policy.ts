@@ -53,7 +53,8 @@ export async function refuseNoDirectory(directory: string, of: 'policy' | 'schem
   const what = `${directory} is not a directory`
   if (!directory.startsWith(DATABASE_POLICIES)) throw new ToolError(`${what}: name a directory of ${of} files`)
   throw new ToolError(
-    `${what}, which this command needs: write a version to one with \`sallyport policy export DIR --from ${DATABASE_POLICIES}\``,
+    `${what}, which this command needs: ` +
+      `write a version to one with \`sallyport policy export DIR --from ${DATABASE_POLICIES}\``,
   )
 }
 

@@ -1,4 +1,4 @@
-/** Commands that only read a policy read published versions too: verified, and with the same results as from a folder. */
+/** Commands that only read a policy read published versions too: verified, with the same results as from a folder. */
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'

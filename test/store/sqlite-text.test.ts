@@ -2,7 +2,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parameters, quoteName, quoteText } from '../../src/store/sqlite/query/text.ts'
+import { quoteLiteral, quoteName } from '../../src/store/sql/quote.ts'
+import { parameters } from '../../src/store/sqlite/query/parameters.ts'
 
 /** Node hands SQLite a statement up to the first NUL, so one that holds it is refused; a schema's names are well-formed. */
 const written = fc
@@ -32,7 +33,7 @@ describe('the text of a statement', () => {
       expect(Object.entries(row ?? {})).to.deep.equal([[name, 1]])
     })
 
-  it('holds any text as it is', () => fc.assert(comesBack(quoteText), { numRuns: 500 }))
+  it('holds any text as it is', () => fc.assert(comesBack(quoteLiteral), { numRuns: 500 }))
 
   it('holds any name as it is', () => fc.assert(namesItself(quoteName), { numRuns: 500 }))
 
@@ -52,7 +53,7 @@ describe('the text of a statement', () => {
   })
 
   it('is refused where it holds NUL, and does not end there', () => {
-    expect(() => database.prepare(`select ${quoteText('a\0b')}`).get()).to.throw()
+    expect(() => database.prepare(`select ${quoteLiteral('a\0b')}`).get()).to.throw()
     expect(() => database.prepare(`select ${quoteName('a\0b')} from (select 1 as a)`).get()).to.throw()
   })
 

@@ -22,8 +22,8 @@ export function declareDiff(policy: CliCommand, settings: PolicySettings): void 
     .option(...AT)
     .formats('text', 'json', 'markdown')
     .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(DIRECTIONS))
-    .note(`OLD and NEW are each a directory, a git revision (main, HEAD~1, a tag, ...), or a version that is published in the
-database: database: (the last one), database:3, or database: and its revision.
+    .note(`OLD and NEW are each a directory, a git revision (main, HEAD~1, a tag, ...), or a version that is published in
+the database: database: (the last one), database:3, or database: and its revision.
 A revision can name a path from the top of the repository: main:deploy/policies.
 Both policies are read with the schemas of the working tree.
 A change that may widen or narrow counts as both. A difference that starts when a rule ends (until=) has its time.

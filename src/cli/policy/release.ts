@@ -1,4 +1,7 @@
-/** sallyport policy apply, promote, rollback, history, export, status, block, unblock: the policy in force and its blocked users. */
+/**
+ * sallyport policy apply, promote, rollback, history, export, status, block, unblock: the policy in force and its
+ * blocked users.
+ */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'

@@ -32,7 +32,7 @@ export interface Holds {
 }
 
 /** The field has a value. */
-interface Present {
+export interface Present {
   readonly kind: 'present'
   readonly field: string
 }

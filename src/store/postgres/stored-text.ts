@@ -3,6 +3,7 @@
  * escaped too. The order by code points stays the same.
  */
 import { createHash } from 'node:crypto'
+import { wellFormed } from '../sql/quote.ts'
 
 const ESCAPE = '\u0001'
 const [FOR_NUL, FOR_ESCAPE, FOR_SURROGATE] = ['\u0001', '\u0002', '\u0003']
@@ -64,8 +65,7 @@ function beginningOf(text: string): string {
   return decoder.decode(Buffer.from(text).subarray(0, LONGEST_BYTES), { stream: true })
 }
 
-/** Other text belongs to nobody: it must not be stored as an id or a subject. */
-export function wellFormed(text: string): string {
-  if (!text.isWellFormed()) throw new Error('an id or a subject must be well-formed Unicode')
-  return encodeText(text)
+/** An id or a subject as it is stored. Throws for text that isn't well-formed. */
+export function encodeId(text: string): string {
+  return encodeText(wellFormed(text))
 }

@@ -2,18 +2,19 @@
 import { isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
 import { documentNamed, parseStored } from '../parse-stored.ts'
+import { quoteName } from '../sql/quote.ts'
 import { type KeptReplay, keepSql, takenSql } from './commits/idempotency-keys.ts'
 import { recordSql } from './commits/outbox.ts'
 import type { Row } from './connections/connection.ts'
 import { brokenConstraint } from './failures.ts'
 import type { TablePlan } from './layout/indexes.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
-import { quoteName, quoteText } from './layout/names.ts'
+import { quoteText } from './layout/names.ts'
 import { idConstraint } from './layout/tables.ts'
 import { ASKED_FOR, askedText, oneRow } from './query/asked-for.ts'
 import { keySql } from './query/fields.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
-import { decodeText, encodeText, wellFormed } from './stored-text.ts'
+import { decodeText, encodeId, encodeText } from './stored-text.ts'
 
 const COLUMNS = 'id, version, created_at, updated_at, document'
 
@@ -62,7 +63,7 @@ export class ObjectTable {
     const { keys, times } = keysOf(id, document)
     return statement((to) => {
       const values = [
-        `${to.bind(wellFormed(id))}::text`,
+        `${to.bind(encodeId(id))}::text`,
         `${to.bind(version)}::bigint`,
         `${to.bind(createdAt)}::text`,
         `${to.bind(updatedAt)}::text`,
@@ -135,7 +136,7 @@ export class ObjectTable {
       select o.id, $5::bigint, $6::text, $7::text, o.document, o.keys::jsonb, o.times::jsonb
       from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as o(id, document, keys, times)`
     const columns = [
-      objects.map(({ id }) => wellFormed(id)),
+      objects.map(({ id }) => encodeId(id)),
       objects.map(({ document }) => JSON.stringify(document)),
       keys.map((one) => one.keys),
       keys.map((one) => one.times),

@@ -2,11 +2,12 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { type Document, isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
+import { quoteName, wellFormed } from '../sql/quote.ts'
 import { breaksUnique } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
 import { bound } from './query/condition-values.ts'
 import type { ObjectLists } from './query/lists.ts'
-import { parameters, quoteName, wellFormed } from './query/text.ts'
+import { parameters } from './query/parameters.ts'
 
 /** The columns that an update writes over the checked version. */
 export interface ObjectChange {

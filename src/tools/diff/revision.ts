@@ -1,4 +1,7 @@
-/** Reads OLD and NEW of a diff: a directory, a published version, or a git revision, whose files are put into a temporary directory. */
+/**
+ * Reads OLD and NEW of a diff: a directory, a published version, or a git revision, whose files are put into a temporary
+ * directory.
+ */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

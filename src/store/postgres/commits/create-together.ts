@@ -7,7 +7,7 @@ import type { StoredObject } from '../../../resources/object.ts'
 import type { Row } from '../connections/connection.ts'
 import type { Shared } from '../connections/sending.ts'
 import { keysOf } from '../layout/keys.ts'
-import { encodeText, wellFormed } from '../stored-text.ts'
+import { encodeId, encodeText } from '../stored-text.ts'
 
 /** Versions begin with 1. */
 const NO_RECORD = 0
@@ -59,7 +59,7 @@ function createTogetherSql(table: string, users: string | undefined): string {
 function sharedCreate(text: string, { object, record }: Written, caller: RestsOn['caller']): Shared {
   const { document, createdAt, updatedAt } = object
   const { keys, times } = keysOf(object.id, document)
-  const id = wellFormed(object.id)
+  const id = encodeId(object.id)
   const kept = record === undefined ? null : encodeText(record)
   const allowed = caller ? [encodeText(caller.id), caller.version ?? NO_RECORD] : []
   const json = JSON.stringify([id, createdAt, updatedAt, JSON.stringify(document), keys, times, kept, ...allowed])

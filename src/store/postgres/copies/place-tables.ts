@@ -1,9 +1,10 @@
 /** Puts the copied rows into an empty PostgreSQL database, in one transaction: all of them, or nothing. */
 import pg from 'pg'
 import { type DatabasePlace, lastNumberBefore, NotACopy, OccupiedDatabase } from '../../copies.ts'
+import { laterLayout } from '../../sql/layout-faults.ts'
 import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { asOfContract, isOfOneStatement } from '../failures.ts'
-import { LAYOUT, laterLayout, migrate } from '../layout/migrate.ts'
+import { LAYOUT, migrate } from '../layout/migrate.ts'
 import { MIGRATION_LOCK } from '../layout/migrating.ts'
 import { TABLE_PREFIX } from '../layout/names.ts'
 import { objectTable } from '../layout/tables.ts'
@@ -58,7 +59,7 @@ class PlaceOfTables implements DatabasePlace {
 
   async #makeTables(text: string): Promise<void> {
     const { layout, lastWrite, tables } = JSON.parse(text) as TablesPart
-    if (layout > LAYOUT) throw laterLayout(layout)
+    if (layout > LAYOUT) throw laterLayout(layout, LAYOUT)
     const unknown = tables.find(({ table }) => !isCopied(table))
     if (unknown) throw new NotACopy(`this version doesn't know the table \`${unknown.table}\` of the copy`)
     const names = new Set(tables.map(({ table }) => table))

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type pg from 'pg'
 import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams'
-import { quoteName } from '../layout/names.ts'
+import { quoteName } from '../../sql/quote.ts'
 import type { CopiedTable } from './tables-of-copy.ts'
 
 export class RowsInto {

@@ -6,7 +6,7 @@ import type { Row } from '../connections/connection.ts'
 import { keyOf } from '../layout/keys.ts'
 import { keysSql } from '../query/fields.ts'
 import type { Statement } from '../query/statement.ts'
-import { decodeText, encodeText, wellFormed } from '../stored-text.ts'
+import { decodeText, encodeId, encodeText } from '../stored-text.ts'
 import { rolesOf, rolesSql } from './standings.ts'
 
 const PERSON = `select u.id, ${rolesSql('u')}, u.document, a.password_hash, a.one_time, a.disabled, a.changed_at`
@@ -48,12 +48,12 @@ export function replaceHash(userId: string, hash: string, better: string, now: n
 export function disable(subject: string, now: number): Statement {
   const text = `insert into accounts values ($1, null, false, true, false, $2)
     on conflict (user_id) do update set disabled = true, changed_at = excluded.changed_at`
-  return { text, values: [wellFormed(subject), now] }
+  return { text, values: [encodeId(subject), now] }
 }
 
 export function enable(subject: string, now: number): Statement {
   const text = 'update accounts set disabled = false, deleted = false, changed_at = $1 where user_id = $2'
-  return { text, values: [now, wellFormed(subject)] }
+  return { text, values: [now, encodeId(subject)] }
 }
 
 /** A row of people. Throws DamagedObject. */

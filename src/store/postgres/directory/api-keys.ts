@@ -3,7 +3,7 @@ import type { ApiKey, NewApiKey } from '../../directory.ts'
 import { DamagedObject } from '../../errors.ts'
 import type { Row } from '../connections/connection.ts'
 import type { Statement } from '../query/statement.ts'
-import { decodeText, encodeText, wellFormed } from '../stored-text.ts'
+import { decodeText, encodeId, encodeText } from '../stored-text.ts'
 
 export const API_KEY_COLUMNS = [
   'id',
@@ -19,7 +19,7 @@ export const API_KEY_COLUMNS = [
 
 export function insertKey({ id, secretHash, subject, roles, name, createdAt, expiresAt }: NewApiKey): Statement {
   const text = 'insert into api_keys values ($1, $2, $3, $4, $5, $6, $7, null, null)'
-  const texts = [encodeText(id), secretHash, wellFormed(subject), JSON.stringify(roles), encodeText(name)]
+  const texts = [encodeText(id), secretHash, encodeId(subject), JSON.stringify(roles), encodeText(name)]
   return { text, values: [...texts, createdAt, expiresAt] }
 }
 

@@ -1,11 +1,12 @@
 /** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
 import type { Resource } from '../../../resources/resource.ts'
 import { UnfitDatabase } from '../../errors.ts'
-import { type IndexKey, planIndexes } from '../../index-plan.ts'
+import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
+import { quoteName } from '../../sql/quote.ts'
 import type { Ask } from '../connections/writer.ts'
 import { brokenConstraint } from '../failures.ts'
 import { indexedSql } from '../query/fields.ts'
-import { nameOf, quoteName, tableOf } from './names.ts'
+import { nameOf, tableOf } from './names.ts'
 import { idConstraint } from './tables.ts'
 
 /** The table of a resource, with its indexes. */

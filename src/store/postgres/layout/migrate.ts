@@ -1,6 +1,8 @@
 /** Migrates a database to what the resources declare: adds tables, triggers and indexes. */
 import { USERS } from '../../../decide/policy.ts'
 import { UnfitDatabase } from '../../errors.ts'
+import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
+import { quoteName } from '../../sql/quote.ts'
 import type { Ask } from '../connections/writer.ts'
 import { isOfOtherTable } from '../failures.ts'
 import { keySql } from '../query/fields.ts'
@@ -8,7 +10,7 @@ import type { QueriedTable } from '../query/scope.ts'
 import { CUT, HASH_LENGTH } from '../stored-text.ts'
 import { migrateIndexes, type TablePlan } from './indexes.ts'
 import { LIST } from './keys.ts'
-import { quoteName, TABLE_PREFIX } from './names.ts'
+import { TABLE_PREFIX } from './names.ts'
 import { DIRECTORY_TABLES, directoryTriggers, objectTable, STORE_TABLES } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
@@ -52,7 +54,7 @@ async function refuseOtherEncoding(ask: Ask): Promise<void> {
 async function takeLayout(ask: Ask): Promise<void> {
   const found = await layoutIn(ask)
   if (found === undefined) await ask({ text: `insert into layout values (${LAYOUT})`, values: [] })
-  else if (found > LAYOUT) throw laterLayout(found)
+  else if (found > LAYOUT) throw laterLayout(found, LAYOUT)
   else if (found < LAYOUT) await leaveFirstLayout(ask)
 }
 
@@ -73,12 +75,6 @@ async function layoutIn(ask: Ask): Promise<number | undefined> {
   return row && Number(row[0])
 }
 
-export function laterLayout(found: number): UnfitDatabase {
-  return new UnfitDatabase(
-    `the database has layout ${found}, but this version supports only ${LAYOUT}: use a later version`,
-  )
-}
-
 /** Creating a trigger waits for all writes, so it is done once. */
 async function createTriggers(ask: Ask, users: string): Promise<void> {
   const text = `select 1 from information_schema.triggers
@@ -91,11 +87,11 @@ async function createTriggers(ask: Ask, users: string): Promise<void> {
 export async function refuseOtherLayout(ask: Ask, plans: readonly TablePlan[]): Promise<void> {
   const present = await tablesIn(ask)
   const found = present.has('layout') ? await layoutIn(ask) : undefined
-  if (found !== undefined && found > LAYOUT) throw laterLayout(found)
+  if (found !== undefined && found > LAYOUT) throw laterLayout(found, LAYOUT)
   const unique = plans.flatMap((plan) => plan.unique.map(({ index }) => index))
   const isFit = found === LAYOUT && plans.every(({ table }) => present.has(table)) && (await haveIndexes(ask, unique))
   if (isFit) return
-  throw new UnfitDatabase('no server of this version has opened the database with these schemas: start the server once')
+  throw notMigrated()
 }
 
 /** Without them, a command could store a value twice. */

@@ -1,5 +1,6 @@
 /** Names of tables and indexes, and texts that stand in statements. Values are bound, never written into the text. */
 import { createHash } from 'node:crypto'
+import { quoteLiteral } from '../../sql/quote.ts'
 import { encodeText } from '../stored-text.ts'
 
 /** PostgreSQL cuts longer names off, without an error. */
@@ -23,11 +24,7 @@ export function tableOf(resource: string): string {
   return nameOf(TABLE_PREFIX + resource)
 }
 
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
 /** A text that is part of an index, so it can't be bound: the name of a field. */
 export function quoteText(text: string): string {
-  return `'${encodeText(text).replaceAll("'", "''")}'`
+  return quoteLiteral(encodeText(text))
 }

@@ -1,5 +1,7 @@
 /** The tables of PostgreSQL: those of the store, of the directory, and one for each resource. */
-import { nameOf, quoteName } from './names.ts'
+
+import { quoteName } from '../../sql/quote.ts'
+import { nameOf } from './names.ts'
 
 /**
  * Times are milliseconds since the epoch. Texts compare by code points whatever the locale of the database, and stand

@@ -1,44 +1,26 @@
 /** A simplified condition for PostgreSQL: an expression about one row, which finds related objects by index. */
 
 import { instantBounds } from '../../../base/instant-bounds.ts'
-import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/conditions/condition.ts'
+import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
+import { type ConditionKinds, writeCondition } from '../../sql/write-condition.ts'
 import { KIND, keyOf, LIST } from '../layout/keys.ts'
 import { encodeText } from '../stored-text.ts'
 import { elementsSql, instantSql, instantsSql, keySql, keysSql, serverColumn } from './fields.ts'
 import { type Scope, within } from './scope.ts'
 import type { Parameters } from './statement.ts'
 
-export function conditionSql(condition: Condition, scope: Scope): string {
-  switch (condition.kind) {
-    case 'always':
-      return 'true'
-    case 'never':
-      return 'false'
-    case 'holds':
-      return holdsSql(condition, scope)
-    case 'present':
-      return presentSql(condition.field, scope)
-    case 'between':
-      return betweenSql(condition, scope)
-    case 'time':
-      return timeSql(condition, scope)
-    case 'related':
-      return relatedSql(condition, scope)
-    case 'climb':
-      return climbSql(condition, scope)
-    case 'all':
-      return joined(condition.of, scope, ' and ')
-    case 'some':
-      return joined(condition.of, scope, ' or ')
-    case 'not':
-      // `not x` would be NULL if x is NULL, which would exclude objects without the field.
-      return `((${conditionSql(condition.of, scope)}) is not true)`
-  }
+const KINDS: ConditionKinds<Scope> = {
+  holds: holdsSql,
+  present: presentSql,
+  between: betweenSql,
+  time: timeSql,
+  related: relatedSql,
+  climb: climbSql,
 }
 
-function joined(parts: readonly Condition[], scope: Scope, operator: string): string {
-  return `(${parts.map((part) => conditionSql(part, scope)).join(operator)})`
+export function conditionSql(condition: Condition, scope: Scope): string {
+  return writeCondition(condition, scope, KINDS)
 }
 
 function holdsSql({ field, values }: Holds, { table, alias, parameters }: Scope): string {
@@ -60,7 +42,7 @@ export function textOf(value: Scalar): string {
   return encodeText(String(value))
 }
 
-function presentSql(field: string, { alias }: Scope): string {
+function presentSql({ field }: Present, { alias }: Scope): string {
   if (serverColumn(field, alias)) return 'true'
   const keys = keysSql(field, alias)
   return `coalesce(${keys} ->> 1, nullif(${keys} ->> 0, '${LIST}')) is not null`

@@ -1,13 +1,8 @@
 /** The SQL of a field: the expressions that indexes hold (layout/indexes.ts), and the elements of lists. */
-import type { IndexKey } from '../../index-plan.ts'
-import { quoteName, quoteText } from '../layout/names.ts'
-
-/** The columns of the fields outside the document. */
-const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
-  ['id', 'id'],
-  ['createdAt', 'created_at'],
-  ['updatedAt', 'updated_at'],
-])
+import type { IndexKey } from '../../sql/index-plan.ts'
+import { quoteName } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
+import { quoteText } from '../layout/names.ts'
 
 /** The server's fields are texts, and never missing. */
 export function serverColumn(field: string, alias: string): string | undefined {

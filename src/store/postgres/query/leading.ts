@@ -1,32 +1,18 @@
 /**
- * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each step
- * by an index (docs/decisions/0043). As `in`, PostgreSQL can plan them in that direction; as `exists`, from each object.
+ * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each
+ * step by an index (docs/decisions/0043). As `in`, PostgreSQL can plan them in that direction; as `exists`, from each
+ * object.
  */
 import type { Climb, Condition, Related } from '../../../decide/conditions/condition.ts'
+import { findLeaders, looksUp } from '../../sql/find-leaders.ts'
 import { conditionSql, singleOf } from './condition.ts'
 import { type Scope, within } from './scope.ts'
-
-/** Whether related objects take part. The values decide how such a statement is planned best. */
-export function looksUp(condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'related':
-    case 'climb':
-      return true
-    case 'all':
-    case 'some':
-      return condition.of.some(looksUp)
-    case 'not':
-      return looksUp(condition.of)
-    default:
-      return false
-  }
-}
 
 /** The same as `conditionSql`, for rows that are selected: each part that can lead is written so that it can. */
 export function leadingSql(condition: Condition, scope: Scope): string {
   if (!looksUp(condition)) return conditionSql(condition, scope)
   if (condition.kind === 'all') return `(${condition.of.map((part) => leadingSql(part, scope)).join(' and ')})`
-  if (!canLead(condition, scope)) return conditionSql(condition, scope)
+  if (findLeaders(condition, scope.table, scope.tableOf).length === 0) return conditionSql(condition, scope)
   switch (condition.kind) {
     case 'related':
       return foundSql(condition, scope)
@@ -39,34 +25,6 @@ export function leadingSql(condition: Condition, scope: Scope): string {
   }
 }
 
-/** Each object that meets the condition is found by an index, from few values. */
-function canLead(condition: Condition, scope: Scope): boolean {
-  switch (condition.kind) {
-    case 'holds':
-      return isIndexed(condition.field, scope)
-    case 'related':
-      return isIndexed(condition.field, scope) && leadsTo(condition, scope, condition.by)
-    case 'climb':
-      return isIndexed(condition.field, scope) && leadsTo(condition, scope, condition.field)
-    case 'all':
-      return condition.of.some((part) => canLead(part, scope))
-    case 'some':
-      return condition.of.every((part) => canLead(part, scope))
-    default:
-      return false
-  }
-}
-
-function isIndexed(field: string, { table }: Scope): boolean {
-  return field === 'id' || (table.leading.has(field) && table.scalars.has(field))
-}
-
-/** The related objects are few too, and have one value in the field. */
-function leadsTo({ resource, where }: Related | Climb, scope: Scope, field: string): boolean {
-  const related = within(scope, resource)
-  return (field === 'id' || related.table.scalars.has(field)) && canLead(where, related)
-}
-
 function foundSql({ field, resource, by, where }: Related, scope: Scope): string {
   const related = within(scope, resource)
   const [own, other] = [singleOf(field, scope), singleOf(by, related)]
@@ -75,7 +33,10 @@ function foundSql({ field, resource, by, where }: Related, scope: Scope): string
     select ${found} from ${related.source} where ${leadingSql(where, related)})`
 }
 
-/** Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the depth. */
+/**
+ * Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the
+ * depth.
+ */
 function descentSql({ field, resource, depth, where }: Climb, scope: Scope): string {
   const related = within(scope, resource)
   const [steps, id] = [`steps${related.depth}`, `${related.alias}.id`]

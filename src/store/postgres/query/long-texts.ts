@@ -1,6 +1,6 @@
 /**
- * Texts whose keys have only their beginnings (stored-text.ts): where two keys begin alike, the whole texts decide, which
- * are read out of the documents.
+ * Texts whose keys have only their beginnings (stored-text.ts): where two keys begin alike, the whole texts decide,
+ * which are read out of the documents.
  */
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { SortKey, SortValue } from '../../contract.ts'

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { CopiedPart, CopyFacts, DatabaseCopy } from '../../copies.ts'
 import { StoreUnavailable } from '../../errors.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { openReadOnly } from '../database.ts'
 import { layoutOf } from '../layout/migrate.ts'
 import { OBJECT_TABLES } from '../layout/schema.ts'
-import { quoteName } from '../query/text.ts'
 
 /** The only part. */
 export const FILE_PART = 'sallyport.db'

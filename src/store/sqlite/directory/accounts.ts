@@ -1,7 +1,7 @@
 /** The people of the directory: users records, each with its account. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Account, NewPassword, Person } from '../../directory.ts'
-import { wellFormed } from '../query/text.ts'
+import { wellFormed } from '../../sql/quote.ts'
 import type { ObjectTable } from '../table.ts'
 import { ROLES, rolesOf } from './standings.ts'
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { ApiKey, NewApiKey } from '../../directory.ts'
 import { DamagedObject } from '../../errors.ts'
-import { wellFormed } from '../query/text.ts'
+import { wellFormed } from '../../sql/quote.ts'
 
 export class SqliteApiKeys {
   readonly #insert: StatementSync

@@ -3,8 +3,8 @@
  * forget to.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { quoteName } from '../../sql/quote.ts'
 import type { TablePlan } from '../layout/schema.ts'
-import { quoteName } from '../query/text.ts'
 
 /** `users`: the table of the people; undefined where no schema declares them. */
 export function createDirectory(database: DatabaseSync, users: TablePlan | undefined): void {

@@ -1,8 +1,8 @@
 /** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
 import type { DatabaseSync } from 'node:sqlite'
 import { UnfitDatabase } from '../../errors.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { breaksUnique } from '../database.ts'
-import { quoteName } from '../query/text.ts'
 import type { IndexedField, TablePlan } from './schema.ts'
 
 /** Throws UnfitDatabase when a field is declared unique and its stored values aren't. */

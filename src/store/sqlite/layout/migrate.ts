@@ -1,15 +1,16 @@
 /** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
-import { UnfitDatabase } from '../../errors.ts'
+import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
+import { quoteName } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
 import { inTransaction } from '../database.ts'
 import { createDirectory } from '../directory/tables.ts'
 import type { Columns } from '../query/order.ts'
 import type { QueriedTable } from '../query/scope.ts'
-import { quoteName } from '../query/text.ts'
 import { migrateIndexes } from './indexes.ts'
 import { PROBED } from './meta.ts'
-import { comparableField, LIST_MARK, SERVER_COLUMNS, type TablePlan } from './schema.ts'
+import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
 
 const TABLES = `
   create table if not exists secrets (name text primary key not null, value blob not null) strict;
@@ -132,13 +133,13 @@ function takeLayout(database: DatabaseSync): void {
 export function refuseOtherLayout(database: DatabaseSync, plans: readonly TablePlan[]): void {
   refuseLaterLayout(database)
   if (layoutOf(database) === LAYOUT && plans.every((plan) => hasColumns(database, plan))) return
-  throw new UnfitDatabase('no server of this version has opened the database with these schemas: start the server once')
+  throw notMigrated()
 }
 
 /** Throws UnfitDatabase. */
 export function refuseLaterLayout(database: DatabaseSync): void {
   const found = layoutOf(database)
-  if (found > LAYOUT) throw laterLayout(found)
+  if (found > LAYOUT) throw laterLayout(found, LAYOUT)
 }
 
 export function layoutOf(database: DatabaseSync): number {
@@ -155,10 +156,4 @@ function hasColumns(database: DatabaseSync, plan: TablePlan): boolean {
 export function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
   const rows = database.prepare('select name from pragma_table_xinfo(?)').all(table)
   return new Set(rows.map(({ name }) => String(name)))
-}
-
-function laterLayout(found: number): UnfitDatabase {
-  return new UnfitDatabase(
-    `the database has layout ${found}, but this version supports only ${LAYOUT}: use a later version`,
-  )
 }

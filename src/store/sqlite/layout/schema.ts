@@ -2,19 +2,13 @@
 import type { SQLOutputValue } from 'node:sqlite'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { type IndexKey, planIndexes } from '../../index-plan.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'
-import { quoteText } from '../query/text.ts'
+import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
+import { quoteLiteral } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
 
 /** `document` is JSON, as JSON.stringify writes it: no name twice. */
 export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
-
-/** The columns of the fields that aren't in the document. */
-export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
-  ['id', 'id'],
-  ['createdAt', 'created_at'],
-  ['updatedAt', 'updated_at'],
-])
 
 /** The beginning of the name of a table of objects. */
 const TABLE_PREFIX = 'objects_'
@@ -98,7 +92,7 @@ export const LIST_MARK = "x'02'"
 
 /** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */
 export function jsonPath(field: string): string {
-  return quoteText(`$.${JSON.stringify(field)}`)
+  return quoteLiteral(`$.${JSON.stringify(field)}`)
 }
 
 /** The value that a field's generated column holds. */

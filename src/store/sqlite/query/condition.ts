@@ -1,40 +1,23 @@
 /** A simplified condition for SQLite: an expression about one row, which looks up related objects by index. */
 import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/conditions/condition.ts'
+import { quoteName } from '../../sql/quote.ts'
+import { type ConditionKinds, writeCondition } from '../../sql/write-condition.ts'
 import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
 import { padded } from './condition-values.ts'
+import { parameters } from './parameters.ts'
 import { columnOf, type FieldSql, fieldSql, instantColumn, notAnObject, type Scope, within } from './scope.ts'
-import { parameters, quoteName } from './text.ts'
 
-export function conditionSql(condition: Condition, scope: Scope): string {
-  switch (condition.kind) {
-    case 'always':
-      return 'true'
-    case 'never':
-      return 'false'
-    case 'holds':
-      return holdsSql(condition, scope)
-    case 'present':
-      return someValue(condition.field, scope, (value) => `${value} is not null`)
-    case 'between':
-      return someValue(condition.field, scope, (value) => betweenSql(condition, value))
-    case 'time':
-      return timeSql(condition, scope)
-    case 'related':
-      return relatedSql(condition, scope)
-    case 'climb':
-      return climbSql(condition, scope)
-    case 'all':
-      return joined(condition.of, scope, ' and ')
-    case 'some':
-      return joined(condition.of, scope, ' or ')
-    case 'not':
-      // `not x` would be NULL if x is NULL, which would exclude objects without the field.
-      return `((${conditionSql(condition.of, scope)}) is not true)`
-  }
+const KINDS: ConditionKinds<Scope> = {
+  holds: holdsSql,
+  present: ({ field }, scope) => someValue(field, scope, (value) => `${value} is not null`),
+  between: (condition, scope) => someValue(condition.field, scope, (value) => betweenSql(condition, value)),
+  time: timeSql,
+  related: relatedSql,
+  climb: climbSql,
 }
 
-function joined(parts: readonly Condition[], scope: Scope, operator: string): string {
-  return `(${parts.map((part) => conditionSql(part, scope)).join(operator)})`
+export function conditionSql(condition: Condition, scope: Scope): string {
+  return writeCondition(condition, scope, KINDS)
 }
 
 function holdsSql({ field, values }: Holds, scope: Scope): string {

@@ -5,9 +5,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { DamagedObject } from '../../errors.ts'
 import { documentNamed } from '../../parse-stored.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { isMalformedJson } from '../database.ts'
 import { OBJECT_TABLES } from '../layout/schema.ts'
-import { quoteName } from './text.ts'
 
 export class Damage {
   readonly #database: DatabaseSync

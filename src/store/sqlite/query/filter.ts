@@ -8,7 +8,7 @@ import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison } from '../../contract.ts'
 import { bound, padded } from './condition-values.ts'
 import { orderedBy, type TableColumns } from './order.ts'
-import { parameters } from './text.ts'
+import { parameters } from './parameters.ts'
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 

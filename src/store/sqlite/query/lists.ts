@@ -5,6 +5,7 @@ import type { Condition } from '../../../decide/conditions/condition.ts'
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { conditionSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import type { Damage } from './damage.ts'
@@ -13,7 +14,6 @@ import { leadingSql, withLeader } from './leading.ts'
 import { orderedBy, orderShape, segmentSql, segmentValues, type TableColumns } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
 import { type Marks, marksOf, type Selected, selectionOf } from './selection.ts'
-import { quoteName } from './text.ts'
 
 /** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
 export const STATEMENTS = 128

@@ -3,11 +3,11 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import type { Condition, Lookup } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { conditionSql, stepsSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import { Damage } from './damage.ts'
 import { outermost, type TableOf, within } from './scope.ts'
-import { quoteName } from './text.ts'
 
 const STATEMENTS = 128
 

@@ -3,9 +3,9 @@ import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { SortKey, SortValue } from '../../contract.ts'
 import type { Bound, Segment } from '../../lists/keyset.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { comparableField, instant } from '../layout/schema.ts'
 import { bound } from './condition-values.ts'
-import { quoteName } from './text.ts'
 
 /** Fields with a column for their comparable value. Other fields are looked up in the document. */
 export type Columns = ReadonlyMap<string, string>

@@ -1,8 +1,9 @@
 /** The table that a condition looks at, the table's name in the statement, and the SQL of its fields. */
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
-import { comparable, instantOfText, jsonPath, SERVER_COLUMNS } from '../layout/schema.ts'
+import { quoteName } from '../../sql/quote.ts'
+import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
+import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
 import type { TableColumns } from './order.ts'
-import { quoteName } from './text.ts'
 
 export interface QueriedTable {
   /** Contains no quote. */

@@ -4,9 +4,10 @@ import type { Condition } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Comparison } from '../../contract.ts'
 import { simplifySelection } from '../../lists/simplify-selection.ts'
+import { looksUp } from '../../sql/find-leaders.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import { filterShape, filterValues } from './filter.ts'
-import { leadersOf, looksUp } from './leading.ts'
+import { leadersOf } from './leading.ts'
 import type { Scope } from './scope.ts'
 
 export interface Selected {

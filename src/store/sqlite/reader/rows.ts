@@ -2,9 +2,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { CheckedIndexes, RowPage, SharingObjects, StoredRow, UndeclaredObjects } from '../../object-reader.ts'
+import { quoteName } from '../../sql/quote.ts'
 import { isMalformedJson } from '../database.ts'
 import { comparableField, OBJECT_TABLES, planTable, resourceOfTable } from '../layout/schema.ts'
-import { quoteName } from '../query/text.ts'
 
 export function tableNameOf(resource: Resource): string {
   return planTable(resource, []).table

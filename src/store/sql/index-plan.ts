@@ -1,7 +1,7 @@
 /** Which fields of a resource an engine indexes, and for which orders of lists. */
-import { SERVER_FIELDS } from '../decide/conditions/condition.ts'
-import type { Field, Resource } from '../resources/resource.ts'
-import type { SortKey } from './contract.ts'
+import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
+import type { Field, Resource } from '../../resources/resource.ts'
+import type { SortKey } from '../contract.ts'
 
 export type IndexKey = Pick<SortKey, 'field' | 'by'>
 
