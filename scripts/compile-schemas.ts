@@ -23,6 +23,7 @@ export function compiledSchemas(): readonly CompiledFile[] {
   return [
     ...filesOf('policy-files', policyFiles()),
     ...filesOf('migration-files', migrationFiles()),
+    ...filesOf('backup-manifest', backupManifest()),
     ...filesOf('x-resource', xResource()),
     ...filesOf('meta-schema', metaSchema()),
   ]
@@ -56,6 +57,14 @@ function migrationFiles(): CompiledModule {
   const ajv = createAjv(YAML)
   ajv.addSchema(read('migrations/file/schemas/migration.schema.json'), 'migration')
   return moduleOf(ajv, { migration: 'migration' })
+}
+
+/** Of an archive, which may come from anybody. */
+function backupManifest(): CompiledModule {
+  const formats = { 'date-time': fullFormats['date-time'] }
+  const ajv = createAjv({ strict: true, allowUnionTypes: true, allErrors: false, validateSchema: false, formats })
+  ajv.addSchema(read('tools/backup/archive/schemas/manifest.schema.json'), 'manifest')
+  return moduleOf(ajv, { isManifest: 'manifest' })
 }
 
 function xResource(): CompiledModule {

@@ -1,5 +1,5 @@
 /** An archive is read back as it was written; every change of it is found, and a hostile one writes nothing outside. */
-import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -159,7 +159,16 @@ describe('an archive', () => {
       'the manifest is missing': [part],
       'behind the manifest': [text('manifest.json', { ...BEGINNING, ...REST, parts: [] }), part],
       "doesn't name the part `keys/signing.jwk`": [part, text('manifest.json', { ...BEGINNING, ...REST, parts: [] })],
-      'is no JSON object': [text('manifest.json', null)],
+      'the manifest has another shape at `/`': [text('manifest.json', null)],
+      'the manifest has another shape at `/database`': [
+        text('manifest.json', { ...BEGINNING, ...REST, database: 'x', parts: [] }),
+      ],
+      'the manifest has another shape at `/needs/0`': [
+        text('manifest.json', { ...BEGINNING, ...REST, needs: ['unknown'], parts: [] }),
+      ],
+      'it has nothing of `database`; it has nothing of `schemas`': [
+        text('manifest.json', { ...BEGINNING, ...REST, parts: [] }),
+      ],
     }
     for (const [fault, entries] of Object.entries(cases)) {
       await hostile([text('archive.json', BEGINNING), ...entries])
@@ -179,7 +188,10 @@ describe('an archive', () => {
     const directory = join(folder, 'restored')
     const outcome = await restoreArchive({ archive: { file, identity: undefined }, directory, databaseUrl: undefined })
     expect('faults' in outcome && outcome.faults.join()).to.match(/no whole database/)
-    expect(await readdir(directory)).to.deep.equal([])
+    expect(await readdir(folder)).to.deep.equal(['a.tar'])
+    await mkdir(directory)
+    await restoreArchive({ archive: { file, identity: undefined }, directory, databaseUrl: undefined })
+    expect(await readdir(directory), 'a folder that was there').to.deep.equal([])
   })
 
   async function hostile(entries: readonly TarEntry[]): Promise<void> {

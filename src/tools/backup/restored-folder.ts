@@ -3,7 +3,7 @@
  * it is whole. The schemas come last, and no server starts without them.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rename } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../base/make-folder.ts'
 import { ToolError } from '../load-policy.ts'
@@ -26,36 +26,44 @@ const FOLDERS: Readonly<Record<Exclude<PartGroup, 'database'>, string>> = {
   migrations: 'migrations',
 }
 
-export class RestoredFolder {
-  readonly #directory: string
-  readonly #unfinished: Unfinished
+interface Begun {
+  readonly directory: string
+  readonly isNew: boolean
+  readonly unfinished: Unfinished
   readonly leftovers: readonly Leftover[]
+}
 
-  private constructor(directory: string, unfinished: Unfinished, leftovers: readonly Leftover[]) {
-    this.#directory = directory
-    this.#unfinished = unfinished
-    this.leftovers = leftovers
+export class RestoredFolder {
+  readonly #begun: Begun
+
+  private constructor(begun: Begun) {
+    this.#begun = begun
+  }
+
+  get leftovers(): readonly Leftover[] {
+    return this.#begun.leftovers
   }
 
   /** Makes the folder if it isn't there. Throws ToolError if it has anything but what a killed restore left. */
   static async begin(directory: string): Promise<RestoredFolder> {
+    const isNew = !existsSync(directory)
     await makeFolder(directory)
     const leftovers = await leftoversIn(directory)
     await refuseContent(directory, leftovers)
     for (const leftover of leftovers) await removeLeftover(leftover)
     const unfinished = await beginUnfinished(directory, 'restore')
     await mkdir(join(unfinished.folder, 'data'), { mode: 0o700 })
-    return new RestoredFolder(directory, unfinished, leftovers)
+    return new RestoredFolder({ directory, isNew, unfinished, leftovers })
   }
 
   /** The data folder, on its way. */
   get data(): string {
-    return join(this.#unfinished.folder, 'data')
+    return join(this.#begun.unfinished.folder, 'data')
   }
 
   /** Only for its owner. `name`: a plain file name. Throws if there is such a file already. */
   async write(group: Exclude<PartGroup, 'database'>, name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const folder = join(this.#unfinished.folder, FOLDERS[group])
+    const folder = join(this.#begun.unfinished.folder, FOLDERS[group])
     await mkdir(folder, { mode: 0o700, recursive: true })
     await using handle = await open(join(folder, name), 'wx', 0o600)
     await handle.writeFile(content)
@@ -64,15 +72,19 @@ export class RestoredFolder {
 
   /** Puts everything in its place. */
   async finish(): Promise<void> {
-    const made = IN_ORDER.filter((name) => existsSync(join(this.#unfinished.folder, name)))
-    for (const name of made) await syncFolder(join(this.#unfinished.folder, name))
-    for (const name of made) await rename(join(this.#unfinished.folder, name), join(this.#directory, name))
-    await syncFolder(this.#directory)
-    await this.#unfinished.remove()
+    const made = IN_ORDER.filter((name) => existsSync(join(this.#begun.unfinished.folder, name)))
+    for (const name of made) await syncFolder(join(this.#begun.unfinished.folder, name))
+    for (const name of made) await rename(join(this.#begun.unfinished.folder, name), join(this.#begun.directory, name))
+    await syncFolder(this.#begun.directory)
+    await this.#begun.unfinished.remove()
   }
 
+  /** Leaves an empty folder, or none if there was none. */
   async abandon(): Promise<void> {
-    await this.#unfinished.remove()
+    const { directory, isNew, unfinished } = this.#begun
+    await unfinished.remove()
+    // Somebody else may have put something into it.
+    if (isNew) await rmdir(directory).catch(() => undefined)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What an archive says of itself: its first entry names the format, its last entry is the manifest with a checksum of
- * each part. docs/schemas/backup-manifest.schema.json is the exact shape of the manifest.
+ * each part. schemas/manifest.schema.json is the exact shape of the manifest.
  */
 import type { CopiedOutbox } from '../../../store/copies.ts'
 

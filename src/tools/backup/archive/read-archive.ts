@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createTarDecoder, type ParsedTarEntry } from 'modern-tar'
+import { isManifest } from '#compiled/backup-manifest'
 import { ToolError } from '../../load-policy.ts'
 import { decrypted, ENCRYPTED } from './encryption.ts'
 import { BEGINNING, type Beginning, FORMAT, MANIFEST, type Manifest, type PartSum, placeOfPart } from './manifest.ts'
@@ -107,8 +108,8 @@ class Reading {
     this.#names.add(name)
     if (this.#names.size === 1) refuseOtherFormat(name)
     const content = this.#summed(name, size, body as unknown as AsyncIterable<Uint8Array>)
-    if (name === BEGINNING) refuseLaterFormat(parse<Beginning>(name, await textOf(content)))
-    else if (name === MANIFEST) this.manifest = parse<Manifest>(name, await textOf(content))
+    if (name === BEGINNING) refuseLaterFormat(JSON.parse(await textOf(content)))
+    else if (name === MANIFEST) this.manifest = parseManifest(await textOf(content))
     else if (placeOfPart(name)) await this.#pass(name, content)
     else throw new Error(`no archive has a part \`${name}\``)
   }
@@ -151,18 +152,20 @@ async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await Array.fromAsync(content)).toString()
 }
 
-function parse<T>(name: string, text: string): T {
+function parseManifest(text: string): Manifest {
   const value: unknown = JSON.parse(text)
-  if (typeof value === 'object' && value !== null) return value as T
-  throw new Error(`\`${name}\` is no JSON object`)
+  if (isManifest(value)) return value as Manifest
+  const [error] = isManifest.errors ?? []
+  throw new Error(`the manifest has another shape at \`${error?.instancePath || '/'}\`: ${error?.message}`)
 }
 
 function refuseOtherFormat(name: string): void {
   if (name !== BEGINNING) throw new Error('it is no archive of `sallyport backup`')
 }
 
-function refuseLaterFormat({ format, program }: Beginning): void {
-  if (!Number.isInteger(format)) throw new Error(`\`${BEGINNING}\` names no format`)
+function refuseLaterFormat(beginning: Partial<Beginning> | null): void {
+  const { format, program } = beginning ?? {}
+  if (format === undefined || !Number.isInteger(format)) throw new Error(`\`${BEGINNING}\` names no format`)
   if (format <= FORMAT) return
   throw new ToolError(
     `the archive has format ${format}, but this version reads only ${FORMAT}: use version ${String(program)} or later`,
@@ -171,7 +174,7 @@ function refuseLaterFormat({ format, program }: Beginning): void {
 
 function faultsOfSums(found: readonly PartSum[], manifest: Manifest | undefined): readonly string[] {
   if (!manifest) return ['the manifest is missing']
-  const listed = new Map((Array.isArray(manifest.parts) ? manifest.parts : []).map((part) => [part.name, part]))
+  const listed = new Map(manifest.parts.map((part) => [part.name, part]))
   const there = new Map(found.map((part) => [part.name, part]))
   const changed = found.filter(({ name, sha256 }) => listed.has(name) && listed.get(name)?.sha256 !== sha256)
   const unlisted = found.filter(({ name }) => !listed.has(name))
@@ -180,7 +183,15 @@ function faultsOfSums(found: readonly PartSum[], manifest: Manifest | undefined)
     ...changed.map(({ name }) => `the part \`${name}\` is not what was written`),
     ...unlisted.map(({ name }) => `the manifest doesn't name the part \`${name}\``),
     ...missing.map((name) => `the part \`${name}\` is missing`),
+    ...faultsOfGroups(listed.keys().toArray(), manifest),
   ]
+}
+
+/** A server starts with nothing less. */
+function faultsOfGroups(names: readonly string[], { policy }: Manifest): readonly string[] {
+  const needed = ['database', 'schemas', ...(policy.place === 'folder' ? ['policies'] : [])]
+  const missing = needed.filter((group) => !names.some((name) => name.startsWith(`${group}/`)))
+  return missing.map((group) => `it has nothing of \`${group}\``)
 }
 
 function faultsOfSeal(seal: 'whole' | 'cut' | 'changed'): readonly string[] {

@@ -22,6 +22,8 @@ export async function readSmallParts(config: Config): Promise<SmallParts> {
   const keys = await readKeys(config)
   const policy = config.policies === DATABASE_POLICIES ? undefined : await readPolicyFolder(config.policies)
   const schemas = await readNamed(config.schemas, /\.json$/)
+  if (schemas.length === 0)
+    throw new ToolError(`there is no schema in \`${config.schemas}\`; set SCHEMAS to those of the server`)
   const migrations = existsSync(config.migrations) ? await readNamed(config.migrations, /\.ya?ml$/) : []
   return {
     parts: [
