@@ -36,6 +36,8 @@ export interface Facts {
   readonly changed?: readonly string[]
   /** Fields that the body names, and those that a PUT would remove unread. */
   readonly named?: readonly string[]
+  /** Fields of the server whose values the request chooses: `id`, in an import that keeps ids. */
+  readonly chosen?: readonly string[]
   /** Fields that a patch reads. */
   readonly read?: readonly string[]
   /** Fields that a PUT would remove if they are stored: those that it doesn't name and that the caller may write. */

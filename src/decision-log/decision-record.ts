@@ -135,7 +135,7 @@ function areFacts(facts: unknown): boolean {
   if (!isObject(facts)) return false
   return (
     ['attributes', 'object', 'proposed'].every((name) => facts[name] === undefined || isObject(facts[name])) &&
-    ['changed', 'named', 'read', 'removed', 'queried', 'selected', 'everywhere', 'shown'].every((name) =>
+    ['changed', 'named', 'chosen', 'read', 'removed', 'queried', 'selected', 'everywhere', 'shown'].every((name) =>
       areTexts(facts[name]),
     ) &&
     ['conditions', 'related', 'relatedAfter'].every((name) => areAll(facts[name], 'boolean')) &&

@@ -1,8 +1,9 @@
 /** `sallyport data import`: each row passes the gate, with its record; and no row is written twice by mistake. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { fillExample } from '../../examples/projects/fill.ts'
@@ -104,12 +105,18 @@ for (const [name, open] of ENGINES) {
       const refused = reportOf(await run(file, '--as', 'alice', '--keep-ids'))
       expect(refused.refusedLines).to.have.length(1)
       expect(refused.refusedLines[0]).to.include({ status: 403, code: 'field-forbidden' })
+      const refusal = (await on.server.decisions()).findLast(({ subject }) => subject === 'alice')
+      expect(refusal).to.deep.include({ problem: 'field-forbidden', fieldsRefused: ['id'] })
+      expect(refusal?.facts).to.deep.include({ chosen: ['id'] })
       const admin = ['--as', 'ada', '--role', 'admin', '--keep-ids']
       expect(reportOf(await run(file, ...admin))).to.include({ written: 1 })
       const token = await on.server.token('alice', 'member')
       expect((await on.server.ask('GET', `/api/orders/${OWN_ID}`, { token })).status).to.equal(200)
       const taken = reportOf(await run(file, ...admin, '--again'))
       expect(taken.refusedLines[0]).to.include({ status: 409, code: 'unique-taken' })
+      // The record has all that replay needs.
+      const { stdout } = await replay(on.server.folder)
+      expect(JSON.parse(stdout).differences).to.deep.equal([])
       // No client can choose an id.
       const key = { 'idempotency-key': 'x' }
       const body = { ...order('draft').object, id: OWN_ID }
@@ -170,6 +177,11 @@ for (const [name, open] of ENGINES) {
       }).timeout(60_000)
     }
   })
+}
+
+function replay(folder: string): Promise<{ readonly stdout: string }> {
+  const args = [LAUNCHER, 'policy', 'replay', 'data/decisions.log', '--format', 'json']
+  return promisify(execFile)(process.execPath, args, { cwd: folder }).catch((error) => error)
 }
 
 describe('data import of the example of projects', () => {

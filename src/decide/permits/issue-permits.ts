@@ -65,6 +65,7 @@ export function* permitCreate(
     ...factsOf(grants, related),
     proposed: recordObject(recorded, after),
     named: namesOf(resource, named),
+    ...(choosesId ? { chosen: ['id'] } : {}),
   })
   const refusal = refusalOfResult(grants, short(evidence), (asked): Unpermitted | undefined => {
     const { fields } = grantOn(asked, related.names)

@@ -46,12 +46,13 @@ export function* permitAgain(
 
 function* permitCreate(
   decision: CreateDecision,
-  { proposed, named }: Facts,
+  { proposed, named, chosen = [] }: Facts,
   given: Unasked['given'],
 ): Steps<Permitted, FactNeed> {
   if (!proposed || !named) return 'partly'
   const after = { ...proposed, ...valuesFor(named), ...given(named), ...only(proposed, named) }
-  return whole(yield* decision.permit({ after, named: new Set(named), faults: NO_FAULTS }))
+  const choosesId = chosen.includes('id')
+  return whole(yield* decision.permit({ after, named: new Set(named), choosesId, faults: NO_FAULTS }))
 }
 
 function only(fields: Representation, names: readonly string[]): Representation {
