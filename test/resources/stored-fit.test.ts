@@ -101,6 +101,40 @@ describe('whether stored objects fit', () => {
     expect(storedFit(undefined, resourceWith({})).verdict).to.equal('fits')
   })
 
+  it('ends for schemas that contain one another many times: unknown, or the same', () => {
+    const nested = (maxLength: number, keyword: 'properties' | 'allOf') => {
+      // Ajv itself looks at each way through `allOf`.
+      const last = keyword === 'allOf' ? 8 : 13
+      const levels = Array.from({ length: last }, (_, i) => {
+        const inner = { $ref: `#/$defs/level${i + 1}` }
+        const twice =
+          keyword === 'allOf' ? { allOf: [inner, { $ref: inner.$ref }] } : { properties: { a: inner, b: inner } }
+        return [`level${i}`, { type: keyword === 'allOf' ? 'string' : 'object', ...twice }]
+      })
+      const $defs = { ...Object.fromEntries(levels), [`level${last}`]: { type: 'string', maxLength } }
+      return resourceWith({ x: { $ref: '#/$defs/level0' } }, { $defs })
+    }
+    expect(storedFit(nested(5, 'properties'), nested(4, 'properties')).reasons[0]?.code).to.equal('too-large')
+    expect(storedFit(nested(5, 'properties'), nested(5, 'properties')).verdict).to.equal('fits')
+    expect(storedFit(nested(5, 'allOf'), nested(4, 'allOf')).verdict).to.equal('may not fit')
+    const choices = (least: number) => ({
+      allOf: Array.from({ length: 9 }, (_, i) => ({
+        anyOf: [
+          { type: 'string', maxLength: least + i },
+          { type: 'integer', minimum: i },
+        ],
+      })),
+    })
+    expect(storedFit(resourceWith({ x: choices(5) }), resourceWith({ x: choices(4) })).verdict).to.equal('unknown')
+  }).timeout(60_000)
+
+  it('gives the faulty value of the example', () => {
+    const lists = (maximum: number) => ({ type: 'array', items: { type: 'integer', maximum } })
+    const fit = storedFit(resourceWith({ x: lists(9) }), resourceWith({ x: lists(3) }))
+    expect(fit.reasons[0]).to.deep.include({ path: ['x', '*'], value: 4 })
+    expect(fit.reasons[0]?.example?.x).to.deep.equal([4])
+  })
+
   it('a wrong answer would be found', () => {
     const [old, next] = [
       { type: 'string', maxLength: 3 },

@@ -27,8 +27,8 @@ const EVALUATED: ReadonlySet<string> = new Set([
 ])
 
 export function accepts(schemas: readonly RootedSchema[], value: Json, budget: Budget): Answer {
-  budget.spend()
   const parts = schemaParts(schemas)
+  budget.spend(parts?.length ?? 0)
   return parts === undefined ? false : all(parts, (part) => partAccepts(part, value, budget))
 }
 

@@ -33,7 +33,7 @@ export function sureExample(gap: Gap, old: readonly RootedSchema[], next: Rooted
  */
 function within(budget: Budget, around: ReadonlySet<string>): Comparing['compare'] {
   return (old, next) => {
-    budget.spend()
+    budget.spend(old.length)
     const pair = `${[...new Set(old.map(identity))].sort().join()} ${identity(next)}`
     if (next.schema === true || around.has(pair)) return []
     const parts = schemaParts(old)
@@ -55,7 +55,7 @@ function partGaps(comparing: Comparing, next: SchemaPart): readonly Gap[] {
   const listed = listedGaps(comparing, next)
   if (listed) return listed
   const branches = branchesOf(comparing.parts)
-  if (branches) return branches.flatMap((branch) => comparing.compare(branch, next))
+  if (branches && comparing.budget.mayBranch()) return branches.flatMap((branch) => comparing.compare(branch, next))
   const types = sharedTypes(comparing.parts)
   return [
     ...ownGaps(comparing, next),

@@ -17,24 +17,35 @@ export interface SchemaPart extends RootedSchema {
 /** Bounds the work for schemas that contain one another many times. */
 export class Budget {
   #left = 1_000_000
+  #branches = 100
 
-  /** Throws TooLarge. */
-  spend(): void {
-    this.#left -= 1
+  /** `parts`: how many schemas are looked at. Throws TooLarge. */
+  spend(parts: number): void {
+    this.#left -= 1 + parts
     if (this.#left < 0) throw new TooLarge()
+  }
+
+  /** Whether a choice of branches may be compared branch by branch; each such choice multiplies the work. */
+  mayBranch(): boolean {
+    this.#branches -= 1
+    return this.#branches >= 0
   }
 }
 
 export class TooLarge extends Error {}
 
-/** Undefined if no value fits, because one of the schemas is `false`. */
-export function schemaParts(schemas: readonly RootedSchema[]): readonly SchemaPart[] | undefined {
+/** Undefined if no value fits, because one of the schemas is `false`. `seen`: those that are parts already. */
+export function schemaParts(
+  schemas: readonly RootedSchema[],
+  seen = new Set<Json>(),
+): readonly SchemaPart[] | undefined {
   const parts: SchemaPart[] = []
   for (const { root, schema } of schemas) {
     if (schema === false) return undefined
-    if (!isObject(schema)) continue
+    if (!isObject(schema) || seen.has(schema as Json)) continue
+    seen.add(schema as Json)
     const inner = innerOf({ root, schema: schema as JsonObject })
-    const held = inner.length === 0 ? [] : schemaParts(inner)
+    const held = inner.length === 0 ? [] : schemaParts(inner, seen)
     if (held === undefined) return undefined
     parts.push({ root, schema: schema as JsonObject }, ...held)
   }

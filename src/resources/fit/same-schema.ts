@@ -6,20 +6,22 @@ import { referredSchema } from '../schema/references.ts'
 import { innerSchemas } from '../schema/subschemas.ts'
 import { type RootedSchema, WITHOUT_EFFECT } from './parts.ts'
 
-type Pairs = readonly (readonly [Json, Json])[]
-
-export function isSameSchema(a: RootedSchema, b: RootedSchema, around: Pairs = []): boolean {
-  // A pair within itself is the same if nothing else differs.
-  if (around.some(([left, right]) => left === a.schema && right === b.schema)) return true
+/**
+ * `seen`: the pairs that are looked at already, or are being looked at. One difference ends the comparison, so until
+ * then each of them counts as the same.
+ */
+export function isSameSchema(a: RootedSchema, b: RootedSchema, seen = new Map<Json, Set<Json>>()): boolean {
   if (!isObject(a.schema) || !isObject(b.schema)) return a.schema === b.schema
-  const inside: Pairs = [...around, [a.schema, b.schema]]
+  const others = seen.getOrInsertComputed(a.schema as Json, () => new Set())
+  if (others.has(b.schema as Json)) return true
+  others.add(b.schema as Json)
   const [left, right] = [contentOf(a), contentOf(b)]
   return (
     isDeepStrictEqual(left.values, right.values) &&
     left.schemas.size === right.schemas.size &&
     [...left.schemas].every(([place, schema]) => {
       const other = right.schemas.get(place)
-      return other !== undefined && isSameSchema({ ...a, schema }, { ...b, schema: other }, inside)
+      return other !== undefined && isSameSchema({ ...a, schema }, { ...b, schema: other }, seen)
     })
   )
 }

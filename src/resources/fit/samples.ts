@@ -28,8 +28,8 @@ interface Depth {
 
 /** At most `count` different values. `complete`: no other value fits, whatever the opaque keywords say. */
 export function take(schemas: readonly RootedSchema[], count: number, taking: Depth): Values {
-  taking.budget.spend()
   const parts = schemaParts(schemas)
+  taking.budget.spend(parts?.length ?? 0)
   if (parts === undefined || count === 0) return parts === undefined ? NOTHING : UNKNOWN
   if (taking.depth > DEEPEST) return UNKNOWN
   const inside: Taking['take'] = (all, most) => take(all, most, { ...taking, depth: taking.depth + 1 })
