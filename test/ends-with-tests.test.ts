@@ -1,5 +1,5 @@
 /** Whatever ends the tests ends the programs that they started, and deletes their folders. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,22 +32,36 @@ describe('tests that are ended', function () {
     rmSync(folder, { recursive: true, force: true })
   })
 
+  async function start(program: string, args: readonly string[]): Promise<void> {
+    const env = { ...process.env, TMPDIR: folder, MOCHA_WORKER_ID: undefined }
+    tests = spawn(program, [...args, '--no-parallel', 'test/hanging-tests.ts'], { cwd: ROOT, env })
+    let said = ''
+    for (const stream of [tests.stdout, tests.stderr]) stream?.on('data', (chunk) => (said += chunk))
+    while (!said.includes('started') && tests.exitCode === null) await sleep(50)
+    // PostgreSQL has several processes; the negative control of the search for them.
+    expect(processesOf(folder).length, said).to.be.greaterThan(5)
+    expect(readdirSync(folder).length).to.be.greaterThan(2)
+  }
+
+  async function endAll(signal: NodeJS.Signals): Promise<void> {
+    tests.kill(signal)
+    await once(tests, 'exit')
+    const left = () => [...processesOf(folder), ...readdirSync(folder)]
+    for (const end = Date.now() + ENDED_WITHIN_MS; left().length > 0 && Date.now() < end; ) await sleep(50)
+    expect(left()).to.deep.equal([])
+  }
+
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     it(`leave no program and no folder after ${signal}`, async () => {
-      const env = { ...process.env, TMPDIR: folder, MOCHA_WORKER_ID: undefined }
-      tests = fork(MOCHA, ['--no-parallel', 'test/hanging-tests.ts'], { cwd: ROOT, env, silent: true })
-      let said = ''
-      for (const stream of [tests.stdout, tests.stderr]) stream?.on('data', (chunk) => (said += chunk))
-      const started = await Promise.race([once(tests, 'message'), once(tests, 'close')])
-      expect(started, said).to.deep.include('started')
-      // PostgreSQL has several processes; the negative control of the search for them.
-      expect(processesOf(folder).length).to.be.greaterThan(5)
-      expect(readdirSync(folder).length).to.be.greaterThan(2)
-      tests.kill(signal)
-      await once(tests, 'close')
-      const left = () => [...processesOf(folder), ...readdirSync(folder)]
-      for (const end = Date.now() + ENDED_WITHIN_MS; left().length > 0 && Date.now() < end; ) await sleep(50)
-      expect(left()).to.deep.equal([])
+      await start(process.execPath, [MOCHA])
+      await endAll(signal)
+    })
+  }
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    it(`leave none either after ${signal} for the npm that runs them`, async () => {
+      await start('npx', ['mocha'])
+      await endAll(signal)
     })
   }
 })

@@ -3,12 +3,14 @@
  * beside the tests (left-by-tests.ts) waits for that and ends what is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 
 /** `folders` are deleted; `mounts` are unmounted before that. */
 export type LeftKind = 'programs' | 'folders' | 'mounts'
 
 const BESIDE = new URL('./left-by-tests.ts', import.meta.url).pathname
+
+const PARENT_EVERY_MS = 500
 
 const programs = new Set<ChildProcess>()
 const folders = new Set<string>()
@@ -53,11 +55,31 @@ function startBeside(): ChildProcess {
   for (const [signal, code] of [['SIGINT', 130] as const, ['SIGTERM', 143] as const]) {
     process.once(signal, () => process.exit(code))
   }
+  if (process.env.npm_command !== undefined) endWithNpm()
   // In a session of its own, so that a Ctrl-C doesn't reach it.
   const child = spawn(process.execPath, [BESIDE], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
   child.unref()
   ;(child.stdin as unknown as { unref(): void }).unref()
   return child
+}
+
+/** A signal that ends npm, or its shell, doesn't reach the tests. */
+function endWithNpm(): void {
+  const npm = npmAbove()
+  setInterval(() => {
+    if (npmAbove() !== npm) process.exit(143)
+  }, PARENT_EVERY_MS).unref()
+}
+
+/** The process above this one, and the one above that if it is npm's shell. */
+function npmAbove(): string {
+  try {
+    const [, name, above] = /\((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${process.ppid}/stat`, 'utf8')) ?? []
+    return `${process.ppid} ${name === 'sh' ? above : ''}`
+  } catch {
+    // Other systems don't tell.
+    return `${process.ppid}`
+  }
 }
 
 function endAll(): void {
