@@ -1,10 +1,12 @@
 /** A run of migrations: every object goes through every step once, however often the run stops. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { ParsedMigration } from '../../src/migrations/file/parse-migration.ts'
 import { MigrationRefused } from '../../src/migrations/run/refused.ts'
 import { type MigrateOptions, runMigrations } from '../../src/migrations/run/run-migrations.ts'
 import { LeaseLost } from '../../src/store/errors.ts'
+import type { Batch } from '../../src/store/migrations.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { runs } from '../runs.ts'
 import { change, failure, type Opened } from '../store/fixture.ts'
@@ -75,6 +77,25 @@ describe('a run of migrations', () => {
       ran: [],
       objects: 0,
     })
+  })
+
+  it('leaves a gap after a slow batch, in which servers can write', async () => {
+    await fill(4)
+    const gaps: number[] = []
+    let ended: number | undefined
+    const store = {
+      ...bound(opened),
+      async change(batch: Batch) {
+        if (ended !== undefined) gaps.push(performance.now() - ended)
+        await sleep(300)
+        await opened.migrations.change(batch)
+        ended = performance.now()
+      },
+    }
+    await runMigrations({ ...options, store, files: [RENAME] })
+    expect(gaps).to.have.length(2)
+    // A timer may be early by a millisecond.
+    for (const gap of gaps) expect(gap).to.be.at.least(28)
   })
 
   it('leaves objects alone that need no change: version and time stay', async () => {

@@ -28,7 +28,8 @@ export function declareMigrate(data: CliCommand, program: string): void {
     .note(`First it looks at all objects: if one would not fit the schemas afterwards, it changes nothing. Then it
 makes a backup in DATA_DIR/backups, and changes the objects in batches; each batch is stored as a whole, or not
 at all. Ctrl-C stops it after a batch; the same command goes on. Servers of the new schemas refuse to start until it
-has ended. Servers may run beside it if the objects fit their schemas before and after.
+has ended. Servers may run beside it if the objects fit their schemas before and after. Stop all others first: what
+they write meanwhile doesn't fit, and only \`data check\` finds it.
 
 Exit code: 0 when it ended, 1 when it was stopped or an object would not fit, 2 when it could not run.`)
     .examples('data migrate --dry-run', 'data migrate', 'data migrate --status --format json')

@@ -51,6 +51,8 @@ const AT_ONCE = 1000
 /** Longer than the lease of a dead process lasts. */
 const PATIENCE_MS = 6000
 const BETWEEN_TRIES_MS = 100
+/** As long as SQLite waits between two tries to write. */
+const LONGEST_PAUSE_MS = 100
 
 /**
  * Throws MigrationRefused, FileError, UnfitObject (for an object that was written meanwhile), LeaseLost, and what the
@@ -124,7 +126,9 @@ class Run {
     for await (const range of rangesOf(store, resource.name, pending, atOnce)) {
       if (signal?.aborted) return false
       await this.#hold()
+      const begun = performance.now()
       await store.change(this.#batchOf(resource, range))
+      await sleep(pauseAfter(performance.now() - begun))
       onProgress?.('changing', range.objects.length)
     }
     return true
@@ -166,6 +170,11 @@ class Run {
   #time(): string {
     return this.#options.now().toISOString()
   }
+}
+
+/** Writers of other processes on one file try again from time to time, so slow batches leave them gaps. */
+function pauseAfter(batchMs: number): number {
+  return Math.min(LONGEST_PAUSE_MS, batchMs / 10)
 }
 
 /** In the order of places. */
