@@ -122,6 +122,24 @@ describe('data migrate', () => {
     })
   }
 
+  it('writes a draft for a change of the schemas, which can be finished and run', async () => {
+    await rm(join(folder, 'migrations'), { recursive: true })
+    const drafted = await migrate('--draft', '--from', join(ROOT, 'schemas'))
+    expect(drafted).to.include({ code: 0, stdout: 'migrations/0001-draft.yaml\n' })
+    const text = await readFile(join(folder, 'migrations/0001-draft.yaml'), 'utf8')
+    expect(text).to.contain('- rename: {"from":"note","to":"remark"} # TO DO: is it the same field?')
+    expect((await migrate('--no-backup')).stdout).to.match(/^0001-draft: changes 12 objects\n/)
+    expect((await migrate('--draft')).stdout).to.match(/^No migration is needed/)
+  })
+
+  it('is refused for a named folder that is not there, exit code 2', async () => {
+    const { code, stderr } = await migrate('--migrations', 'nosuch')
+    expect([code, stderr]).to.deep.equal([
+      2,
+      'sallyport: there is no folder `nosuch`: name the folder of the migrations\n',
+    ])
+  })
+
   it('is refused without a database, exit code 2', async () => {
     await rm(join(folder, 'data'), { recursive: true })
     const { code, stderr } = await migrate()

@@ -1,4 +1,5 @@
 /** sallyport data migrate */
+import { existsSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { readConfig } from '../../config.ts'
 import { print, printResult, tell } from '../../present/print.ts'
@@ -11,6 +12,10 @@ interface MigrateFlags extends FolderFlags, FormatFlag {
   readonly migrations?: string
   readonly dryRun?: true
   readonly status?: true
+  readonly draft?: true
+  /** With `--draft`: folders of schemas. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
   /** False with `--no-backup`. */
   readonly backup: boolean
 }
@@ -23,6 +28,9 @@ export function declareMigrate(data: CliCommand, program: string): void {
     .option(...MIGRATIONS)
     .option('--dry-run', 'change nothing: show how many objects would change, and ten of them')
     .option('--status', 'only say which migrations ran, and which have still to run')
+    .option('--draft', 'only write a first file for a change of the schemas, for you to finish')
+    .option('--from <directory>', 'with --draft: the old schemas (those that the objects last fitted)')
+    .option('--to <directory>', 'with --draft: the new schemas (SCHEMAS, schemas)')
     .option('--no-backup', 'make no backup first, because you have made one')
     .formats()
     .note(`First it looks at all objects: if one would not fit the schemas afterwards, it changes nothing. Then it
@@ -32,9 +40,11 @@ has ended. Servers may run beside it if the objects fit their schemas before and
 they write meanwhile doesn't fit, and only \`data check\` finds it.
 
 Exit code: 0 when it ended, 1 when it was stopped or an object would not fit, 2 when it could not run.`)
-    .examples('data migrate --dry-run', 'data migrate', 'data migrate --status --format json')
-    .action(async ({ dryRun, status, backup, format, ...flags }: MigrateFlags) => {
+    .examples('data migrate --draft', 'data migrate --dry-run', 'data migrate', 'data migrate --status --format json')
+    .action(async ({ dryRun, status, draft, from, to, backup, format, ...flags }: MigrateFlags) => {
       const config = readConfig(process.env, flags)
+      if (draft) return writeDraft(config, { from, to })
+      await refuseNoFolder(config, flags.migrations ?? process.env.MIGRATIONS)
       if (status) return showStatus(config, format)
       const stop = stopSignal()
       const plan = await planned(config, stop)
@@ -44,6 +54,23 @@ Exit code: 0 when it ended, 1 when it was stopped or an object would not fit, 2 
       if (dryRun) return show(format, await report(plan, 'rehearsed'))
       await run({ config, plan, stop, program, backup, format })
     })
+}
+
+/** Only the usual folder may be missing: another one that somebody named may be misspelt. Throws ToolError. */
+async function refuseNoFolder({ migrations }: Settings, named: string | undefined): Promise<void> {
+  if (!named || existsSync(migrations)) return
+  const { ToolError } = await import('../../tools/load-policy.ts')
+  throw new ToolError(`there is no folder \`${migrations}\`: name the folder of the migrations`)
+}
+
+async function writeDraft(
+  { database, schemas, migrations }: Settings,
+  { from, to = schemas }: Pick<MigrateFlags, 'from' | 'to'>,
+): Promise<void> {
+  const { writeDraft } = await import('../../tools/data/migrate/write-draft.ts')
+  const file = await writeDraft({ database, from, to, migrations })
+  if (file === undefined) print('No migration is needed: all objects that fitted the old schemas fit the new ones.\n')
+  else print(`${file}\n`)
 }
 
 type Settings = Pick<Config, 'database' | 'schemas' | 'migrations'>

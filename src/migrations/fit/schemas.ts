@@ -27,7 +27,7 @@ function storedPart({ 'x-resource': _routes, ...rest }: Schema): Schema {
 }
 
 /** By name, the resources as the data last fitted them, without those that this version can't read any more. */
-function fittedResources({ schemas }: FittedSchemas): ReadonlyMap<string, Resource> {
+export function fittedResources({ schemas }: FittedSchemas): ReadonlyMap<string, Resource> {
   const parsed: unknown = JSON.parse(schemas)
   const all = isObject(parsed) ? Object.entries(parsed) : []
   return new Map(all.flatMap(([name, schema]) => readAgain(name, schema)))

@@ -1,0 +1,43 @@
+/** `data migrate --draft`: writes a first migration file for a change of schemas. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { draftMigration } from '../../../migrations/draft/draft-migration.ts'
+import { readMigrations } from '../../../migrations/file/read-migrations.ts'
+import { dataResources, fittedResources } from '../../../migrations/fit/schemas.ts'
+import { loadResources } from '../../../resources/load/load-resources.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import type { Database } from '../../../store/open.ts'
+import { ToolError } from '../../load-policy.ts'
+import { withReader } from '../../read-database.ts'
+
+interface Drafted {
+  readonly database: Database
+  /** A folder of schemas; undefined for those that the data last fitted. */
+  readonly from: string | undefined
+  readonly to: string
+  readonly migrations: string
+}
+
+/** The name of the new file; undefined if no object needs a migration. Throws FileError and ToolError. */
+export async function writeDraft({ database, from, to, migrations }: Drafted): Promise<string | undefined> {
+  const next = byName(dataResources(await loadResources(to)))
+  const old = from === undefined ? await fitted(database) : byName(dataResources(await loadResources(from)))
+  const text = draftMigration(old, next)
+  if (text === undefined) return undefined
+  const last = (await readMigrations(migrations)).at(-1)?.number ?? 0
+  const file = join(migrations, `${String(last + 1).padStart(4, '0')}-draft.yaml`)
+  await mkdir(migrations, { recursive: true })
+  await writeFile(file, text, { flag: 'wx' })
+  return file
+}
+
+function byName(resources: readonly Resource[]): ReadonlyMap<string, Resource> {
+  return new Map(resources.map((resource) => [resource.name, resource]))
+}
+
+async function fitted(database: Database): Promise<ReadonlyMap<string, Resource>> {
+  const state = await withReader(database, (reader) => reader.migrationState())
+  if (state.fitted) return fittedResources(state.fitted)
+  const name = database.name
+  throw new ToolError(`no server has noted the schemas of the database \`${name}\`: give the old schemas with --from`)
+}
