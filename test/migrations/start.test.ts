@@ -155,6 +155,17 @@ describe('the start of a server', () => {
     await start({ notes: rename, migration: MIGRATION })
   })
 
+  it('looks at all objects once after a migration: a server of the old schemas may have written beside it', async () => {
+    const old = await start()
+    await note(old, { title: 'x' })
+    const migrating = await start({ notes: rename, migration: MIGRATION, migrate: true })
+    await note(old, { title: 'written too late' })
+    await running.splice(running.indexOf(migrating), 1)[0]?.stop()
+    await stop()
+    const error = await failure(start({ notes: rename, migration: MIGRATION }))
+    expect((error as Error).message).to.match(/^`[^`]+` of `notes` does not fit: .*: run `sallyport data check`/)
+  })
+
   it('on a database without objects takes all migrations as run', async () => {
     const server = await start({ notes: rename, migration: MIGRATION })
     await note(server, { heading: 'x' })

@@ -10,6 +10,8 @@ import type { FittedSchemas } from '../../store/migrations.ts'
 
 type Schema = Readonly<Record<string, Json>>
 
+const UNCHECKED = 'unchecked'
+
 export function dataResources({ byName }: Pick<Resources, 'byName'>): readonly Resource[] {
   return [...byName.values()].filter(({ builtIn }) => !builtIn)
 }
@@ -20,6 +22,14 @@ export function schemasOf(resources: Pick<Resources, 'byName'>): FittedSchemas {
   for (const { name, schema } of all) digest.update(JSON.stringify([name, storedPart(schema)]))
   const schemas = Object.fromEntries(all.map(({ name, schema }) => [name, schema]))
   return { digest: digest.digest('hex'), schemas: JSON.stringify(schemas) }
+}
+
+/**
+ * The schemas after a migration: servers of other schemas may have written meanwhile, so the digest fits no schemas, and
+ * the next start looks at all objects once.
+ */
+export function uncheckedSchemas(resources: Pick<Resources, 'byName'>): FittedSchemas {
+  return { digest: UNCHECKED, schemas: schemasOf(resources).schemas }
 }
 
 function storedPart({ 'x-resource': _routes, ...rest }: Schema): Schema {
@@ -49,7 +59,7 @@ export function changedResources(
   resources: Pick<Resources, 'byName'>,
   fitted: FittedSchemas | undefined,
 ): readonly Resource[] {
-  const before = fitted ? fittedResources(fitted) : undefined
+  const before = fitted && fitted.digest !== UNCHECKED ? fittedResources(fitted) : undefined
   return dataResources(resources).filter((resource) => {
     const old = before?.get(resource.name)
     const isSame = old && JSON.stringify(storedPart(old.schema)) === JSON.stringify(storedPart(resource.schema))

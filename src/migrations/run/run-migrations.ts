@@ -8,7 +8,7 @@ import type { Resource, Resources } from '../../resources/resource.ts'
 import { LeaseLost } from '../../store/errors.ts'
 import type { Batch, Changed, Migrations } from '../../store/migrations.ts'
 import type { ParsedMigration } from '../file/parse-migration.ts'
-import { dataResources, schemasOf } from '../fit/schemas.ts'
+import { dataResources, schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
 import { changeObject } from '../steps/change-object.ts'
 import { migrationRecord, type RecordedBatch } from './migration-record.ts'
 import { type Pending, pendingOf } from './pending.ts'
@@ -105,7 +105,8 @@ class Run {
     }
     await this.#hold()
     const numbers = ran.map(({ number }) => number)
-    await store.end(this.#holder, numbers, schemasOf(resources), this.#time())
+    const fitted = ran.length > 0 ? uncheckedSchemas(resources) : schemasOf(resources)
+    await store.end(this.#holder, numbers, fitted, this.#time())
     return result('ended')
   }
 
