@@ -50,6 +50,8 @@ const CASES: readonly (readonly [string, Json, Json, FitVerdict, Partial<FitReas
     'may not fit',
     { path: ['x', '*'] },
   ],
+  ['items become distinct', LIST, { ...LIST, uniqueItems: true }, 'may not fit', { code: 'items-distinct' }],
+  ['one item is always distinct', { ...LIST, maxItems: 1 }, { ...LIST, uniqueItems: true }, 'fits'],
   ['items that no list can have', { ...LIST, maxItems: 0 }, { ...LIST, items: { type: 'null' } }, 'fits'],
   ['a bound beside a pattern', PATTERN, { ...PATTERN, maxLength: 9 }, 'unknown', { code: 'bounds-narrowed' }],
   ['another pattern that refuses a text', PATTERN, { type: 'string', pattern: '^[b-z]*$' }, 'may not fit'],
