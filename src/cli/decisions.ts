@@ -1,7 +1,7 @@
 /** sallyport decisions …: searches and follows the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { InvalidArgumentError, Option } from 'commander'
+import { linesIn } from '../base/lines.ts'
 import { readConfig } from '../config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
@@ -97,7 +97,7 @@ async function query(log: string, flags: QueryFlags): Promise<void> {
 /** Undefined for a line that isn't a record. */
 async function* recordsIn(file: FileHandle): AsyncGenerator<DecisionRecord | undefined> {
   const input = file.createReadStream({ encoding: 'utf8' })
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesIn(input)) {
     if (line !== '') yield parseRecord(line)
   }
 }

@@ -58,7 +58,7 @@ for (const [name, open] of ENGINES) {
         order('shipped'),
         note('two', { ownerId: 'bob' }),
         { ...note(''), extra: 1 },
-        note('three'),
+        note('three\u2028lines'),
       ]
       const before = (await on.server.decisions()).length
       const ended = await run(await written(rows), '--as', 'alice')

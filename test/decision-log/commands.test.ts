@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decisionsCommand } from '../../src/cli/decisions.ts'
+import { readLog } from '../../src/tools/replay/read-log.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -58,6 +59,21 @@ describe('sallyport decisions', () => {
   it('query gives all records, of full files too, oldest first, as they are', async () => {
     const { code, stdout } = await run('query', '--format', 'json')
     expect([code, stdout]).to.deep.equal([0, `${lines.join('\n')}\n`])
+  })
+
+  it('query and replay read a record whole, whatever its texts hold', async () => {
+    const odd = join(folder, 'odd.log')
+    const line = lines[0]?.replace('"route":', '"objectId":"a\u2028b\u2029c","route":') ?? ''
+    await writeFile(odd, `${line}\n`)
+    const { stdout } = await decisions(['query', '--format', 'json'], { DECISION_LOG_FILE: odd })
+    expect(JSON.parse(stdout)).to.deep.equal(JSON.parse(line))
+    const read = { records: 0, others: 0 }
+    await readLog(odd, {
+      onRecord: async () => void read.records++,
+      onOther: () => read.others++,
+      onProgress: () => undefined,
+    })
+    expect(read).to.deep.equal({ records: 1, others: 0 })
   })
 
   it('query finds what an API key was used for, and names it', async () => {

@@ -9,7 +9,7 @@ export function describeManifest(manifest: Manifest): string {
     `  database   ${engine}: ${objectsOf(manifest)}`,
     `  policy     ${inPolicy}`,
     `  keys       ${keysOf(manifest)}`,
-    `  decisions  up to write ${decisionLog.lastWrite}; ${decisionLog.waiting} records wait for their log`,
+    `  decisions  up to write ${decisionLog.lastWrite}; records that wait for their log: ${decisionLog.waiting}`,
     ...(needs.length > 0 ? [`  needs      ${needs.join(', ')} as on the server`] : []),
   ]
   return `${lines.join('\n')}\n`
@@ -22,6 +22,6 @@ function objectsOf({ database: { objects } }: Manifest): string {
 
 function keysOf({ signingKeys }: Manifest): string {
   if (signingKeys.place === 'elsewhere') return 'none: tokens are signed elsewhere'
-  if (signingKeys.place === 'folder') return `${signingKeys.files} files, not encrypted by themselves`
+  if (signingKeys.place === 'folder') return `${signingKeys.files} in files, readable to whoever reads the archive`
   return `in the database, encrypted under KEYS_SECRET (${signingKeys.secrets.join(', ') || 'no key yet'})`
 }

@@ -73,7 +73,7 @@ function checkKeys(keys: Pick<KeyRing, 'readable'>): Check {
 function checkChannel(channel: PolicyChannel | undefined, now: number): Check | undefined {
   const state = channel?.state(now) ?? 'answers'
   if (!channel || state === 'answers') return undefined
-  const lost = `the published policy can't be read for ${Math.round(channel.ageMs(now) / 1000)} s`
+  const lost = `the published policy could not be read for ${Math.round(channel.ageMs(now) / 1000)} s`
   return state === 'expired'
     ? { status: 'unavailable', detail: `${lost}; requests are refused` }
     : { status: 'degraded', detail: `${lost}; the last good one decides until it is too old` }

@@ -1,7 +1,7 @@
 /** The decision records of log files, one after the other, however large the files are. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
+import { linesIn } from '../../base/lines.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { ToolError } from '../load-policy.ts'
@@ -22,8 +22,7 @@ export async function sizeOf(files: readonly string[]): Promise<number> {
 }
 
 export async function readLog(file: string, { onRecord, onOther, onProgress }: LogReader): Promise<void> {
-  const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
-  for await (const line of lines) {
+  for await (const line of linesIn(createReadStream(file, 'utf8'))) {
     onProgress(line.length + 1)
     if (line === '') continue
     const record = parseRecord(line)

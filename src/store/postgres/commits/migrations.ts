@@ -63,7 +63,7 @@ export class PostgresMigrations implements Migrations {
   }
 
   async noteFitted(fitted: FittedSchemas): Promise<void> {
-    await this.#parts.connections.slow(noteFitted(fitted))
+    await this.#parts.connections.change(noteFitted(fitted))
   }
 
   async isEmpty(resources: readonly string[]): Promise<boolean> {

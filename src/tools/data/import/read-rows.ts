@@ -1,7 +1,7 @@
 /** The lines of an import: objects as an export writes them, and the last line of an export. */
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { isObject } from '../../../base/is-object.ts'
+import { LineTooLong, linesIn } from '../../../base/lines.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import type { NamingField } from '../../references.ts'
@@ -23,6 +23,9 @@ export interface Survey {
   readonly complete: boolean
 }
 
+/** Characters. The largest object that limits.yaml can allow is smaller. */
+const LONGEST_LINE = 2 ** 26
+
 type NamedIn = (resource: Resource) => readonly NamingField[]
 
 /** Reads the whole file. Throws ToolError for the first line that isn't a row. */
@@ -31,7 +34,7 @@ export async function survey(file: string, stored: readonly Resource[], namedIn:
   const lines = new Map([...targets].map((name) => [name, new Map<string, number>()]))
   let rows = 0
   let end: number | undefined
-  for await (const one of linesIn(file, stored)) {
+  for await (const one of entriesIn(file, stored)) {
     if (end !== undefined) throw faulty(file, one.line, 'stands after the last line of an export: remove the end line')
     if (one.kind === 'end') {
       end = one.objects
@@ -50,14 +53,14 @@ export async function survey(file: string, stored: readonly Resource[], namedIn:
 
 /** The same file again, row by row. */
 export async function* rowsIn(file: string, stored: readonly Resource[]): AsyncGenerator<ImportRow> {
-  for await (const one of linesIn(file, stored)) if (one.kind === 'row') yield one.row
+  for await (const one of entriesIn(file, stored)) if (one.kind === 'row') yield one.row
 }
 
-type Line =
+type Entry =
   | { readonly kind: 'row'; readonly line: number; readonly row: ImportRow }
   | { readonly kind: 'end'; readonly line: number; readonly objects: number }
 
-async function* linesIn(file: string, stored: readonly Resource[]): AsyncGenerator<Line> {
+async function* entriesIn(file: string, stored: readonly Resource[]): AsyncGenerator<Entry> {
   const byName = new Map(stored.map((resource) => [resource.name, resource]))
   let line = 0
   for await (const text of textLines(file)) {
@@ -66,24 +69,20 @@ async function* linesIn(file: string, stored: readonly Resource[]): AsyncGenerat
   }
 }
 
-/** Throws ToolError for a file that can't be read. */
+/** Throws ToolError for a file that can't be read, and for a line that is too long. */
 async function* textLines(file: string): AsyncGenerator<string> {
-  const input = createReadStream(file, 'utf8')
-  const failed = new Promise<never>((_, reject) => {
-    input.once('error', ({ code }: NodeJS.ErrnoException) => {
-      reject(new ToolError(`${file} can't be read (${code}): name a file that \`data export\` has written`))
-    })
-  })
-  failed.catch(() => undefined)
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]()
-  for (;;) {
-    const next = await Promise.race([lines.next(), failed])
-    if (next.done) return
-    yield next.value
+  try {
+    yield* linesIn(createReadStream(file, 'utf8'), LONGEST_LINE)
+  } catch (error) {
+    if (error instanceof LineTooLong)
+      throw faulty(file, error.line, 'is longer than any object: write an object a line')
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    throw new ToolError(`${file} can't be read (${code}): name a file that \`data export\` has written`)
   }
 }
 
-function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): Line {
+function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): Entry {
   const json = parsed(text)
   if (!isObject(json)) throw faulty(file, line, 'is not a JSON object: write an object a line')
   if (isObject(json.end) && Number.isInteger(json.end.objects)) {
