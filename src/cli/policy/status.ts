@@ -91,7 +91,7 @@ function rowOf(
   return { instance, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }
 }
 
-const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'TOLD']
+const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'REPORTED']
 
 function textOf({ latest, instances }: Status): string {
   if (latest === 0) return 'Nothing was published in the database yet.\n'
