@@ -10,8 +10,12 @@ import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 
 const BATCH = 500
-/** Each batch waits for the disk twice, so under load there are few: the records of this time are one. */
+/**
+ * Each batch waits for the disk twice, so under load there are few: after a batch of many records, those of this time are
+ * the next one.
+ */
 const BETWEEN_BATCHES_MS = 20
+const MANY = 8
 /** The shipper looks this often for records that another process left, and tries failed ones again. */
 const EVERY_MS = 1000
 /** Much less than the second for which a process holds the outbox. */
@@ -38,11 +42,21 @@ export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unk
   let running: Promise<void> | undefined
   const closing = new AbortController()
 
+  const shipAll = async () => {
+    try {
+      const shipped = await shipment.shipAll()
+      tell(undefined)
+      return shipped
+    } catch (error) {
+      tell(error)
+      return 0
+    }
+  }
   const run = async () => {
     while (wanted) {
       wanted = false
-      await shipment.shipAll().then(() => tell(undefined), tell)
-      await sleep(BETWEEN_BATCHES_MS, undefined, { signal: closing.signal }).catch(() => undefined)
+      const shipped = await shipAll()
+      if (shipped > MANY) await sleep(BETWEEN_BATCHES_MS, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }
   const wake = () => {
@@ -82,13 +96,14 @@ class Shipment {
     this.#recovered = recovered
   }
 
-  async shipAll(): Promise<void> {
-    let more = true
-    while (more) {
+  /** Resolves with the number of records. */
+  async shipAll(): Promise<number> {
+    for (let shipped = 0; ; ) {
       const waiting = await this.#outbox.waiting(BATCH)
-      if (waiting.length === 0 || !(await this.#outbox.hold(this.#holder))) return
+      if (waiting.length === 0 || !(await this.#outbox.hold(this.#holder))) return shipped
       await this.#ship(waiting)
-      more = waiting.length === BATCH
+      shipped += waiting.length
+      if (waiting.length < BATCH) return shipped
     }
   }
 

@@ -101,12 +101,12 @@ describe('shipping the records of writes', () => {
     const shipper = await start({ outbox: counting })
     const began = performance.now()
     for (let n = 0; n < 40; n += 1) {
-      await write(1)
+      await write(10)
       shipper.wake()
     }
     const passed = performance.now() - began
     await shipper.close()
-    expect(sequences()).to.deep.equal(upTo(40))
+    expect(sequences()).to.deep.equal(upTo(400))
     // One at the start of each pause, and the last one.
     expect(batches).to.be.at.most(passed / 18 + 2)
   })
