@@ -14,7 +14,7 @@ const LINGER_MS = 1000
  * connections.
  */
 const WAITING_EACH = 16
-const WAITING_TOGETHER = 10_000
+const WAITING_TOGETHER = 5000
 
 const connections = new WeakMap<Duplex, Connection>()
 
