@@ -14,7 +14,7 @@ const LINGER_MS = 1000
  * connections.
  */
 const WAITING_EACH = 16
-const WAITING_TOGETHER = 5000
+const WAITING_TOGETHER = 3000
 
 const connections = new WeakMap<Duplex, Connection>()
 
@@ -57,6 +57,8 @@ class Connection {
    * After an answer with `Connection: close` no request starts.
    */
   take(response: ServerResponse, start: () => void): void {
+    // The rest of a packet still comes after the connection was cut off: nothing of it may be kept.
+    if (this.#socket.destroyed) return
     const before = this.inFlight
     this.#last = response
     if (!before) {
