@@ -33,7 +33,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
       DATABASE_URL: 'sqlite::memory:',
       POLICIES: join(folder, 'policies'),
       SCHEMAS: schemas,
-      // There is none: it begins without objects.
+      // No such folder is there: the server begins without migrations.
       MIGRATIONS: join(folder, 'migrations'),
       LOG_LEVEL: 'silent',
       // Runs choose the address of a request with X-Forwarded-For.

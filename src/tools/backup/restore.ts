@@ -67,7 +67,9 @@ function otherDatabase({ engine }: Manifest, url: string | undefined): Database 
   const found = readDatabaseUrl(url)
   if ('fault' in found) throw new ToolError(`the URL of --database ${found.fault}`)
   if (found.engine === engine) return found
-  throw new ToolError(`the archive is of a ${engine} database, and ${found.name} is none; name an empty one`)
+  throw new ToolError(
+    `the archive is of a ${engine} database, and ${found.name} is of another engine; name an empty ${engine} database`,
+  )
 }
 
 interface Places {

@@ -7,7 +7,7 @@ import type { CopiedOutbox } from '../../../store/copies.ts'
 /** A program reads archives of this format and of earlier ones. */
 export const FORMAT = 1
 
-/** The first entry, by which a program knows whether it can read the rest. */
+/** The first entry: it tells a program whether it can read the rest. */
 export const BEGINNING = 'archive.json'
 
 export const MANIFEST = 'manifest.json'
