@@ -1,5 +1,5 @@
 /** --becomes: what `policy explain` says of a write that changes the state of its object, across objects, and what it refuses. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -107,6 +107,19 @@ describe('sallyport policy explain, of a write that changes a state', () => {
   it('names the change that is allowed instead', async () => {
     const order = ['--role', 'support', 'PATCH', '/api/orders/{id}', '--relation', 'none', '--becomes', 'draft>shipped']
     expect((await run(SHIPPED, order)).stdout).to.equal(SHIP_DRAFT)
+  })
+
+  it('names a state that is missing beside those that the write brings about', async () => {
+    const policies = join(folder, 'both')
+    await cp(`${EXAMPLE}policies`, policies, { recursive: true })
+    await writeFile(join(policies, 'policy.csv'), 'p, member, tasks, update, any>inside+lead, *, allow\n')
+    const ask = (becomes: string) =>
+      explained({ ...folders, policies }, ['--role', 'member', '--relation', 'none', 'PATCH', '/tasks/{id}', becomes])
+    const { outcome, misses } = await ask('--becomes=none>inside')
+    expect(outcome).to.equal('deny')
+    expect(misses.map(({ changes }) => changes)).to.deep.include([{ kind: 'result', name: 'lead' }])
+    expect((await ask('--becomes=none>inside+lead')).outcome).to.equal('allow')
+    expect((await ask('--becomes=none>lead')).outcome).to.equal('deny')
   })
 
   it('says so where the action is allowed, and not the field that changes', async () => {
