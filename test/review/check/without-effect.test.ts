@@ -6,8 +6,9 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
+import { grantedIn } from '../../policy/expected-cells.ts'
 import { asOracle, RESOURCES } from '../../policy/fixture.ts'
-import { granted, subsets } from '../../policy/oracle.ts'
+import { subsets } from '../../policy/oracle.ts'
 import { render } from '../../policy/render.ts'
 import type { OracleCaller, OraclePolicy, OracleRule } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
@@ -138,7 +139,7 @@ function table(policy: OraclePolicy, now = 0): string {
       [...one.actions.keys()].flatMap((action) =>
         // OPTIONS concerns no object.
         (action === 'options' ? [new Set<string>()] : subsets(relations)).map((set) =>
-          [...granted({ policy, resource, caller: someone, now }, action, set)].join(),
+          [...grantedIn({ policy, resource, caller: someone, now }, action, set)].join(),
         ),
       ),
     )

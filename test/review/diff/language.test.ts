@@ -92,6 +92,20 @@ describe('the decisions in a diff of the second edition', () => {
     ])
   })
 
+  it('tell nothing of a rule about OPTIONS that names a relation, negated or not: it never matches', () => {
+    const optionsIf = (...relations: string[]) => {
+      const policy = oneRule(...relations)
+      return { ...policy, rules: policy.rules.map((rule) => ({ ...rule, actions: ['options'] })) }
+    }
+    const none = { ...optionsIf(), rules: [] }
+    for (const term of ['owner', '!owner']) {
+      expect(languageDiff({ before: optionsIf(term), after: none }), term).to.deep.equal([])
+      expect(languageDiff({ before: none, after: optionsIf(term) }), term).to.deep.equal([])
+    }
+    const effects = decisionsIn(languageDiff({ before: optionsIf('office'), after: none })).map(({ effect }) => effect)
+    expect(effects).to.deep.equal(['loses'])
+  })
+
   const wrong: Readonly<Record<string, readonly [keyof typeof PROMISES, Diff]>> = {
     'forgets transitions': [
       'miss no difference, for callers of several roles',

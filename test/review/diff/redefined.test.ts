@@ -9,7 +9,7 @@ import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
 import { objectOf } from '../../policy/arbitrary-objects.ts'
 import { LANGUAGE_RESOURCES, ORACLE_RESOURCES, STORED, TASKS } from '../../policy/language-fixture.ts'
 import { faultsOf } from '../../policy/oracle/faults.ts'
-import { granted, grantedOnResult, onObject, roleLevel, transitionOf } from '../../policy/oracle.ts'
+import { grantedOnResult, grantedWithoutObject, onObject, roleLevel, transitionOf } from '../../policy/oracle.ts'
 import { render } from '../../policy/render.ts'
 import type { OracleCondition, OraclePolicy, OracleRelation, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
@@ -142,7 +142,7 @@ function effectsOn({ pair, world, stored, proposed }: Case, action: string) {
   if (!before || !after) return []
   const decided = (of: (world: World) => ReadonlySet<string>) => effectsAt({ before: of(before), after: of(after) })
   const isWrite = action === 'replace' || action === 'update'
-  if (action === 'options') return decided((one) => granted(one, action, new Set()))
+  if (action === 'options') return decided((one) => grantedWithoutObject(one, action))
   return [
     ...decided((one) => new Set(roleLevel(one, action) ? ['*'] : [])),
     ...(isWrite

@@ -1,7 +1,7 @@
 /** The whole space of decisions between two policies, as the oracle sees it: every object that relations can tell apart. */
 import type { Resource } from '../../../src/resources/resource.ts'
 import { asOracle } from '../../policy/fixture.ts'
-import { granted, grantedOnResult, relationsOf, roleLevel } from '../../policy/oracle.ts'
+import { granted, grantedOnResult, grantedWithoutObject, relationsOf, roleLevel } from '../../policy/oracle.ts'
 import type { Json, OracleCaller, OraclePolicy, OracleRelation, Plain, World } from '../../policy/world.ts'
 import type { PolicyPair } from './policy-pairs.ts'
 
@@ -34,12 +34,14 @@ export function pointsOf(pair: PolicyPair, question: Question): readonly Point[]
 export function objectPointsOf(pair: PolicyPair, question: Question): readonly Point[] {
   const { resource, action, caller } = question
   const [before, after] = [worldOf(pair.before, resource, caller), worldOf(pair.after, resource, caller)]
+  const grantedIn = (world: World, relations: ReadonlySet<string>) =>
+    isAbstract(question) ? grantedWithoutObject(world, action) : granted(world, action, relations)
   return relatedObjects(pair, question).map(({ old, now }) => {
     const holds = old.union(now)
     return {
       holding: { stored: holds, mixed: holds, proposed: holds },
-      before: granted(before, action, old),
-      after: granted(after, action, now),
+      before: grantedIn(before, old),
+      after: grantedIn(after, now),
     }
   })
 }
@@ -104,7 +106,7 @@ export function roleLevels(
   const { resource, action, caller } = question
   const passes = (policy: OraclePolicy) => {
     const world = worldOf(policy, resource, caller)
-    return isAbstract(question) ? granted(world, action, new Set()).size > 0 : roleLevel(world, action)
+    return isAbstract(question) ? grantedWithoutObject(world, action).size > 0 : roleLevel(world, action)
   }
   return { before: passes(pair.before), after: passes(pair.after) }
 }
