@@ -9,7 +9,7 @@ const LAYERS = [
   'cli',
   'server',
   'tools',
-  'config.ts',
+  'config',
   'identity',
   'migrations',
   'decision-log',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 
 const BAD = [
   ['PORT', 'eighty'],

@@ -2,7 +2,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { linesIn } from '../base/lines.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
 import { followLines } from '../decision-log/follow.ts'

@@ -1,7 +1,7 @@
 /** The composition root: opens the parts (src/server/parts/), connects them, listens, and closes them in order. */
 import Koa from 'koa'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { PolicyEvent } from '../policy/active-policy.ts'

@@ -2,7 +2,7 @@
 // until it is killed.
 import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { LogFile } from '../../src/decision-log/log-file.ts'
 import { startApp } from '../../src/server/app.ts'
 import { SqliteOutbox } from '../../src/store/sqlite/commits/outbox.ts'

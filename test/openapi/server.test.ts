@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openapiCommand } from '../../src/cli/openapi/openapi.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { documentFor, operationsOf, shipped, wholeDocument } from './fixture.ts'
 

@@ -1,6 +1,7 @@
 /** docs/http.md, "Browsers": which pages may use the server, and that this opens nothing else. */
 import { expect } from 'chai'
-import { ConfigError, readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/values.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { type Callers, firstOf, tokensOf } from './callers.ts'
 import { converse, request } from './raw.ts'

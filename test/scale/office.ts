@@ -1,5 +1,5 @@
 /** What people do beside the instances: publish a policy, and read everything that the database has in the end. */
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { withSequence } from '../../src/decision-log/decision-record.ts'
 import { openKeyPlace, withKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
 import { publicHalf, readPolicySigner } from '../../src/identity/keys/policy-keys.ts'

@@ -1,5 +1,5 @@
 /** sallyport backup …: an archive of a server that may be running, and what an archive has. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { printResult, tell } from '../../present/print.ts'
 import type { Manifest } from '../../tools/backup/archive/manifest.ts'
 import type { Leftover } from '../../tools/backup/unfinished.ts'

@@ -1,5 +1,5 @@
 /** Opens the stages of the server for the caller that `--as` and `--role` name. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type CommandServer, openCommandServer } from '../../server/in-process/command-server.ts'
 import type { AsFlags } from './as-flags.ts'
 import { databaseNamed } from './database-flag.ts'

@@ -1,5 +1,5 @@
 /** sallyport data …: looks at the objects in a database, and changes them as a whole. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { CliCommand, type PolicySettings } from '../options.ts'
 import { declareDataCheck } from './check.ts'
 import { declareDataExport } from './export.ts'

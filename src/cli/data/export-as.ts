@@ -1,5 +1,5 @@
 /** Runs an export: opens the caller's requests and the output, and shows its progress on a terminal. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { tell } from '../../present/print.ts'
 import { exportData } from '../../tools/data/export/export-data.ts'
 import { exportText } from '../../tools/data/export/text.ts'

@@ -1,5 +1,5 @@
 /** sallyport data export */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { type CliCommand, gather } from '../options.ts'
 import { AS, AS_ROLE, type ExportFlags } from './as-flags.ts'
 import { DATABASE } from './database-flag.ts'

@@ -1,6 +1,6 @@
 /** Runs an import: opens the caller's requests, and shows its progress on a terminal. */
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type ImportReport, importData } from '../../tools/data/import/import-data.ts'
 import { withProgress } from '../progress.ts'
 import { asCaller } from './as-caller.ts'

@@ -1,6 +1,6 @@
 /** sallyport data import */
 import { InvalidArgumentError } from 'commander'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, gather } from '../options.ts'
 import { AS, AS_ROLE, type ImportFlags } from './as-flags.ts'

@@ -1,7 +1,7 @@
 /** sallyport data migrate */
 import { existsSync } from 'node:fs'
-import type { Config } from '../../config.ts'
-import { readConfig } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
+import { readConfig } from '../../config/config.ts'
 import { print, printResult, tell } from '../../present/print.ts'
 import type { MigrationReport } from '../../tools/data/migrate/formats.ts'
 import type { MigrationPlan, Progress } from '../../tools/data/migrate/migrate-data.ts'

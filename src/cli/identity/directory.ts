@@ -1,5 +1,5 @@
 /** The directory of the database that the environment names, for commands beside a server. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../../identity/directory/directory-access.ts'
 
 /** Loads the engine only when a command needs it. */

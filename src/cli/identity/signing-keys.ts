@@ -1,5 +1,5 @@
 /** sallyport signing-keys …: the embedded signing keys. Its earlier name `keys` still works. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import type { KeyPlace, Keys, RetiredKey } from '../../identity/keys/embedded/key-place.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
 import { print, printResult } from '../../present/print.ts'

@@ -1,5 +1,6 @@
 /** sallyport token: makes a token, signed with the embedded key. */
-import { type Config, ConfigError, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/values.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'

@@ -1,6 +1,6 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
 import { InvalidArgumentError, Option } from 'commander'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'

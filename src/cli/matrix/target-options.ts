@@ -1,5 +1,5 @@
 /** Options of matrix commands that send requests to a server: one in this process, or a deployment. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import type { CliCommand, FolderFlags } from '../options.ts'
 

@@ -1,5 +1,5 @@
 /** sallyport openapi */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { print } from '../../present/print.ts'
 import { CliCommand, type FolderFlags, type PolicySettings } from '../options.ts'
 

@@ -1,5 +1,5 @@
 /** sallyport policy export: the files of a published version, in a new folder. */
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config/values.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import type { CliCommand, PolicySettings, TextOrJson } from '../options.ts'

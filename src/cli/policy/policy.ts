@@ -1,5 +1,5 @@
 /** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { printReport } from '../../present/print.ts'
 import {
   AT,

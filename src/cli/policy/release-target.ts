@@ -1,5 +1,5 @@
 /** Opens the target of `policy apply` and its relatives: the policy directory, or the versions in the database. */
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'

@@ -1,5 +1,5 @@
 /** sallyport schema …: examines schema files without a running server. */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { CliCommand, type PolicySettings } from '../options.ts'
 import { declareSchemaCheck } from './check.ts'
 import { declareSchemaDiff } from './diff.ts'

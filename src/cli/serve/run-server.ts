@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
-import { type Config, type Flags, readConfig } from '../../config.ts'
+import { type Config, type Flags, readConfig } from '../../config/config.ts'
 import { type App, startApp } from '../../server/app.ts'
 import { welcome } from '../../server/demo/welcome.ts'
 import { openServerLog } from '../../server/observe/log.ts'

@@ -1,5 +1,5 @@
 /** sallyport serve */
-import type { Flags } from '../../config.ts'
+import type { Flags } from '../../config/config.ts'
 import { CliCommand, MIGRATIONS } from '../options.ts'
 
 export function serveCommand(): CliCommand {

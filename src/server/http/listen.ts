@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config/values.ts'
 
 /** Resolves with the server's URL. Throws ConfigError. */
 export async function listen(

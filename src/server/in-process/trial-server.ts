@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
 import { openEmbeddedKey } from '../../identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'

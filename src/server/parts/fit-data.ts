@@ -1,6 +1,6 @@
 /** Refuses to serve stored objects that don't fit the schemas, or that a migration hasn't reached. */
 import type { Logger } from 'pino'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { readMigrations } from '../../migrations/file/read-migrations.ts'
 import { fitToStart } from '../../migrations/fit/fit-to-start.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'

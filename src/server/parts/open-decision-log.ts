@@ -1,6 +1,7 @@
 /** Opens the decision log that the configuration names, and starts the candidate policy that sees its records. */
 import type { Logger } from 'pino'
-import { type Config, ConfigError } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/values.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions, NotALog } from '../../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'

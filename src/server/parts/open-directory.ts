@@ -1,5 +1,5 @@
 /** Opens the directory for a command, beside a server that may be running. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type Policy, USERS } from '../../decide/policy.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'

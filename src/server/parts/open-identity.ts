@@ -1,7 +1,7 @@
 /** Puts together the verifiers of tokens and API keys, with the check of their callers in the store. */
 import type { Logger } from 'pino'
 import { onceKnown } from '../../base/now-or-later.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { TokenVerifier } from '../../identity/caller.ts'
 import { looksLikeApiKey } from '../../identity/directory/api-key.ts'
 import { createStanding } from '../../identity/directory/standing.ts'

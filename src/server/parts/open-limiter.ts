@@ -1,6 +1,6 @@
 /** Opens the rate limiter that the configuration names, and reports when Redis is lost. */
 import type { Logger } from 'pino'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { createLimiter } from '../../limits/create-limiter.ts'
 import type { Limiter } from '../../limits/limiter.ts'
 import type { Metrics } from '../observe/metrics.ts'

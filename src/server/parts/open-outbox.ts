@@ -1,5 +1,5 @@
 /** Opens the part of the store that a primary needs: the outbox with the records of its workers' writes. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { Outbox } from '../../store/contract.ts'
 import { openDatabaseBeside } from '../../store/open.ts'
 

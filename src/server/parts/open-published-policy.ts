@@ -1,6 +1,7 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
 import { makeFolder } from '../../base/make-folder.ts'
-import { type Config, ConfigError } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/values.ts'
 import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
 import { LivePolicy } from '../../policy/live-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'

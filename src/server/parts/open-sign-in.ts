@@ -1,5 +1,5 @@
 /** Puts together sign-in to the embedded directory, for a server that issues its own tokens. */
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { KeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import { createGuessing } from '../../identity/sign-in/guessing.ts'
 import { createPasswords } from '../../identity/sign-in/password.ts'

@@ -1,6 +1,6 @@
 /** The policy that a server follows, and what is needed to open it. */
 import type { Logger } from 'pino'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { LivePolicy, LivePolicyOptions } from '../../policy/live-policy.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 

@@ -2,7 +2,7 @@
 // a member waits a moment between its decision and its commit, so that other writes come between. `blind`: a store that doesn't ask again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import type { Permit, PermitKind } from '../../../src/decide/permits/permit.ts'
 import { startApp } from '../../../src/server/app.ts'
 import { SqliteStore } from '../../../src/store/sqlite/store.ts'

@@ -1,7 +1,7 @@
 /** The files of a server that stand beside its database: signing keys, policy, schemas and migrations. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../../config.ts'
+import type { Config } from '../../../config/config.ts'
 import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
 import type { CopiedPart } from '../../../store/copies.ts'

@@ -1,12 +1,10 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
-import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import bytes from 'bytes'
-import ipaddr from 'ipaddr.js'
-import { type KeySettings, readKeySettings } from './identity/keys/key-settings.ts'
-import { type PublishedSettings, readPublishedSettings } from './identity/keys/published-settings.ts'
-import { type OpenIdSettings, readOpenIdSettings } from './identity/tokens/openid-settings.ts'
-import { type Database, databaseIn, readDatabaseUrl } from './store/open.ts'
+import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
+import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
+import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
+import { type Database, databaseIn, readDatabaseUrl } from '../store/open.ts'
+import { ConfigError, cidr, host, list, oneOf, origins, port, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
   readonly host: string
@@ -73,14 +71,6 @@ export interface Flags {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Its message is one sentence: the variable, the wrong value, and what to set it to. */
-export class ConfigError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'ConfigError'
-  }
-}
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** Throws ConfigError, and KeyError for OIDC_*, POLICY_* and the keys of tokens. */
@@ -140,16 +130,6 @@ function workers(flag: string | undefined, variable = '1'): number {
   return wholeNumber(flag === undefined ? 'WORKERS' : '--workers', flag ?? variable, { min: 1, max: 256 })
 }
 
-function port(name: string, value: string): number {
-  return wholeNumber(name, value, { min: 0, max: 65_535 })
-}
-
-function wholeNumber(name: string, value: string, { min, max }: { min: number; max: number }): number {
-  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-  if (number >= min && number <= max) return number
-  throw new ConfigError(`${name} is ${quote(value)}; set it to a whole number from ${min} to ${max}`)
-}
-
 /** Two instances on one machine have two ports. */
 function instance(value: string | undefined, ownPort: number): string {
   if (value === undefined) {
@@ -160,11 +140,6 @@ function instance(value: string | undefined, ownPort: number): string {
   }
   if (/^[A-Za-z0-9._:-]{1,64}$/.test(value)) return value
   throw new ConfigError(`INSTANCE is ${quote(value)}; set it to 1 to 64 characters of A-Z a-z 0-9 . _ : -`)
-}
-
-function host(name: string, value: string): string {
-  if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
-  throw new ConfigError(`${name} is ${quote(value)}; set it to an address or a host name`)
 }
 
 /** Nothing slows guessing down on the admin port, so a token must be long. The message doesn't repeat it. */
@@ -201,58 +176,7 @@ function decisionLogFile(value: string | undefined, dataDirectory: string): stri
   return value === '-' ? undefined : (value ?? `${dataDirectory}/decisions.log`)
 }
 
-/** Smaller files than this would be renamed all the time. */
-const LEAST_BYTES = 64 * 1024
-
-function size(name: string, value: string): number {
-  const number = /^\d+(\.\d+)? ?(b|kb|mb|gb)?$/i.test(value) ? (bytes.parse(value) ?? 0) : 0
-  if (number >= LEAST_BYTES) return number
-  throw new ConfigError(`${name} is ${quote(value)}; set it to a size of at least 64kb, like 100mb`)
-}
-
 function redisUrl(url: string | undefined): string | undefined {
   if (url === undefined || (URL.canParse(url) && /^rediss?:\/\//.test(url))) return url
   throw new ConfigError('REDIS_URL is not a Redis URL; set it to a URL like redis://host:6379')
-}
-
-function cidr(value: string): string {
-  if (/\/0+$/.test(value)) {
-    throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which trusts every client; list only your proxies`)
-  }
-  if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
-  throw new ConfigError(`TRUST_PROXY has ${quote(value)}; list addresses or CIDRs, separated by commas`)
-}
-
-/** Browsers send an origin in one form, so another form would never fit (RFC 6454 section 6.2). `null` is anybody. */
-function origins(values: readonly string[]): readonly string[] {
-  if (values.length > 1 && values.includes('*')) {
-    throw new ConfigError('CORS_ORIGINS has * beside other origins; write * alone to allow every page, or remove it')
-  }
-  const wrong = values.find((value) => value !== '*' && !isOrigin(value))
-  if (wrong === undefined) return Object.freeze(values)
-  throw new ConfigError(
-    `CORS_ORIGINS has ${quote(wrong)}; list origins like https://app.example.com, separated by commas`,
-  )
-}
-
-function isOrigin(value: string): boolean {
-  // A pattern would look as if it fitted.
-  return /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value
-}
-
-function oneOf<T extends string>(name: string, value: string, accepted: readonly T[]): T {
-  const found = accepted.find((one) => one === value)
-  if (found !== undefined) return found
-  throw new ConfigError(`${name} is ${quote(value)}; set it to one of ${accepted.join(', ')}`)
-}
-
-function list(value: string | undefined): readonly string[] {
-  return (value ?? '')
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
-}
-
-function quote(value: string): string {
-  return JSON.stringify(value)
 }

@@ -1,0 +1,78 @@
+/** One value of a setting, checked: a wrong one is a ConfigError that names the variable and what to set it to. */
+import { isIP } from 'node:net'
+import bytes from 'bytes'
+import ipaddr from 'ipaddr.js'
+
+/** Its message is one sentence: the variable, the wrong value, and what to set it to. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ConfigError'
+  }
+}
+
+export function port(name: string, value: string): number {
+  return wholeNumber(name, value, { min: 0, max: 65_535 })
+}
+
+export function wholeNumber(name: string, value: string, { min, max }: { min: number; max: number }): number {
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+  if (number >= min && number <= max) return number
+  throw new ConfigError(`${name} is ${quote(value)}; set it to a whole number from ${min} to ${max}`)
+}
+
+export function host(name: string, value: string): string {
+  if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
+  throw new ConfigError(`${name} is ${quote(value)}; set it to an address or a host name`)
+}
+
+/** Smaller files than this would be renamed all the time. */
+const LEAST_BYTES = 64 * 1024
+
+export function size(name: string, value: string): number {
+  const number = /^\d+(\.\d+)? ?(b|kb|mb|gb)?$/i.test(value) ? (bytes.parse(value) ?? 0) : 0
+  if (number >= LEAST_BYTES) return number
+  throw new ConfigError(`${name} is ${quote(value)}; set it to a size of at least 64kb, like 100mb`)
+}
+
+export function cidr(value: string): string {
+  if (/\/0+$/.test(value)) {
+    throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which trusts every client; list only your proxies`)
+  }
+  if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
+  throw new ConfigError(`TRUST_PROXY has ${quote(value)}; list addresses or CIDRs, separated by commas`)
+}
+
+/** Browsers send an origin in one form, so another form would never fit (RFC 6454 section 6.2). `null` is anybody. */
+export function origins(values: readonly string[]): readonly string[] {
+  if (values.length > 1 && values.includes('*')) {
+    throw new ConfigError('CORS_ORIGINS has * beside other origins; write * alone to allow every page, or remove it')
+  }
+  const wrong = values.find((value) => value !== '*' && !isOrigin(value))
+  if (wrong === undefined) return Object.freeze(values)
+  throw new ConfigError(
+    `CORS_ORIGINS has ${quote(wrong)}; list origins like https://app.example.com, separated by commas`,
+  )
+}
+
+function isOrigin(value: string): boolean {
+  // A pattern would look as if it fitted.
+  return /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value
+}
+
+export function oneOf<T extends string>(name: string, value: string, accepted: readonly T[]): T {
+  const found = accepted.find((one) => one === value)
+  if (found !== undefined) return found
+  throw new ConfigError(`${name} is ${quote(value)}; set it to one of ${accepted.join(', ')}`)
+}
+
+export function list(value: string | undefined): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+export function quote(value: string): string {
+  return JSON.stringify(value)
+}
