@@ -78,10 +78,28 @@ for (const [engine, create] of Object.entries(DATABASES))
       expect([await status(alone, token), await status(south, token)]).to.deep.equal([200, 401])
       expect(alone.log()).to.match(/KEYS_SECRET is not set, but the last server on this database had it/)
       for (const { log } of [north, south]) expect(log()).to.not.contain('the last server on this database')
+      // The last server signs with its folder, so that a command may.
+      expect((await run('alone', ['token', '--subject', 'zoe'], { KEYS_SECRET: '' })).code).to.equal(0)
       await alone.stop()
       const again = await start('again')
       expect(again.log()).to.match(/KEYS_SECRET is set, but the last server on this database did not have it/)
       await again.stop()
+    })
+
+    it('are the keys of commands too: without KEYS_SECRET a command signs nothing, and makes no key', async () => {
+      const without = { KEYS_SECRET: '' }
+      for (const args of [
+        ['token', '--subject', 'zoe'],
+        ['signing-keys', 'list'],
+        ['signing-keys', 'rotate', '--at-once'],
+      ]) {
+        const { code, stdout, stderr } = await run('stray', args, without)
+        expect([code, stdout]).to.deep.equal([2, ''])
+        expect(stderr).to.match(
+          /^sallyport: KEYS_SECRET is not set, but the last server on the database .* had it, .*\n$/,
+        )
+      }
+      expect(existsSync(join(folder, 'stray', 'keys'))).to.equal(false)
     })
 
     it('are rotated for all: a token of the new key is accepted at once, older tokens stay valid', async () => {

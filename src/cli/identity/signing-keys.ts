@@ -63,6 +63,8 @@ export function signingKeysCommand(): CliCommand {
 
 async function withKeys(work: (place: KeyPlace) => Promise<void>): Promise<void> {
   const { findKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
+  const { refuseUnusedFolder } = await import('../../identity/keys/embedded/place-in-use.ts')
+  await refuseUnusedFolder(settings())
   await withKeyPlace(() => findKeyPlace(settings()), work)
 }
 

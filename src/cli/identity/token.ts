@@ -56,7 +56,9 @@ interface TokenRequest {
 /** The key remains valid for longer than the token, even if it is rotated. */
 async function sign(settings: KeyPlaceSettings, { tokens }: Config, request: TokenRequest): Promise<string> {
   const { openKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
+  const { refuseUnusedFolder } = await import('../../identity/keys/embedded/place-in-use.ts')
   const { issueToken } = await import('../../identity/tokens/issue-token.ts')
+  await refuseUnusedFolder(settings)
   return withKeyPlace(
     () => openKeyPlace(settings),
     async (place) => {

@@ -8,6 +8,7 @@ import { createStanding } from '../../identity/directory/standing.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/verify-api-key.ts'
 import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import { openKeyPlace } from '../../identity/keys/embedded/open-keys.ts'
+import { notePlaceInUse } from '../../identity/keys/embedded/place-in-use.ts'
 import type { KeySettings } from '../../identity/keys/key-settings.ts'
 import type { KeySource } from '../../identity/keys/verification-keys.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
@@ -75,22 +76,17 @@ async function openRing({ dataDirectory, database, tokens }: Config, log: Logger
   })
 }
 
-const PLACE = 'place of signing keys'
-
-/** Servers refuse tokens of keys in the other place. A mark in the database makes sure that each change is told once. */
+/** Servers refuse tokens of keys in the other place. */
 async function tellOtherPlace(
   { secrets }: Extract<KeySettings, { kind: 'embedded' }>,
   seeding: IdentityOptions['seeding'],
   log: Logger,
 ): Promise<void> {
-  const last = await seeding.readMark(PLACE)
-  const place = secrets ? 'database' : 'folder'
-  if (last === place || (last === undefined && !secrets)) return
-  await seeding.writeMark(PLACE, place)
-  if (last === undefined) return
+  if ((await notePlaceInUse({ secrets }, seeding)) === undefined) return
   const is = secrets
     ? 'is set, but the last server on this database did not have it'
     : 'is not set, but the last server on this database had it'
+  const place = secrets ? 'database' : 'folder'
   log.warn({ place }, `KEYS_SECRET ${is}: servers with and without it refuse each other's tokens`)
 }
 
