@@ -1,4 +1,6 @@
 /** A parsed and checked policy, before any decision. Types only. */
+
+import type { CallerEntries } from './grants/trust.ts'
 import type { Relation } from './relations/relation-kind.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 
@@ -90,6 +92,8 @@ export interface Policy {
   readonly limits: Limits
   /** The fields that decision records leave out. */
   readonly masks: Masks
+  /** What asking services may assert. */
+  readonly callers: CallerEntries
 }
 
 /** One line of blocked.txt; `until` in milliseconds since the epoch. */

@@ -8,6 +8,7 @@ import { CellBudget } from './grants/cell-budget.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
 import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts'
+import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust.ts'
 import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import { performs } from './rules/rule.ts'
@@ -56,6 +57,16 @@ export class Snapshot {
 
   get masks(): Masks {
     return this.#policy.masks
+  }
+
+  /** What the caller may assert of others when it asks for decisions. */
+  trustOf(caller: Subject): Trust {
+    return trustOf(this.#policy.callers, caller)
+  }
+
+  /** The entry of callers.yaml whose networks have this socket address. */
+  gatewayAt(address: string): CallerEntry | undefined {
+    return gatewayAt(this.#policy.callers, address)
   }
 
   /** By name, in the order of conditions.yaml. */

@@ -18,7 +18,7 @@ import {
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** These files may be absent. Their order is part of a revision. */
-const OPTIONAL = ['masks.yaml', 'conditions.yaml'] as const
+const OPTIONAL = ['masks.yaml', 'conditions.yaml', 'callers.yaml'] as const
 
 /** The files that every policy has. */
 export type RequiredFileName = (typeof NAMES)[number]

@@ -4,14 +4,16 @@ import { type CredentialKind, credential } from './credential.ts'
 import { type Hours, hours } from './hours.ts'
 import { type Network, network } from './network.ts'
 import { type SignedIn, signedIn } from './signed-in.ts'
+import { type Told, told } from './told.ts'
 
-export type RequestCondition = Network | Hours | SignedIn | CredentialKind
+export type RequestCondition = Network | Hours | SignedIn | CredentialKind | Told
 
 const KINDS: Readonly<Record<RequestCondition['kind'], ConditionKind<RequestCondition>>> = {
   network,
   hours,
   signedIn,
   credential,
+  told,
 }
 
 /** Makes a condition from its form in conditions.yaml; undefined if there was a fault, which is reported to `fault`. */

@@ -1,7 +1,6 @@
 /** The client's address is in one of these networks: `{ network: [192.0.2.0/24, "2001:db8::/32"] }`. */
-import { isIPv4, isIPv6 } from 'node:net'
-import ipaddr from 'ipaddr.js'
-import type { ConditionFault, ConditionKind } from './condition-kind.ts'
+import { isEachWithin, isInNetworks, parseNetwork, twiceAsLarge } from './cidr.ts'
+import type { ConditionKind } from './condition-kind.ts'
 
 export interface Network {
   readonly kind: 'network'
@@ -14,9 +13,6 @@ interface Form {
   readonly network: readonly string[]
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Range = readonly [address: Address, bits: number]
-
 export const network: ConditionKind<Network, Form> = {
   isForm: (form): form is Form => 'network' in form,
   parse(name, { network: written }, fault) {
@@ -24,78 +20,15 @@ export const network: ConditionKind<Network, Form> = {
     const networks = parsed.filter((text) => text !== undefined)
     return networks.length === written.length ? { kind: 'network', name, networks } : undefined
   },
-  holds(condition, { address }) {
-    const from = address === undefined || !ipaddr.isValid(address) ? undefined : ipaddr.process(address)
-    return from !== undefined && rangesOf(condition).some((range) => isIn(from, range))
-  },
+  holds: ({ networks }, { address }) => isInNetworks(address, networks),
   describe: ({ networks }) => `the address is in ${networks.join(' or ')}`,
   meaning: ({ networks }) => JSON.stringify(['network', ...new Set(networks.toSorted())]),
   /** Each network lies in one network of the other; several that only cover it together don't count. */
-  isWithin: (one, other) =>
-    rangesOf(one).every(([start, bits]) => rangesOf(other).some((range) => range[1] <= bits && isIn(start, range))),
+  isWithin: (one, other) => isEachWithin(one.networks, other.networks),
   /** One network left out, one twice as large. */
   mistakes({ networks }) {
     const fewer = networks.length < 2 ? [] : networks.map((left) => networks.filter((one) => one !== left))
     const larger = networks.flatMap((one, i) => twiceAsLarge(one).map((other) => networks.with(i, other)))
     return [...fewer, ...larger].map((some) => ({ network: some }))
   },
-}
-
-/** The parsed networks of each condition: a condition lasts as long as its policy. */
-const parsedRanges = new WeakMap<Network, readonly Range[]>()
-
-function rangesOf(condition: Network): readonly Range[] {
-  const known = parsedRanges.get(condition)
-  if (known) return known
-  const ranges = condition.networks.map((text) => ipaddr.parseCIDR(text))
-  parsedRanges.set(condition, ranges)
-  return ranges
-}
-
-function isIn(address: Address, [start, bits]: Range): boolean {
-  return address.kind() === start.kind() && address.match(start, bits)
-}
-
-/** In the library's form; undefined, and reported, if it isn't a network. */
-function parseNetwork(
-  text: string,
-  fault: (...fault: Parameters<ConditionFault> extends [unknown, ...infer Rest] ? Rest : never) => void,
-): string | undefined {
-  const [address = '', bits = ''] = text.split('/')
-  const isAddress = isIPv4(address) || (isIPv6(address) && !address.includes('%'))
-  if (isAddress && text === address) {
-    const whole = isIPv4(address) ? 32 : 128
-    fault('network-form', `\`${text}\` is one address, not a network`, `write \`${text}/${whole}\``)
-    return undefined
-  }
-  if (!isAddress || text !== `${address}/${bits}` || !/^(0|[1-9]\d{0,2})$/.test(bits) || !ipaddr.isValidCIDR(text)) {
-    fault(
-      'network-form',
-      `\`${text}\` is not a network`,
-      'write it in CIDR form, as in `192.0.2.0/24` or `"2001:db8::/32"`',
-    )
-    return undefined
-  }
-  const [start, size] = asIPv4(ipaddr.parseCIDR(text))
-  const found = cidrOf(start, size)
-  if (found === `${start}/${size}`) return found
-  fault('network-form', `\`${text}\` has bits set behind its ${bits} network bits`, `write \`${found}\``)
-  return undefined
-}
-
-/** A network of IPv4 addresses in IPv6 form (`::ffff:192.0.2.0/120`) is that IPv4 network. */
-function asIPv4([address, bits]: Range): Range {
-  const mapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
-  return mapped ? [address.toIPv4Address(), bits - 96] : [address, bits]
-}
-
-function cidrOf(address: Address, bits: number): string {
-  const { IPv4, IPv6 } = ipaddr
-  const start = (address.kind() === 'ipv4' ? IPv4 : IPv6).networkAddressFromCIDR(`${address}/${bits}`)
-  return `${start}/${bits}`
-}
-
-function twiceAsLarge(text: string): readonly string[] {
-  const [address, bits] = ipaddr.parseCIDR(text)
-  return bits === 0 ? [] : [cidrOf(address, bits - 1)]
 }

@@ -6,6 +6,7 @@ import { MODEL } from '../../decide/grants/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyFiles } from '../policy-files.ts'
+import { parseCallers } from './parse-callers.ts'
 import { parseConditions } from './parse-conditions.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
@@ -26,8 +27,9 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
   const names = { resources, roles, ownership, views, conditions: new Set(conditions.keys()) }
   const { rules, links } = parseRules(files['policy.csv'], names, report)
+  const callers = parseCallers(files['callers.yaml'], { resources, roles, conditions }, report)
   faults.throwAny()
-  return { roles, rules, links, ownership, conditions, views, limits, masks }
+  return { roles, rules, links, ownership, conditions, views, limits, masks, callers }
 }
 
 /**
@@ -38,6 +40,7 @@ function withoutConsequences(files: PolicyFiles, report: FaultReporter): FaultRe
     'unknown-role': [files['roles.yaml'].name],
     'unknown-relation': [files['ownership.yaml'].name, files['conditions.yaml']?.name],
     'unknown-view': [files['views.yaml'].name],
+    'unknown-condition': [files['conditions.yaml']?.name],
   }
   const faulty = new Set<string>()
   return (fault) => {

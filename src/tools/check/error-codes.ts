@@ -204,6 +204,26 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry('limit-subject', 'A limit per subject counts requests that have no subject', 'Write `per: address`'),
   entry(
+    'unknown-condition',
+    '`callers.yaml` names a condition that `conditions.yaml` does not declare',
+    'Declare it there, as in `soft: { told: true }`, or correct it',
+  ),
+  entry(
+    'alias-action',
+    'In `callers.yaml`, another name for an action is an action itself, so its meaning would change',
+    'Delete the line, or choose another name',
+  ),
+  entry(
+    'caller-addresses',
+    'In `callers.yaml`, an entry of a user has `addresses`; a connection proves a role, never a user',
+    'Give the gateway a role of its own, and name the role',
+  ),
+  entry(
+    'addresses-shared',
+    'Two entries of `callers.yaml` share addresses, so a connection could be either gateway',
+    'Give each gateway networks of its own',
+  ),
+  entry(
     'blocked-line',
     'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`',
     'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',

@@ -27,6 +27,12 @@ describe('a shipped YAML file', () => {
     expect(fitOf('conditions.yaml', comment + text)(parse(text))).to.equal(true)
   })
 
+  it('has a seventh kind that docs/callers.md shows', () => {
+    const page = readFileSync(new URL('../docs/callers.md', POLICIES), 'utf8')
+    const [, text = ''] = /```yaml\n([^`]*)```/.exec(page) ?? []
+    expect(fitOf('callers.yaml', text)(parse(text))).to.equal(true)
+  })
+
   for (const name of files) {
     it(`names the schema that it keeps to: ${name}`, () => {
       const text = readFileSync(new URL(name, POLICIES), 'utf8')

@@ -36,6 +36,7 @@ function missingFact(
 ): string | undefined {
   switch (kind) {
     case 'hours':
+    case 'told':
       return undefined
     case 'network':
       return address === undefined ? 'give --address or --with' : undefined

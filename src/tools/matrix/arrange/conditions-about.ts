@@ -5,7 +5,7 @@ import type { Action, Endpoint, Resource } from '../../../resources/resource.ts'
 
 const SHOWING: readonly string[] = ['create', 'replace', 'update']
 
-/** In the order of conditions.yaml. */
+/** In the order of conditions.yaml. Those that only an asking service can tell hold for no request to a route. */
 export function conditionsAbout(
   policy: Policy,
   resource: Resource,
@@ -13,7 +13,9 @@ export function conditionsAbout(
 ): readonly string[] {
   const actions = actionsAbout(policy, resource, endpoint)
   const named = new Set(actions.flatMap((action) => namedConditions(policy, resource, action)))
-  return [...policy.conditions.keys()].filter((name) => named.has(name))
+  return [...policy.conditions.values()]
+    .filter(({ name, kind }) => named.has(name) && kind !== 'told')
+    .map(({ name }) => name)
 }
 
 /** Rules about reading decide what the answer to a write shows, and what is concealed. */

@@ -36,6 +36,8 @@ function factsAround(condition: RequestCondition, now: number): readonly Partial
       return condition.credentials.map((credential) => ({ credential }))
     case 'signedIn':
       return signInsAround(condition, now)
+    case 'told':
+      return []
   }
 }
 

@@ -1,0 +1,126 @@
+/** Which people services may ask about, and whose word counts (policies/callers.yaml). */
+import { isInNetworks } from '../request-conditions/cidr.ts'
+
+/**
+ * Where the roles and attributes of a subject come from. `word`: from the evaluation itself, with these roles at most.
+ * Everywhere, a users record wins over told attributes.
+ */
+export type SubjectSource =
+  | { readonly kind: 'directory' }
+  | { readonly kind: 'token' }
+  | { readonly kind: 'word'; readonly roles: ReadonlySet<string> }
+
+/** The member of an evaluation that says whether a condition holds: true or false; absent: unknown. */
+export interface ToldBy {
+  readonly in: 'context' | 'action'
+  readonly member: string
+}
+
+/** What one asking service may assert. */
+export interface Trust {
+  /** By the type of subject; other types can't be named. */
+  readonly subjects: ReadonlyMap<string, SubjectSource>
+  /** The resources whose attributes count as told, where no object is stored. */
+  readonly words: ReadonlySet<string>
+  /** Whether the service heeds `context.fields` of an answer. */
+  readonly understandsFields: boolean
+  /** By resource, or `*` for every resource: the policy's action for another name. */
+  readonly aliases: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** By the name of a condition of conditions.yaml. */
+  readonly conditions: ReadonlyMap<string, ToldBy>
+  /** The profiles of forward auth that it may use; undefined: each. */
+  readonly profiles: ReadonlySet<string> | undefined
+}
+
+/** One entry of callers.yaml. */
+export interface CallerEntry extends Trust {
+  /** A role, or `user:<id>`. */
+  readonly name: string
+  /** Networks (CIDR): a socket address in one of them proves the gateway in place of an API key. */
+  readonly addresses: readonly string[]
+}
+
+/** By name, in the order of callers.yaml. */
+export type CallerEntries = ReadonlyMap<string, CallerEntry>
+
+interface Asker {
+  readonly caller: { readonly id: string } | undefined
+  /** Inherited ones included. */
+  readonly roles: ReadonlySet<string>
+}
+
+/** For services without an entry: people as the directory has them, objects as they are stored. */
+export const DEFAULT_TRUST: Trust = {
+  subjects: new Map([['user', { kind: 'directory' }]]),
+  words: new Set(),
+  understandsFields: false,
+  aliases: new Map(),
+  conditions: new Map(),
+  profiles: undefined,
+}
+
+/**
+ * What counts for a caller: the entry `user:<id>` alone if there is one; otherwise, of several roles with entries, only
+ * what each entry gives.
+ */
+export function trustOf(entries: CallerEntries, { caller, roles }: Asker): Trust {
+  const own = caller && entries.get(`user:${caller.id}`)
+  if (own) return own
+  const fitting = [...roles].flatMap((role) => entries.get(role) ?? [])
+  const [first, ...others] = fitting
+  return first === undefined ? DEFAULT_TRUST : others.reduce<Trust>(narrower, first)
+}
+
+/** At most one: the parser refuses entries that share addresses. */
+export function gatewayAt(entries: CallerEntries, address: string): CallerEntry | undefined {
+  return [...entries.values()].find(({ addresses }) => addresses.length > 0 && isInNetworks(address, addresses))
+}
+
+/** The policy's name of an action, where the service calls it by an alias. */
+export function actionNamed(trust: Trust, resource: string, name: string): string {
+  return trust.aliases.get(resource)?.get(name) ?? trust.aliases.get('*')?.get(name) ?? name
+}
+
+/** Only what both give. */
+function narrower(one: Trust, other: Trust): Trust {
+  return {
+    subjects: common(one.subjects, other.subjects, narrowerSource),
+    words: one.words.intersection(other.words),
+    understandsFields: one.understandsFields && other.understandsFields,
+    aliases: common(one.aliases, other.aliases, (a, b) => common(a, b, same)),
+    conditions: common(one.conditions, other.conditions, (a, b) => (isSameMember(a, b) ? a : undefined)),
+    profiles:
+      one.profiles && other.profiles ? one.profiles.intersection(other.profiles) : (one.profiles ?? other.profiles),
+  }
+}
+
+/** From the least trust to the most: a token proves the person, the directory proves what is known of a person. */
+const KINDS: readonly SubjectSource['kind'][] = ['token', 'directory', 'word']
+
+function narrowerSource(one: SubjectSource, other: SubjectSource): SubjectSource {
+  if (one.kind === 'word' && other.kind === 'word') {
+    return { kind: 'word', roles: one.roles.intersection(other.roles) }
+  }
+  return KINDS.indexOf(one.kind) <= KINDS.indexOf(other.kind) ? one : other
+}
+
+function same(one: string, other: string): string | undefined {
+  return one === other ? one : undefined
+}
+
+function isSameMember(one: ToldBy, other: ToldBy): boolean {
+  return one.in === other.in && one.member === other.member
+}
+
+function common<V>(
+  one: ReadonlyMap<string, V>,
+  other: ReadonlyMap<string, V>,
+  join: (a: V, b: V) => V | undefined,
+): ReadonlyMap<string, V> {
+  const pairs = [...one].flatMap(([key, value]) => {
+    const there = other.get(key)
+    const joined = there === undefined ? undefined : join(value, there)
+    return joined === undefined ? [] : [[key, joined] as const]
+  })
+  return new Map(pairs)
+}

@@ -1,0 +1,155 @@
+/** What an asking service may assert: which entry of callers.yaml counts, and what several entries give together. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  actionNamed,
+  type CallerEntries,
+  DEFAULT_TRUST,
+  gatewayAt,
+  type Trust,
+  trustOf,
+} from '../../src/decide/grants/trust.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { runs } from '../runs.ts'
+import { RESOURCES } from './fixture.ts'
+import { filesOf } from './render.ts'
+
+const ROLES = ['gateway', 'crm', 'member', 'admin']
+const CONDITIONS = 'soft: { told: true }\noffice: { network: [192.0.2.0/24] }\n'
+
+function entriesOf(callers: string): CallerEntries {
+  const roles = ROLES.map((role) => `${role}: { description: The ${role}. }\n`).join('')
+  return parsePolicy(
+    filesOf({ 'roles.yaml': roles, 'conditions.yaml': CONDITIONS, 'callers.yaml': callers }),
+    RESOURCES,
+  ).callers
+}
+
+function trusted(callers: string, roles: readonly string[], id = 'service'): Trust {
+  return trustOf(entriesOf(callers), { caller: { id }, roles: new Set(roles) })
+}
+
+describe('what an asking service may assert', () => {
+  it('is nothing without an entry: people of the directory, objects of the store', () => {
+    expect(trusted('crm: { fields: understood, resources: { docs: word } }\n', ['gateway'])).to.equal(DEFAULT_TRUST)
+    expect(DEFAULT_TRUST.subjects).to.deep.equal(new Map([['user', { kind: 'directory' }]]))
+    expect([...DEFAULT_TRUST.words, ...DEFAULT_TRUST.conditions]).to.deep.equal([])
+  })
+
+  it('is what its entry says, and the default for what the entry leaves out', () => {
+    const { subjects, words, understandsFields } = trusted('crm: { fields: understood }\n', ['crm'])
+    expect({ subjects, words, understandsFields }).to.deep.equal({ ...DEFAULT_TRUST_PARTS, understandsFields: true })
+  })
+
+  it('is what user:<id> says alone, where that entry exists', () => {
+    const callers = '"user:a": { fields: understood }\ncrm: { resources: { docs: word } }\n'
+    expect(trusted(callers, ['crm'], 'a').words).to.deep.equal(new Set())
+    expect(trusted(callers, ['crm'], 'b').words).to.deep.equal(new Set(['docs']))
+  })
+
+  it('is what each entry gives, where several roles have one', () => {
+    const callers = `
+crm:
+  subjects: { user: directory, guest: { word: [member, admin] }, badge: token }
+  resources: { docs: word, jobs: word }
+  actions: { "*": { can_read: read, GET: read } }
+  conditions: { soft: action.soft }
+  fields: understood
+gateway:
+  subjects: { user: token, guest: { word: [member] } }
+  resources: { docs: word }
+  actions: { "*": { can_read: read, GET: list } }
+  conditions: { soft: context.soft }
+  profiles: [nginx]
+`
+    expect(trusted(callers, ['crm', 'gateway'])).to.deep.equal({
+      subjects: new Map<string, unknown>([
+        ['user', { kind: 'token' }],
+        ['guest', { kind: 'word', roles: new Set(['member']) }],
+      ]),
+      words: new Set(['docs']),
+      understandsFields: false,
+      aliases: new Map([['*', new Map([['can_read', 'read']])]]),
+      conditions: new Map(),
+      profiles: new Set(['nginx']),
+    })
+  })
+
+  it('never grows by another entry, whatever the entries are', () => {
+    fc.assert(
+      fc.property(fc.array(randomEntry, { minLength: 1, maxLength: 3 }), (entries) => {
+        const callers = entries.map((entry, i) => `${ROLES[i]}: ${JSON.stringify(entry)}\n`).join('')
+        const roles = ROLES.slice(0, entries.length)
+        const all = trusted(callers, roles)
+        for (const role of roles) expect(beyond(all, trusted(callers, [role]))).to.deep.equal([])
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it('would grow if the last entry counted: the property sees it', () => {
+    const callers = 'crm: { resources: { docs: word } }\ngateway: { subjects: { user: { word: [admin] } } }\n'
+    const [one, other] = [trusted(callers, ['crm']), trusted(callers, ['gateway'])]
+    expect(beyond(one, other)).to.deep.equal(['docs'])
+    expect(beyond(other, one)).to.deep.equal(['user'])
+  })
+
+  it('names actions by the aliases of the resource, then by those of all, then as they are called', () => {
+    const callers = 'crm: { actions: { "*": { GET: read, look: list }, docs: { GET: peek } } }\n'
+    const trust = trusted(callers, ['crm'])
+    const named = ['GET', 'look', 'read', 'other'].map((name) => actionNamed(trust, 'docs', name))
+    expect(named).to.deep.equal(['peek', 'list', 'read', 'other'])
+    expect(actionNamed(trust, 'jobs', 'GET')).to.equal('read')
+    expect(actionNamed(DEFAULT_TRUST, 'docs', 'GET')).to.equal('GET')
+  })
+
+  it('finds the gateway of a socket address, and no other', () => {
+    const entries = entriesOf('gateway: { addresses: [10.0.0.0/8, "fd00::/8"], profiles: [nginx] }\ncrm: {}\n')
+    expect(gatewayAt(entries, '10.1.2.3')?.name).to.equal('gateway')
+    expect(gatewayAt(entries, '::ffff:10.1.2.3')?.name).to.equal('gateway')
+    expect(gatewayAt(entries, 'fd00::1')?.name).to.equal('gateway')
+    for (const address of ['11.0.0.1', '::1', 'nonsense', '']) expect(gatewayAt(entries, address)).to.equal(undefined)
+  })
+})
+
+const DEFAULT_TRUST_PARTS = { subjects: DEFAULT_TRUST.subjects, words: DEFAULT_TRUST.words }
+
+const randomEntry = fc.record(
+  {
+    subjects: fc.dictionary(
+      fc.constantFrom('user', 'guest', 'badge'),
+      fc.oneof(
+        fc.constantFrom('directory', 'token'),
+        fc.record({ word: fc.uniqueArray(fc.constantFrom(...ROLES), { maxLength: 3 }) }),
+      ),
+      { minKeys: 1 },
+    ),
+    resources: fc.dictionary(fc.constantFrom('docs', 'jobs'), fc.constantFrom('stored', 'word')),
+    fields: fc.constant('understood'),
+    actions: fc.dictionary(
+      fc.constantFrom('*', 'docs'),
+      fc.dictionary(fc.constantFrom('GET', 'can_read'), fc.constantFrom('read', 'list')),
+    ),
+    conditions: fc.dictionary(fc.constantFrom('soft', 'office'), fc.constantFrom('context.a', 'action.a')),
+    profiles: fc.subarray(['nginx', 'caddy']),
+  },
+  { requiredKeys: [] },
+)
+
+/** What the first trust gives and the second doesn't. */
+function beyond(one: Trust, other: Trust): readonly string[] {
+  const rank = ['token', 'directory', 'word']
+  const subjects = [...one.subjects].filter(([type, source]) => {
+    const there = other.subjects.get(type)
+    if (!there || rank.indexOf(source.kind) > rank.indexOf(there.kind)) return true
+    return source.kind === 'word' && there.kind === 'word' && !source.roles.isSubsetOf(there.roles)
+  })
+  const told = [...one.conditions].filter(([name, { in: place }]) => other.conditions.get(name)?.in !== place)
+  const aliases = [...one.aliases].flatMap(([resource, names]) =>
+    [...names].filter(([alias, action]) => other.aliases.get(resource)?.get(alias) !== action),
+  )
+  const fields = one.understandsFields && !other.understandsFields ? ['fields'] : []
+  const profiles = other.profiles && !one.profiles?.isSubsetOf(other.profiles) ? ['profiles'] : []
+  const named = [...subjects, ...told, ...aliases].map(([name]) => name)
+  return [...named, ...one.words.difference(other.words), ...fields, ...profiles]
+}
