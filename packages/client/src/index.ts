@@ -1,0 +1,6 @@
+/** What this package gives. The middleware is in `@sallyport/client/koa`, `/express` and `/fastify`. */
+export { AuthzenClient, type BatchCall, type SearchCall } from './client.ts'
+export type * from './entities.ts'
+export { AuthzenError, type ErrorCode } from './error.ts'
+export type { BatchOptions, CacheOptions, ClientOptions } from './options.ts'
+export type { CallOptions } from './transport/caller.ts'
