@@ -188,7 +188,7 @@ export function* decideOnObject(
 /**
  * At least one field must be granted; a read or a list must show a field of the route's view. Undefined if the action is allowed.
  */
-function checkObject(
+export function checkObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],
   relations: readonly string[],

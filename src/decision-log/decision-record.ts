@@ -37,6 +37,8 @@ export interface DecisionRecord {
   /** The lines that decided, such as `policy.csv:14`. */
   readonly rules?: readonly string[] | undefined
   readonly fieldsRefused?: readonly string[] | undefined
+  /** The answer told what the caller can do with each object (`?can=true`). */
+  readonly can?: true | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
   /** From the request to its answer; for a write, until the record is given to the store. */

@@ -37,7 +37,10 @@ describe('the document of a caller', () => {
 
   it('has the fields that the caller may see and write, and tells of no other', async () => {
     const support = await documentFor(world, 'support')
-    expect(Object.keys(support.components.schemas.UserListed.properties)).to.deep.equal(['id', 'email', 'displayName'])
+    const { UserListed, UserCan } = support.components.schemas
+    expect(Object.keys(UserListed.properties)).to.deep.equal(['id', 'email', 'displayName', 'can'])
+    expect(UserCan.properties.actions.items.enum).to.deep.equal(['read', 'update', 'profile'])
+    expect(UserCan.properties.fields.items.enum).to.deep.equal(['email', 'displayName', 'bio'])
     const anonymous = JSON.stringify(await documentFor(world))
     for (const field of ['"roles"', 'department', 'customerId']) expect(anonymous).to.not.include(field)
     const member = await documentFor(world, 'member')

@@ -46,6 +46,7 @@ describe('docs/clients.md', () => {
     expect(rest).to.deep.equal({
       made: 'buy milk',
       tags: Array.from({ length: 10 }, (_, i) => `tag ${i}`),
+      offers: { mayDelete: true, inputs: ['ownerId', 'title', 'body', 'tags'] },
       faults: ['/title', '/tags'],
       removed: 204,
       gone: 'object-not-found',

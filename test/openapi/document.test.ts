@@ -131,8 +131,8 @@ describe('the OpenAPI document', () => {
     const { Order, User, UserProfile, AccountBalance } = document.components.schemas
     expect(Order.required).to.deep.equal(['id', 'customerId', 'currency', 'items', 'createdAt', 'updatedAt'])
     expect(User.required).to.deep.equal(['id', 'email', 'displayName'])
-    expect(Object.keys(UserProfile.properties)).to.deep.equal(['id', 'displayName', 'bio'])
-    expect(Object.keys(AccountBalance.properties)).to.deep.equal(['id', 'currency', 'balance'])
+    expect(Object.keys(UserProfile.properties)).to.deep.equal(['id', 'displayName', 'bio', 'can'])
+    expect(Object.keys(AccountBalance.properties)).to.deep.equal(['id', 'currency', 'balance', 'can'])
   })
 
   it('tells the rate limits, by operation and in full', () => {

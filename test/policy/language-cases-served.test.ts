@@ -206,6 +206,9 @@ async function answer(one: LanguageCase): Promise<object> {
       caller,
       address: request.address ?? '',
       ask: (steps) => withFacts(steps, facts),
+      abilities: () => {
+        throw new Error('nothing asks for them')
+      },
       snapshot,
       path: route.path,
       query: '',
@@ -359,10 +362,19 @@ function servicesOf(store: TestStore): Services {
 }
 
 function inputOf({ request }: LanguageCase, { operation }: Endpoint): Input {
-  const whole = { parameters: new Map(), limit: 200, filter: [], order: [], fields: undefined, counted: false }
+  const whole = {
+    parameters: new Map(),
+    limit: 200,
+    filter: [],
+    order: [],
+    fields: undefined,
+    counted: false,
+    can: false,
+  }
   if (operation === 'list') return { kind: 'list', query: whole, preconditions: {} }
   if (operation === 'create' || operation === 'replace' || operation === 'update') {
     return { kind: 'body', body: request.body ?? {}, preconditions: {} }
   }
+  if (operation === 'read') return { kind: 'item', can: false, preconditions: {} }
   return { kind: 'nothing', preconditions: {} }
 }

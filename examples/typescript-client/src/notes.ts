@@ -31,6 +31,20 @@ async function pageOfNotes(api: Api, query: Query): Promise<NotePage> {
   return data
 }
 
+/** What a page offers its user for a note. */
+export interface Offers {
+  readonly mayDelete: boolean
+  /** The fields that the user may change. */
+  readonly inputs: components['schemas']['NoteCan']['fields']
+}
+
+/** The buttons and inputs that a page shows for a note. */
+export async function offersOf(api: Api, id: string): Promise<Offers> {
+  const { data, error } = await api.GET('/api/v1/notes/{id}', { params: { path: { id }, query: { can: true } } })
+  if (!data) throw new Refused(error)
+  return { mayDelete: data.can?.actions.includes('delete') ?? false, inputs: data.can?.fields ?? [] }
+}
+
 /** Calls `change` with the note as it is, and again if another writer was faster (412). */
 export async function changeNote(
   api: Api,

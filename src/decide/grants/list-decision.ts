@@ -4,7 +4,7 @@ import type { Field, Representation } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
 import type { Evidence } from '../evidence.ts'
 import { comparedFields, followsFrom, kindOf } from '../relations/all-kinds.ts'
-import type { Relation } from '../relations/relation-kind.ts'
+import type { Asking, Relation } from '../relations/relation-kind.ts'
 import { type CallerGrants, factsOf, inView, withConditions } from './caller-grants.ts'
 
 type Fields = ReadonlySet<string>
@@ -94,8 +94,9 @@ export class ListDecision {
     // read.
     const compared = new Set(table.compared.flatMap(comparedFields))
     const { holding } = this.#grants.conditions
+    const by = { compared: table.compared, steps: table.steps, asking: this.#grants.asking }
     const of = (row: Representation, marks: readonly boolean[]) =>
-      shown(table.grant(withConditions(this.#relationsOf(row, marks), holding)).fields)
+      shown(table.grant(withConditions(relationsOfRow(by, row, marks), holding)).fields)
     return { kind: 'by row', compared, of }
   }
 
@@ -105,13 +106,24 @@ export class ListDecision {
     if (roleLevel.shownAlike) return []
     return table.steps.map((relation) => kindOf(relation).condition(relation, asking))
   }
+}
 
-  #relationsOf(row: Representation, marks: readonly boolean[]): readonly string[] {
-    const { table, asking } = this.#grants
-    const holds = (leaf: Relation) => {
-      const mark = table.steps.indexOf(leaf)
-      return mark < 0 ? meets(kindOf(leaf).condition(leaf, asking), row) : (marks[mark] ?? false)
-    }
-    return table.compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
+/** `steps`: the relations that rest on other objects. */
+interface RowRelating {
+  readonly compared: readonly Relation[]
+  readonly steps: readonly Relation[]
+  readonly asking: Asking
+}
+
+/** Of the compared relations, those that hold for a row; `marks` says it of each of `steps`. */
+export function relationsOfRow(
+  { compared, steps, asking }: RowRelating,
+  row: Representation,
+  marks: readonly boolean[],
+): readonly string[] {
+  const holds = (leaf: Relation) => {
+    const mark = steps.indexOf(leaf)
+    return mark < 0 ? meets(kindOf(leaf).condition(leaf, asking), row) : (marks[mark] ?? false)
   }
+  return compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
 }

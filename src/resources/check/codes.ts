@@ -31,7 +31,8 @@ export const SCHEMA_CODES = {
   'pattern-syntax': 'write a JavaScript regular expression with the flag `u`',
   'pattern-slow':
     'begin with `^`, let only one part match any given character, and use no lookaround, `\\b` or back-references',
-  'field-name': 'begin with a letter, use at most 64 letters, digits and `_`, and avoid the names of list parameters',
+  'field-name':
+    'begin with a letter, use at most 64 letters, digits and `_`, and avoid `can` and the names of list parameters',
   'server-field': 'declare `"type": "string"` and `"readOnly": true`',
   'required-undeclared': 'declare the field under `properties` or remove the name',
   'default-misfit': "give a default that fits the field's own schema",

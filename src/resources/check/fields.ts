@@ -11,6 +11,8 @@ import { isScalarType } from './keywords.ts'
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
 /** Parameters of a list's query string: a filter by a field of the same name would clash. */
 const QUERY_PARAMETERS: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'cursor', 'count'])
+/** The member of an object's answer that tells what its caller can do. */
+const CAN = 'can'
 
 export function checkFields(file: SchemaFile): readonly Diagnostic[] {
   const { json } = file
@@ -49,6 +51,10 @@ function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json
 }
 
 function nameFault(file: SchemaFile, name: string): readonly Diagnostic[] {
+  if (name === CAN) {
+    const message = `the field \`${name}\` would look like what \`?can=true\` adds to each object`
+    return [file.faultAtKey(['properties', name], 'field-name', message)]
+  }
   // A name that every JavaScript object inherits would look present where it is absent.
   if (/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) && !(name in Object.prototype)) return []
   return [file.faultAtKey(['properties', name], 'field-name', `\`${name}\` can't be a field's name`)]

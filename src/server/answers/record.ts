@@ -82,10 +82,16 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     relations: evidence?.relations,
     rules: evidence?.lines.map(rulePlace),
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
+    can: canOf(request),
     facts: evidence?.facts,
     status: problem?.status ?? outcome?.status ?? 500,
     microseconds: Math.round(secondsOf(request) * 1e6),
   }
+}
+
+function canOf({ input }: RequestFacts): true | undefined {
+  const asked = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
+  return asked || undefined
 }
 
 /** An API key proves no sign-in. */

@@ -8,6 +8,7 @@ export type Input = Content & { readonly preconditions: Preconditions; readonly 
 /** One form for each kind of operation. */
 export type Content =
   | { readonly kind: 'nothing' }
+  | { readonly kind: 'item'; readonly can: boolean }
   | { readonly kind: 'list'; readonly query: ListRequest }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
@@ -24,6 +25,8 @@ export interface ListRequest {
   readonly fields: ReadonlySet<string> | undefined
   /** Whether the client asks for the total number of matching objects. */
   readonly counted: boolean
+  /** Whether the answer tells what the caller can do with each object. */
+  readonly can: boolean
   readonly cursor?: string
 }
 

@@ -7,10 +7,10 @@ import type { Field } from '../../resources/resource.ts'
 import type { SortKey } from '../../store/contract.ts'
 import type { ListRequest } from './input.ts'
 import { readComparison } from './read-comparison.ts'
-import { unknownParameter } from './read-query.ts'
+import { readCan, unknownParameter } from './read-query.ts'
 
 /** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
-const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor'])
+const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor', 'can'])
 
 type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
 type Parameters = ReadonlyMap<string, string>
@@ -63,6 +63,7 @@ function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryabl
     order: readOrder(parameters.get('sort'), queryable),
     fields: readFields(parameters.get('fields'), shown),
     counted: readCounted(parameters.get('count')),
+    can: readCan(parameters.get('can')),
     ...(cursor === undefined ? {} : { cursor }),
   }
 }

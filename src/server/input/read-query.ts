@@ -26,6 +26,18 @@ export function refuseParameters(parameters: ReadonlyMap<string, string>): void 
   for (const name of parameters.keys()) throw unknownParameter(name, [])
 }
 
+/** The query of an item. Throws Problem invalid-query. */
+export function readItemQuery(parameters: ReadonlyMap<string, string>): { readonly can: boolean } {
+  for (const name of parameters.keys()) if (name !== 'can') throw unknownParameter(name, ['can'])
+  return { can: readCan(parameters.get('can')) }
+}
+
+/** Throws Problem invalid-query. */
+export function readCan(text: string | undefined): boolean {
+  if (text === undefined || text === 'true') return text !== undefined
+  throw new Problem('invalid-query', 'The query parameter can must be true; omit it if you need no abilities.')
+}
+
 /** `accepted` contains only names that the caller may know. */
 export function unknownParameter(name: string, accepted: readonly string[]): Problem {
   const advice = accepted.length === 0 ? 'omit it' : `use some of: ${accepted.join(', ')}`

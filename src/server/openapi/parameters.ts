@@ -21,6 +21,10 @@ export interface Describing {
 const IF_MATCH =
   'Entity tags of the expected states of the object, or `*`; the answer is 412 if none matches (RFC 9110).'
 
+const IF_NONE_MATCH = 'Entity tags that the client has; the answer is 304 if one matches.'
+
+const CAN = 'Each object tells which actions the caller may do on it, and which fields the caller may write.'
+
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
 const AT_LEAST =
@@ -41,14 +45,7 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
     case 'list':
       return listParameters(routeMethod, describing)
     case 'read':
-      return [
-        ...id,
-        headerParameter(
-          describing,
-          'If-None-Match',
-          'Entity tags that the client has; the answer is 304 if one matches.',
-        ),
-      ]
+      return [...id, canParameter(describing), headerParameter(describing, 'If-None-Match', IF_NONE_MATCH)]
     case 'create':
       return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     case 'replace':
@@ -63,6 +60,10 @@ function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing
 function idParameter({ schemas, components }: Describing): Part {
   const { readOnly, ...schema } = schemas.field('id')
   return components.add('parameters', `${schemas.base}Id`, { name: 'id', in: 'path', required: true, schema })
+}
+
+function canParameter({ components }: Pick<Describing, 'components'>): Part {
+  return queryComponent(components, 'can', CAN, { type: 'boolean', const: true })
 }
 
 function ifMatch({ route }: RouteMethod, describing: Describing): Part {
@@ -86,6 +87,7 @@ function listParameters(routeMethod: RouteMethod, { access, schemas, components 
   const fields = listOf('fields', 'The fields to show.', [...some])
   return [
     ...pageParameters(page, components),
+    canParameter({ components }),
     ...(names.length > 0 ? [sorted] : []),
     ...(some.size > 0 ? [fields] : []),
     ...queryable.flatMap((field) => filters(field, schemas)),

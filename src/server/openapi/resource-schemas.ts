@@ -33,14 +33,14 @@ export class ResourceSchemas {
     return typeof description === 'string' ? description : undefined
   }
 
-  /** An object with only these fields of the resource, in the schema's order. */
-  object(fields: ReadonlySet<string>, required: ReadonlySet<string>): Part {
+  /** An object with only these fields of the resource, in the schema's order, and perhaps more members. */
+  object(fields: ReadonlySet<string>, required: ReadonlySet<string>, more: Part = {}): Part {
     const named = this.#names(fields)
     const needed = named.filter((name) => required.has(name))
     return {
       ...(this.description === undefined ? {} : { description: this.description }),
       type: 'object',
-      properties: Object.fromEntries(named.map((name) => [name, this.field(name)])),
+      properties: { ...Object.fromEntries(named.map((name) => [name, this.field(name)])), ...more },
       ...(needed.length > 0 ? { required: needed } : {}),
       additionalProperties: false,
     }

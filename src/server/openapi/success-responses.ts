@@ -2,6 +2,7 @@
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { fieldsShown } from './access.ts'
+import { canOfList, canOfObject } from './can.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { Describing } from './parameters.ts'
 import { type Part, pascal } from './part.ts'
@@ -72,13 +73,16 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
   const { components, schemas } = describing
   const name = schemas.base + viewName(routeMethod)
   // The parameter `fields` can leave any of them out.
-  const listed = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set())
+  const { resource } = routeMethod
+  const can = canOfObject(resource, describing)
+  const listed = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set(), { can })
   const page = {
     type: 'object',
     properties: {
       items: { type: 'array', items: components.add('schemas', `${name}Listed`, listed) },
       next: { description: 'The `cursor` of the next page; null on the last one.', type: ['string', 'null'] },
       total: { description: 'With `count=exact`: the number of matching objects.', type: 'integer', minimum: 0 },
+      can: canOfList(resource, describing),
     },
     required: ['items', 'next'],
     additionalProperties: false,
@@ -137,13 +141,13 @@ function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonl
   ]
 }
 
-function representation(
-  routeMethod: RouteMethod,
-  { access, components, schemas }: Describing,
-): { readonly schema: Part } {
+function representation(routeMethod: RouteMethod, describing: Describing): { readonly schema: Part } {
+  const { access, components, schemas } = describing
   const { some, every } = fieldsShown(access, routeMethod)
   const required = schemas.required.union(SERVER_FIELDS).intersection(every)
-  return { schema: components.add('schemas', schemas.base + viewName(routeMethod), schemas.object(some, required)) }
+  // The answers to reads and to writes share a name, although only a read has `can`.
+  const shown = schemas.object(some, required, { can: canOfObject(routeMethod.resource, describing) })
+  return { schema: components.add('schemas', schemas.base + viewName(routeMethod), shown) }
 }
 
 const SERVER_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt'])

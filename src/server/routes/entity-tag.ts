@@ -1,8 +1,10 @@
 /**
  * Strong entity tags (RFC 9110 section 8.8.3) of items. A tag has two parts: the object and its state (If-Match
- * compares this part), and the fields that are shown (so that callers with different views never share a tag).
+ * compares this part), and the fields that are shown (so that callers with different views never share a tag) with what
+ * the caller can do, if the answer tells it.
  */
 import { hash } from 'node:crypto'
+import type { Can } from '../../decide/grants/abilities.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 
@@ -34,13 +36,15 @@ export class EntityTags {
   }
 
   /** The opaque part of the tag, without quotes: the state's mark and that of the fields. */
-  opaqueOf(item: Item, shown: Representation): string {
-    return this.stateOf(item) + this.#mark(JSON.stringify(['view', ...Object.keys(shown)]), VIEW_LENGTH)
+  opaqueOf(item: Item, shown: Representation, can?: Can): string {
+    // Other objects, the time and the policy change what a caller can do, so the tag needs its whole content.
+    const view = ['view', ...Object.keys(shown), ...(can ? [can] : [])]
+    return this.stateOf(item) + this.#mark(JSON.stringify(view), VIEW_LENGTH)
   }
 
   /** The value of the header. */
-  of(item: Item, shown: Representation): string {
-    return `"${this.opaqueOf(item, shown)}"`
+  of(item: Item, shown: Representation, can?: Can): string {
+    return `"${this.opaqueOf(item, shown, can)}"`
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import type { Steps } from '../../decide/facts.ts'
+import type { Abilities } from '../../decide/grants/abilities.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
@@ -62,6 +63,8 @@ export interface HandledRequest {
   /** The client's address, as limits count it. */
   readonly address: string
   readonly ask: AskFacts
+  /** What this caller can do with objects of the resource. */
+  readonly abilities: () => Abilities | Promise<Abilities>
   /** The path's `{id}`, as sent. */
   readonly path: string
   readonly query: string

@@ -1,6 +1,5 @@
 /** Checks the preconditions of a request (RFC 9110 section 13.2). src/server/input/read-headers.ts reads them. */
 import { Problem } from '../../base/problems/problem.ts'
-import type { Representation } from '../../resources/resource.ts'
 import type { TagCondition } from '../input/input.ts'
 import { type Item, stateOfTag } from './entity-tag.ts'
 import type { HandledRequest, Services } from './handler.ts'
@@ -32,13 +31,13 @@ export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarde
 }
 
 /**
- * For GET and HEAD: whether the client already has this representation (weak comparison). Throws precondition-failed.
+ * For GET and HEAD: whether the client already has the representation with this tag (weak comparison; without quotes).
+ * Throws precondition-failed.
  */
-export function isKnown({ tags }: Services, { preconditions }: Guarded, item: Item, shown: Representation): boolean {
+export function isKnown({ tags }: Services, { preconditions }: Guarded, item: Item, current: string): boolean {
   const { ifMatch, ifNoneMatch } = preconditions
   if (ifMatch) refuseOtherState(ifMatch, tags.stateOf(item))
   if (!ifNoneMatch || ifNoneMatch.kind === 'any') return ifNoneMatch !== undefined
-  const current = tags.opaqueOf(item, shown)
   return ifNoneMatch.tags.some(({ opaque }) => opaque === current)
 }
 

@@ -1,6 +1,7 @@
 /** GET and HEAD of an item, and of a collection: a keyset page of the objects that the caller may list and asks for. */
 
 import type { ReadDecision } from '../../decide/decision.ts'
+import type { Abilities, Can } from '../../decide/grants/abilities.ts'
 import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
@@ -19,15 +20,32 @@ const LONGEST_PAGE_END = 2000
 /** `at`: the sort values of the last object of the page; `of`: its id, if the values would be too long. */
 type PageEnd = { readonly at: readonly SortValue[] } | { readonly of: string }
 
-/** Throws Problem precondition-failed. */
-export function readObject(services: Services, request: HandledRequest, decision: ReadDecision): Outcome {
+/** `tellsCan`: the client asks what the caller can do with the object. Throws Problem precondition-failed. */
+export function readObject(
+  services: Services,
+  request: HandledRequest,
+  decision: ReadDecision,
+  tellsCan: boolean,
+): Outcome | Promise<Outcome> {
+  return tellsCan
+    ? canOn(request, decision).then((can) => shownObject(services, request, decision, can))
+    : shownObject(services, request, decision)
+}
+
+async function canOn(request: HandledRequest, { object }: ReadDecision): Promise<Can> {
+  const abilities = await request.abilities()
+  return request.ask(abilities.of(object))
+}
+
+function shownObject(services: Services, request: HandledRequest, decision: ReadDecision, can?: Can): Outcome {
   const { object, representation: shown } = decision
   const item = { resource: request.resource.name, object }
-  const headers = { ETag: services.tags.of(item, shown) }
+  const opaque = services.tags.opaqueOf(item, shown, can)
+  const headers = { ETag: `"${opaque}"` }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs. Headers that depend on the caller are set for
   // every answer.
-  if (isKnown(services, request, item, shown)) return { status: 304, headers, body: undefined }
-  return { status: successStatus('read'), headers, body: shown }
+  if (isKnown(services, request, item, opaque)) return { status: 304, headers, body: undefined }
+  return { status: successStatus('read'), headers, body: can ? { ...shown, can: { ...can } } : shown }
 }
 
 /** Throws Problem invalid-query for a cursor of another query or caller. */
@@ -44,17 +62,31 @@ export async function listObjects(
   const after = query.cursor === undefined ? undefined : await endOfLastPage(services, request, query, query.cursor)
   const bytes = request.snapshot.limits.answerBytes
   // One extra object shows whether there is a next page.
-  const { marks } = decision
+  const abilities = query.can ? await request.abilities() : undefined
+  const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
   const found = await store.list(name, { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) })
   const items = found.slice(0, fittingOf(found, limit, bytes))
   const last = items.at(-1)
   const next = found.length > items.length && last ? nextCursor(services, request, query, last) : null
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
-  const written = items.map(rowWriter(decision.rowFields(query.fields)))
+  const writeRow = rowWriter(decision.rowFields(query.fields))
+  const written = items.map(abilities ? withCan(writeRow, abilities, decision.marks.length) : writeRow)
+  const can = abilities ? `,"can":${JSON.stringify(abilities.collection)}` : ''
   return {
     status: successStatus('list'),
     headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
-    body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
+    body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}${can}}`),
+  }
+}
+
+/** Each row also tells what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */
+function withCan(write: (row: ListedObject) => string, abilities: Abilities, skipped: number) {
+  const texts = new Map<Can, string>()
+  return (row: ListedObject): string => {
+    const can = abilities.ofRow(row.id, readListed(row, abilities.rowFields), row.marks.slice(skipped))
+    const text = texts.getOrInsertComputed(can, JSON.stringify)
+    const written = write(row)
+    return `${written.slice(0, -1)}${written === '{}' ? '' : ','}"can":${text}}`
   }
 }
 

@@ -36,7 +36,8 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
 const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
   list: (services, request, decision, input) =>
     listObjects(services, request, of(decision, 'list'), of(input, 'list').query),
-  read: (services, request, decision) => readObject(services, request, of(decision, 'read')),
+  read: (services, request, decision, input) =>
+    readObject(services, request, of(decision, 'read'), of(input, 'item').can),
   create: (services, request, decision, input) =>
     createObject(services, request, of(decision, 'create'), of(input, 'body').body),
   replace: (services, request, decision, input) =>
@@ -140,6 +141,7 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
     caller,
     address,
     ask: state.ask,
+    abilities: state.abilities,
     snapshot: policy.snapshot,
     path: target.path,
     query: target.query,

@@ -5,9 +5,10 @@
  */
 
 import { looksAt } from '../../decide/conditions/lookup.ts'
-import { decide } from '../../decide/decide.ts'
+import { decide, type Question } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
+import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
@@ -40,18 +41,23 @@ export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepte
     const { policy, accepted, at, wholeAddress: address } = ctx.state
     const asked = { ...accepted, at, address }
     ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
+    ctx.state.abilities = () => withFacts(abilitiesOf(questionOf(gate, policy, asked), policy.snapshot), facts)
     ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
     ctx.state.decision = await decideRequest(gate, policy, asked)
     return next()
   }
 }
 
-export async function decideRequest(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Promise<Decision> {
+export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
+  return orRefuse(await withFacts(decide(questionOf(gate, policy, asked), policy.snapshot), factsFrom(gate)))
+}
+
+function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {
   const { match, caller, at: now, address } = asked
   const { route, endpoint, id } = match
   const resource = gate.resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
-  const question = {
+  return {
     route,
     endpoint,
     resource,
@@ -61,7 +67,6 @@ export async function decideRequest(gate: Gate, { snapshot, blocked }: ActivePol
     now,
     address,
   }
-  return orRefuse(await withFacts(decide(question, snapshot), factsFrom(gate)))
 }
 
 function factsFrom({ resources, store }: Gate): FactSource {

@@ -2,6 +2,7 @@
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
+import type { Abilities } from '../../decide/grants/abilities.ts'
 import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
@@ -74,6 +75,8 @@ export interface Accepted {
 export interface Authorized {
   readonly decision: Decision
   readonly ask: AskFacts
+  /** What this caller can do with objects of the resource. */
+  readonly abilities: () => Abilities | Promise<Abilities>
   /** Decides again, with the object that is stored now: for a write that came too late. */
   readonly decideAnew: () => Promise<Decision>
 }

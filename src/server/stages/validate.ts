@@ -10,7 +10,7 @@ import type { Content, Input } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
 import { readIdempotencyKey, readPreconditions } from '../input/read-headers.ts'
 import { readListQuery } from '../input/read-list-query.ts'
-import { readQuery, refuseParameters } from '../input/read-query.ts'
+import { readItemQuery, readQuery, refuseParameters } from '../input/read-query.ts'
 import { parseJsonPatch } from '../routes/json-patch/parse.ts'
 import type { Stage } from './stage.ts'
 import type { Accepted, Authorized, Received, Validated } from './state.ts'
@@ -74,6 +74,7 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }
+  if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(parameters) }
   refuseParameters(parameters)
   return WITH_BODY.includes(match.endpoint.operation) ? readBodyContent(ctx, frame) : { kind: 'nothing' }
 }

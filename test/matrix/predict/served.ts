@@ -34,7 +34,15 @@ export interface Served {
   readonly objects: Objects
 }
 
-const WHOLE = { parameters: new Map(), limit: 200, filter: [], order: [], fields: undefined, counted: false }
+const WHOLE = {
+  parameters: new Map(),
+  limit: 200,
+  filter: [],
+  order: [],
+  fields: undefined,
+  counted: false,
+  can: false,
+}
 const KEY = new Uint8Array(32)
 
 /** The status, and the fields and rows that are shown. */
@@ -98,6 +106,9 @@ function requestOf(
     caller,
     address: '127.0.0.1',
     ask: (steps) => withFacts(steps, { user: (id) => store.get('users', id), object: store.get, lookup: store.lookup }),
+    abilities: () => {
+      throw new Error('nothing asks for them')
+    },
     snapshot,
     path: route.path,
     query: '',
@@ -120,6 +131,8 @@ function inputOf({ routeMethod, body }: Served): Input {
     case 'replace':
     case 'update':
       return { kind: 'body', body, preconditions: {} }
+    case 'read':
+      return { kind: 'item', can: false, preconditions: {} }
     default:
       return { kind: 'nothing', preconditions: {} }
   }
