@@ -92,7 +92,7 @@ describe('explain', () => {
         })
         expect(said(explained)).to.deep.equal(expected(worldOf(data, DOCS, caller), routeMethod, relations))
       }),
-      { numRuns: 300, endOnFailure: true },
+      { numRuns: 3000, endOnFailure: true },
     )
     expect(found.failed).to.equal(true)
   })
