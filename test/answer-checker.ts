@@ -65,6 +65,7 @@ const SPOKEN = [
   'retry-after',
   'sunset',
   'www-authenticate',
+  'x-request-id',
 ]
 
 /** By schemas and policy: most servers have the same. */

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { TOKEN_REQUEST } from '../src/resources/token-request.ts'
+import { TOKEN_REQUEST } from '../src/resources/built-in/token-request.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const META = 'https://json-schema.org/draft/2020-12/schema'

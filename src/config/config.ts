@@ -4,13 +4,15 @@ import { type KeySettings, readKeySettings } from '../identity/keys/key-settings
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
 import { type Database, databaseIn, readDatabaseUrl } from '../store/open.ts'
-import { ConfigError, cidr, host, list, oneOf, origins, port, quote, size, wholeNumber } from './values.ts'
+import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
   readonly host: string
   readonly port: number
   /** The name of this instance in decision records. Its workers share it. */
   readonly instance: string
+  /** Where other services reach it: an origin; undefined for where it listens. */
+  readonly publicUrl: string | undefined
   /** Where Prometheus scrapes. Without a token, whoever reaches it may read. */
   readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
   readonly demo: boolean
@@ -83,6 +85,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
     port: ownPort,
     instance: instance(env('INSTANCE'), ownPort),
+    publicUrl: publicUrl(env('PUBLIC_URL')),
     admin: Object.freeze({
       host: host('ADMIN_HOST', env('ADMIN_HOST') ?? '127.0.0.1'),
       port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),

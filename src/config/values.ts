@@ -55,6 +55,11 @@ export function origins(values: readonly string[]): readonly string[] {
   )
 }
 
+export function publicUrl(value: string | undefined): string | undefined {
+  if (value === undefined || isOrigin(value)) return value
+  throw new ConfigError(`PUBLIC_URL is ${quote(value)}; set it to an origin like https://api.example.com`)
+}
+
 function isOrigin(value: string): boolean {
   // A pattern would look as if it fitted.
   return /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value

@@ -7,7 +7,7 @@ import { represent, type StoredObject } from '../resources/object.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import type { Evidence } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
-import { type CallerGrants, factsOf, inView, readableOn, relatingBy } from './grants/caller-grants.ts'
+import { type CallerGrants, factsOf, grantOnResult, inView, readableOn, relatingBy } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
 import type { ListDecision } from './grants/list-decision.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import type { Permit } from './permits/permit.ts'
 import { USERS } from './policy.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
-import { filledFields, type RelatedObject, relate, valuesToFill } from './relations/ownership.ts'
+import { filledFields, type RelatedObject, relate, relateResult, valuesToFill } from './relations/ownership.ts'
 import { type Asking, askingAs } from './relations/relation-kind.ts'
 
 type Fields = ReadonlySet<string>
@@ -132,6 +132,13 @@ export class UpdateDecision {
   /** The fields that may be written on the object as it is stored. */
   get writable(): Fields {
     return this.#allowed.grant.fields
+  }
+
+  /** Of these, the fields that may be written if nothing else is known of the result: as if all values stayed. */
+  *writableAsIs(): Steps<Fields, FactNeed> {
+    const { related, grant } = this.#allowed
+    const result = yield* relateResult(relatingBy(this.#grants), related, related.object)
+    return grant.fields.intersection(grantOnResult(this.#grants, result.names).fields)
   }
 
   /** Refuses a field that the caller can neither read nor write, whatever its value. */

@@ -44,8 +44,30 @@ export interface DecisionRecord {
   /** From the request to its answer; for a write, until the record is given to the store. */
   readonly microseconds: number
   readonly facts?: Facts | undefined
+  /** What another service asked, and how it was decided (docs/authzen.md). */
+  readonly asked?: readonly AskedRecord[] | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
+}
+
+/** One question of another service: about whom, what, and the decision with its evidence. */
+export interface AskedRecord
+  extends Pick<
+    DecisionRecord,
+    | 'subject'
+    | 'roles'
+    | 'resource'
+    | 'objectId'
+    | 'action'
+    | 'reason'
+    | 'relations'
+    | 'rules'
+    | 'fieldsRefused'
+    | 'facts'
+  > {
+  /** Absent for `user`. */
+  readonly subjectType?: string | undefined
+  readonly decision: boolean
 }
 
 /** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */
@@ -118,6 +140,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   rules: areTexts,
   fieldsRefused: areTexts,
   facts: areFacts,
+  asked: areAsked,
 })
 
 function isTime(value: unknown): boolean {
@@ -130,6 +153,10 @@ function isText(value: unknown): boolean {
 
 function isSignIn(value: unknown): boolean {
   return value === undefined || (isObject(value) && isTime(value.at) && isText(value.acr))
+}
+
+function areAsked(asked: unknown): boolean {
+  return asked === undefined || (Array.isArray(asked) && asked.every((one) => isObject(one) && areFacts(one.facts)))
 }
 
 function areFacts(facts: unknown): boolean {

@@ -4,7 +4,7 @@ import { comparisonsIn, withValues } from '../decide/conditions/condition-values
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
-import { type DecisionRecord, MASKED } from './decision-record.ts'
+import { type AskedRecord, type DecisionRecord, MASKED } from './decision-record.ts'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -15,6 +15,14 @@ type Values = Readonly<Record<string, Json>>
  */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
+  const { asked } = record
+  return { ...maskOne(record, masks), ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }) }
+}
+
+/** A record, or one question in it. */
+type Maskable = Omit<AskedRecord, 'decision'> & Pick<DecisionRecord, 'address'>
+
+function maskOne<T extends Maskable>(record: T, masks: Masks): T {
   const { facts } = record
   const named = nameMasks(record, masks)
   const hidden = hiddenValues(record, masks, named)
@@ -26,7 +34,7 @@ export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   }
 }
 
-function maskedFields(record: DecisionRecord, { fields }: Masks): Partial<DecisionRecord> {
+function maskedFields(record: Maskable, { fields }: Masks): Partial<Maskable> {
   const present = MASKABLE.filter((name) => fields.has(name) && record[name] !== undefined)
   return Object.fromEntries(present.map((name) => [name, name === 'roles' ? [MASKED] : MASKED]))
 }
@@ -41,7 +49,7 @@ interface Named {
   readonly field: (name: string, resource?: string) => boolean
 }
 
-function nameMasks({ resource: own }: DecisionRecord, { facts }: Masks): Named {
+function nameMasks({ resource: own }: Maskable, { facts }: Masks): Named {
   const isMasked = (name: string, resource: string | undefined): boolean => {
     const names = resource === undefined ? undefined : facts.get(resource)
     return names !== undefined && (names.has('*') || names.has(name))
@@ -50,7 +58,7 @@ function nameMasks({ resource: own }: DecisionRecord, { facts }: Masks): Named {
 }
 
 /** The texts and numbers to hide everywhere; true, false and null reveal nothing in other places. */
-function hiddenValues({ subject, objectId, facts = {} }: DecisionRecord, { fields }: Masks, named: Named): Hidden {
+function hiddenValues({ subject, objectId, facts = {} }: Maskable, { fields }: Masks, named: Named): Hidden {
   const { attributes, object, proposed, where } = facts
   const values = [
     ...(fields.has('subject') ? [subject] : []),

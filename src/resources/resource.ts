@@ -65,6 +65,16 @@ export interface Route {
   readonly lifecycle?: Lifecycle
   /** PUT, PATCH and DELETE need `If-Match`. */
   readonly precondition?: 'required'
+  /** For a built-in route with a body and an answer of its own. */
+  readonly exchange?: RouteExchange
+}
+
+/** What a built-in route takes and gives: JSON Schemas, whose titles name them in OpenAPI. */
+export interface RouteExchange {
+  /** What the route does, in a few words. */
+  readonly summary: string
+  readonly takes?: Readonly<Record<string, Json>>
+  readonly gives: Readonly<Record<string, Json>>
 }
 
 export interface Action {

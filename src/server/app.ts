@@ -10,7 +10,6 @@ import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { OpenedStore } from '../store/contract.ts'
 import { createCors } from './answers/cors.ts'
-import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
@@ -19,6 +18,7 @@ import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createDescribe } from './openapi/describe.ts'
+import { claimForDemo, claimForProduction } from './parts/demo/seed-demo.ts'
 import { fitData } from './parts/fit-data.ts'
 import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
@@ -120,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => limiter.close())
 
     let draining = false
+    let url = ''
     // Created here, because otherwise a GET would create them and so change the store.
     const cursors = new Cursors(await store.secret('cursor'))
     const tags = new EntityTags(await store.secret('tag'))
@@ -155,6 +156,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         cursors,
         tags,
         describe: createDescribe(resources, channel ? 'published' : 'folder'),
+        access: { resources, store, directory, publicUrl: () => config.publicUrl ?? url },
       },
       policy,
       channel,
@@ -173,7 +175,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       server.close()
       server.closeAllConnections()
     })
-    const url = await listen(server, config.host, { name: 'PORT', port: config.port })
+    url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
     await worker?.tellMetrics(metrics)
     worker?.answerChecks(checks)

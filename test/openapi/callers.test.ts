@@ -26,6 +26,7 @@ describe('the document of a caller', () => {
   it('without credentials is what anonymous has', async () => {
     const operations = operationsOf(await documentFor(world))
     expect(operations.filter((one) => !/^(OPTIONS|HEAD)/.test(one))).to.deep.equal([
+      'GET /.well-known/authzen-configuration',
       'GET /.well-known/jwks.json',
       'GET /livez',
       'GET /openapi.json',

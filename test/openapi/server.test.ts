@@ -69,7 +69,7 @@ describe('sallyport openapi', () => {
 
   it('names the roles where one is asked for that nobody declared', async () => {
     expect(await failure('--role', 'root')).to.equal(
-      '`root` is not a role of roles.yaml; --role takes anonymous, member, support, auditor, admin',
+      '`root` is not a role of roles.yaml; --role takes anonymous, member, support, auditor, admin, pdp-client',
     )
     expect(await failure('--role', 'anonymous', 'member')).to.include('alone')
   })

@@ -210,6 +210,8 @@ async function answer(one: LanguageCase): Promise<object> {
         throw new Error('nothing asks for them')
       },
       snapshot,
+      policy: active,
+      at: now,
       path: route.path,
       query: '',
       preconditions: {},
@@ -345,6 +347,10 @@ function listed(object: StoredObject, marks: readonly boolean[]): ListedObject {
   }
 }
 
+function unasked(): never {
+  throw new Error('nothing asks for it')
+}
+
 function servicesOf(store: TestStore): Services {
   return {
     store,
@@ -355,8 +361,12 @@ function servicesOf(store: TestStore): Services {
     cursors: new Cursors(KEY),
     tags: new EntityTags(KEY),
     checks: async () => ({}),
-    describe: () => {
-      throw new Error('nothing asks for it')
+    describe: unasked,
+    access: {
+      resources: { byName: new Map(), routes: [] },
+      store,
+      directory: { standing: unasked },
+      publicUrl: () => '',
     },
   }
 }

@@ -74,7 +74,9 @@ const TABLE: readonly Row[] = [
   { on: 'system/openapi', actions: 'read', ...everybody(any) },
   { on: 'system/tokens', actions: 'create delete', ...everybody(any) },
   { on: 'system/keys', actions: 'read', ...everybody(any) },
-  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
+  { on: 'system/access', actions: 'read', ...everybody(any) },
+  { on: 'system/access', actions: 'evaluate search filter forward', ...everybody(refused) },
+  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
 ]
 
 /** Which roles a caller of a column claims; a role that nobody declared makes no difference. */

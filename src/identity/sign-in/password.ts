@@ -1,6 +1,6 @@
 /** Stored passwords: scrypt in PHC strings, created and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
-import { PASSWORD_LENGTH } from '../../resources/token-request.ts'
+import { PASSWORD_LENGTH } from '../../resources/built-in/token-request.ts'
 import { type WaitingLine, WaitingRoom } from './bounded-queue.ts'
 
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */

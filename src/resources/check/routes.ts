@@ -1,7 +1,7 @@
 /** Checks the routes of one file, one by one. clashes.ts compares routes with each other. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
-import { BUILT_IN_PATHS } from '../built-in.ts'
+import { BUILT_IN_PATHS } from '../built-in/resources.ts'
 import {
   BUILT_IN_ACTIONS,
   canBothMatch,

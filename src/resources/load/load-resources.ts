@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
-import { BUILT_IN_RESOURCES } from '../built-in.ts'
+import { BUILT_IN_RESOURCES } from '../built-in/resources.ts'
 import { checkClashes } from '../check/clashes.ts'
 import type { SchemaCode } from '../check/codes.ts'
 import { checkFields } from '../check/fields.ts'

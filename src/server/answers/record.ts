@@ -84,6 +84,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     can: canOf(request),
     facts: evidence?.facts,
+    asked: outcome?.asked,
     status: problem?.status ?? outcome?.status ?? 500,
     microseconds: Math.round(secondsOf(request) * 1e6),
   }

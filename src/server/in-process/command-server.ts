@@ -130,7 +130,7 @@ async function openStoreBeside({ database }: Config, resources: Resources, now: 
   }
 }
 
-async function servicesOn({ store }: OpenedStore, resources: Resources, now: () => Date): Promise<Services> {
+async function servicesOn({ store, directory }: OpenedStore, resources: Resources, now: () => Date): Promise<Services> {
   return {
     store,
     inFlight: new InFlight(),
@@ -141,6 +141,7 @@ async function servicesOn({ store }: OpenedStore, resources: Resources, now: () 
     cursors: new Cursors(await store.secret('cursor')),
     tags: new EntityTags(await store.secret('tag')),
     describe: createDescribe(resources, 'folder'),
+    access: { resources, store, directory, publicUrl: () => '' },
   }
 }
 

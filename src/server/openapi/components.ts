@@ -29,6 +29,11 @@ export class Components {
     }
   }
 
+  /** A schema under its title. */
+  addTitled({ title, ...schema }: Part): Part {
+    return this.add('schemas', String(title), schema)
+  }
+
   /** For a schema that may contain itself: reserves the name before the schema is made. */
   addRecursive(name: string, make: (reference: Part) => Part): Part {
     const { schemas } = this.#kinds

@@ -60,6 +60,7 @@ const HEADERS = {
     description: 'How to authenticate (RFC 6750), or how to sign in again (RFC 9470).',
     schema: { type: 'string', pattern: '^Bearer ' },
   },
+  'X-Request-ID': { description: 'As the request had it.', schema: TEXT },
 } as const satisfies Readonly<Record<string, HeaderText>>
 
 export type HeaderName = keyof typeof HEADERS

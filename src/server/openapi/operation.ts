@@ -1,6 +1,7 @@
 /** One operation of a document: a method of a route, with all its inputs and answers. */
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
+import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
 import type { Headers } from './headers.ts'
 import { joinHeaders } from './headers.ts'
@@ -32,13 +33,19 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
   ['POST /api/tokens', 'Sign in, or refresh the tokens'],
   ['DELETE /api/tokens/current', 'Sign out'],
   ['GET /.well-known/jwks.json', 'Read the public keys that verify tokens'],
+  [`GET ${METADATA_PATH}`, 'Find the routes by which other services ask this policy'],
 ])
 
 /** `anonymous`: whether callers without credentials have the operation too. */
 export function operationPart(routeMethod: RouteMethod, describing: Describing, anonymous: boolean): Part {
   const { endpoint, resource, method } = routeMethod
   const limits = describing.access.limitsOf(routeMethod)
-  const headers = joinHeaders(COMMON[describing.origin], lifecycleHeaders(routeMethod), limitHeaders(limits.length > 0))
+  const headers = joinHeaders(
+    COMMON[describing.origin],
+    lifecycleHeaders(routeMethod),
+    limitHeaders(limits.length > 0),
+    echoHeaders(routeMethod),
+  )
   const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
   const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp, origin: describing.origin })
   const patches = endpoint.operation === 'update'
@@ -47,6 +54,7 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   const description = textOf(routeMethod)
   return {
     summary:
+      (method === 'POST' ? routeMethod.route.exchange?.summary : undefined) ??
       BUILT_IN.get(`${method} ${routeMethod.route.path}`) ??
       `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),
@@ -106,6 +114,11 @@ function lifecycleHeaders({ route: { lifecycle } }: RouteMethod): Headers {
     ],
     maybe: [],
   }
+}
+
+/** Of a request that had one. */
+function echoHeaders({ route }: RouteMethod): Headers {
+  return { always: [], maybe: echoesRequestId(route.path) ? ['X-Request-ID'] : [] }
 }
 
 /** A limit may apply to some callers only. */

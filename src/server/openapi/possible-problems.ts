@@ -52,6 +52,15 @@ const SIGNING_IN: readonly ProblemCode[] = [
   'sign-in-busy',
 ]
 
+/** For the routes of `system/access`. */
+const ASKING: readonly ProblemCode[] = [
+  'not-acceptable',
+  'invalid-json',
+  'invalid-body',
+  'body-too-large',
+  'unsupported-media-type',
+]
+
 const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
 
 const IDEMPOTENT: readonly ProblemCode[] = [
@@ -115,6 +124,7 @@ export function possibleProblems(
   add(concernsObject(routeMethod), ...BY_OPERATION[endpoint.operation])
   add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
+  add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)

@@ -59,14 +59,23 @@ function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>,
   return { status: redirectStatus(redirect, method), description, headers: { always: ['Location'], maybe: [] } }
 }
 
-function builtInAnswer({ resource, endpoint }: RouteMethod, { access, schemas, components }: Describing): Answer {
+function builtInAnswer(
+  { route, resource, endpoint }: RouteMethod,
+  { access, schemas, components }: Describing,
+): Answer {
   if (endpoint.operation === 'delete')
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
+  if (route.exchange) return exchangeAnswer(route.exchange.gives, components)
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
   if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }
   const { some } = access.granted(resource, 'read')
   return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
+}
+
+function exchangeAnswer(gives: Part, components: Describing['components']): Answer {
+  const description = String(gives.description)
+  return { status: 200, description, headers: NO_HEADERS, schema: components.addTitled(gives) }
 }
 
 function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {

@@ -9,9 +9,12 @@ import type { Steps } from '../../decide/facts.ts'
 import type { Abilities } from '../../decide/grants/abilities.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
+import type { AskedRecord } from '../../decision-log/decision-record.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
+import type { AccessParts } from '../access/asker.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags } from './entity-tag.ts'
@@ -48,6 +51,8 @@ export interface Services {
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** The current state of each part of the server, by name. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
+  /** For the routes by which other services ask the policy. */
+  readonly access: AccessParts
 }
 
 /** Gets the facts that further steps of the decision ask for: as they are, or as they will be right after a write. */
@@ -73,6 +78,9 @@ export interface HandledRequest {
   readonly idempotencyKey?: string
   /** The policy that decided. */
   readonly snapshot: Snapshot
+  readonly policy: ActivePolicy
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly at: number
 }
 
 export interface Outcome {
@@ -84,6 +92,8 @@ export interface Outcome {
   readonly evidence?: Evidence
   /** The id of the created object. */
   readonly objectId?: string
+  /** The questions of another service, for the decision record. */
+  readonly asked?: readonly AskedRecord[]
 }
 
 /** JSON that is turned into text only once, for all readers. */

@@ -6,6 +6,7 @@ import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
 import { StaleObject } from '../../store/errors.ts'
+import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/commit.ts'
 import type { Input } from '../input/input.ts'
 import type { Stage, Writable } from '../stages/stage.ts'
@@ -31,6 +32,7 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
   '/.well-known/jwks.json': (services) => showKeys(services),
   '/api/tokens': (services, request, _, input) => signIn(services, request, of(input, 'body').body),
   '/api/tokens/current': (services, request) => signOut(services, request),
+  ...ACCESS_HANDLERS,
 }
 
 const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
@@ -130,7 +132,7 @@ async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Prom
 }
 
 function requestOf(state: RouteState, method: Method, store: Store): HandledRequest {
-  const { policy, accepted, resource, address, input } = state
+  const { policy, at, accepted, resource, address, input } = state
   const { match, caller } = accepted
   const { route, target } = match
   const { preconditions, idempotencyKey } = input
@@ -143,6 +145,8 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
     ask: state.ask,
     abilities: state.abilities,
     snapshot: policy.snapshot,
+    policy,
+    at,
     path: target.path,
     query: target.query,
     writes: createWrites(store, state),

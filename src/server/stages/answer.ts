@@ -7,6 +7,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Cors } from '../answers/cors.ts'
+import { echoRequestId } from '../answers/echo-request-id.ts'
 import { present } from '../answers/present.ts'
 import { observe, settleRecord } from '../answers/record.ts'
 import { problemOf } from '../answers/to-problem.ts'
@@ -32,6 +33,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
   return async (ctx, next) => {
     const state: Writable<RequestState> = receive(parts, ctx.method)
     ctx.state = state
+    echoRequestId(ctx.req, state.headers)
     parts.cors.share(ctx.req, state.headers)
     try {
       // The record shows the same time that selects the valid rules.

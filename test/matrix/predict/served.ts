@@ -79,6 +79,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
+    access: { resources, store, directory: { standing: describe }, publicUrl: () => '' },
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(
     services,
@@ -110,6 +111,8 @@ function requestOf(
       throw new Error('nothing asks for them')
     },
     snapshot,
+    policy: { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy,
+    at: 0,
     path: route.path,
     query: '',
     preconditions: {},

@@ -30,7 +30,9 @@ const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
 
 /** The actions that change objects, the resource's own ones included. */
 export function writingActions({ actions, routes }: Resource): ReadonlySet<string> {
+  // A question to the policy changes nothing.
   const own = routes
+    .filter(({ exchange }) => exchange === undefined)
     .flatMap(({ endpoints }) => [...endpoints.values()])
     .filter(({ operation }) => WRITES.includes(operation))
     .map(({ action }) => action)

@@ -1,9 +1,9 @@
 /** The body of POST /api/tokens: an e-mail address with a password, or a refresh token. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { isObject } from '../base/is-object.ts'
-import type { Resource } from './resource.ts'
-import type { JsonObject } from './schema/schema-file.ts'
-import { fieldFaults } from './validate/ajv-errors.ts'
+import { isObject } from '../../base/is-object.ts'
+import type { Resource } from '../resource.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
+import { fieldFaults } from '../validate/ajv-errors.ts'
 
 /**
  * In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 if the password is the only factor, and for at least 8

@@ -1,8 +1,8 @@
 /** Puts the demo's data into an empty store, and keeps demo data and real data apart. */
 import { v7 as uuidv7 } from 'uuid'
-import type { Resources } from '../../resources/resource.ts'
-import type { Seeding } from '../../store/contract.ts'
-import type { Directory } from '../../store/directory.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import type { Seeding } from '../../../store/contract.ts'
+import type { Directory } from '../../../store/directory.ts'
 import { DEMO_CALLERS, DEMO_PASSWORD_HASH, demoDocuments } from './demo-data.ts'
 
 const KIND = 'data'

@@ -1,5 +1,5 @@
 /** The callers and objects of the demo: enough to see every rule of the shipped policy at work. */
-import type { Document } from '../../resources/object.ts'
+import type { Document } from '../../../resources/object.ts'
 
 export interface DemoCaller {
   /** The id, and the name. */

@@ -1,10 +1,11 @@
 /**
- * The resources that the program serves itself (health, the OpenAPI document, tokens and keys), under the same policy
+ * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access), under the same policy
  * as data.
  */
-import { makeEndpoints } from './load/make-routes.ts'
-import type { Action, Field, Method, Operation, Resource, Route } from './resource.ts'
-import type { JsonObject } from './schema/schema-file.ts'
+import type { Resource, Route } from '../resource.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
+import { ACCESS } from './access.ts'
+import { action, builtIn, documentRoute, route, statusField } from './make.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
 const HEALTH = 'system/health'
@@ -92,63 +93,13 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
     routes: [documentRoute(KEYS, '/.well-known/jwks.json')],
     actions: [action('read', 'whole'), action('options', 'whole')],
   }),
+  ACCESS,
 ])
 
 /** Paths that no schema file may have. */
 export const BUILT_IN_PATHS: readonly string[] = BUILT_IN_RESOURCES.flatMap(({ routes }) =>
   routes.map(({ path }) => path).filter((path) => path !== '*'),
 )
-
-interface Parts {
-  readonly schema: JsonObject
-  readonly fields: readonly Field[]
-  readonly routes: readonly Route[]
-  readonly actions: readonly Action[]
-  /** The schema of the request body, if the route takes one. */
-  readonly takes?: { readonly schema: JsonObject; readonly validate: Resource['validate'] }
-}
-
-function builtIn(name: string, { schema, fields, routes, actions, takes }: Parts): Resource {
-  return Object.freeze({
-    name,
-    builtIn: true,
-    schema,
-    fields: new Map(fields.map((field) => [field.name, field])),
-    routes: Object.freeze(routes),
-    actions: new Map(actions.map((one) => [one.name, one])),
-    ...(takes && { takes: takes.schema }),
-    validate: takes?.validate ?? (() => []),
-  })
-}
-
-function action(name: string, about: 'with fields' | 'whole'): Action {
-  return Object.freeze({ name, hasFields: about === 'with fields' })
-}
-
-function statusField(name: string, type: Field['type']): Field {
-  return Object.freeze({
-    name,
-    type,
-    list: false,
-    readOnly: true,
-    indexed: false,
-    unique: false,
-    default: undefined,
-  })
-}
-
-function documentRoute(resource: string, path: string): Route {
-  return route(resource, path, 'collection', [['GET', 'read']])
-}
-
-function route(
-  resource: string,
-  path: string,
-  kind: Route['kind'],
-  operations: readonly (readonly [Method, Operation])[],
-): Route {
-  return Object.freeze({ path, resource, kind, ...makeEndpoints(new Map(operations), (operation) => operation) })
-}
 
 /** `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7). */
 function anyRoute(): Route {

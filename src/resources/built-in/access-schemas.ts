@@ -1,0 +1,144 @@
+/**
+ * The bodies of the Authorization API (AuthZEN 1.0) as JSON Schemas: the server checks requests with them, and the
+ * OpenAPI document shows them. Unknown members are ignored, as the standard says.
+ */
+import type { JsonObject } from '../schema/schema-file.ts'
+
+/** In characters: the longest type, id or name. */
+const LONGEST_NAME = 1024
+
+/** The most evaluations of one request. */
+const MOST_EVALUATIONS = 1000
+
+const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
+
+const PROPERTIES: JsonObject = { type: 'object' }
+
+const CONTEXT: JsonObject = {
+  description: 'About the request that is asked about. `fields`: the fields of the object that it concerns.',
+  type: 'object',
+  properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME } },
+}
+
+const SUBJECT_SCHEMA: JsonObject = {
+  title: 'AccessSubject',
+  description: 'Who would act.',
+  type: 'object',
+  properties: { type: NAME, id: NAME, properties: PROPERTIES },
+  required: ['type', 'id'],
+}
+
+const RESOURCE_SCHEMA: JsonObject = {
+  title: 'AccessResource',
+  description: 'The object: its type is a resource of the policy. For a new object, `properties` has its fields.',
+  type: 'object',
+  properties: { type: NAME, id: NAME, properties: PROPERTIES },
+  required: ['type', 'id'],
+}
+
+const ACTION_SCHEMA: JsonObject = {
+  title: 'AccessAction',
+  description: 'An action of the policy.',
+  type: 'object',
+  properties: {
+    name: NAME,
+    properties: {
+      description: '`fields`: the fields that it concerns. `body`: the body that a change would have.',
+      type: 'object',
+      properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME }, body: { type: 'object' } },
+    },
+  },
+  required: ['name'],
+}
+
+const MEMBERS: JsonObject = {
+  subject: SUBJECT_SCHEMA,
+  resource: RESOURCE_SCHEMA,
+  action: ACTION_SCHEMA,
+  context: CONTEXT,
+}
+
+export const EVALUATION_SCHEMA: JsonObject = {
+  title: 'AccessEvaluation',
+  description: 'May this subject do this action on this object?',
+  type: 'object',
+  properties: MEMBERS,
+  required: ['subject', 'resource', 'action'],
+}
+
+/** A default needn't be complete: an item may replace it. */
+export const EVALUATIONS_SCHEMA: JsonObject = {
+  title: 'AccessEvaluations',
+  description: 'Several questions. Members beside `evaluations` are defaults of its items.',
+  type: 'object',
+  properties: {
+    subject: { type: 'object' },
+    resource: { type: 'object' },
+    action: { type: 'object' },
+    context: { type: 'object' },
+    evaluations: { type: 'array', maxItems: MOST_EVALUATIONS, items: { type: 'object' } },
+    options: {
+      type: 'object',
+      properties: {
+        evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
+      },
+    },
+  },
+}
+
+export const DECISION_SCHEMA: JsonObject = {
+  title: 'AccessDecision',
+  description: 'Whether the subject may.',
+  type: 'object',
+  properties: {
+    decision: { type: 'boolean' },
+    context: {
+      type: 'object',
+      properties: {
+        reason: { description: 'Why the decision is false, as a stable code.', type: 'string' },
+        revision: { description: 'The policy that decided.', type: 'string' },
+        fields: { description: 'The fields that are granted.', type: 'array', items: { type: 'string' } },
+        error: {
+          description: 'Why one evaluation of several could not be answered.',
+          type: 'object',
+          properties: { status: { type: 'integer' }, message: { type: 'string' } },
+          required: ['status', 'message'],
+        },
+      },
+      required: ['revision'],
+    },
+  },
+  required: ['decision'],
+}
+
+export const DECISIONS_SCHEMA: JsonObject = {
+  title: 'AccessDecisions',
+  description: 'A decision for each evaluation, in the same order; one decision for a request without evaluations.',
+  anyOf: [
+    {
+      title: 'AccessDecisionList',
+      type: 'object',
+      properties: { evaluations: { type: 'array', items: DECISION_SCHEMA } },
+      required: ['evaluations'],
+    },
+    DECISION_SCHEMA,
+  ],
+}
+
+export const METADATA_SCHEMA: JsonObject = {
+  title: 'AccessConfiguration',
+  description: 'Where this policy decision point answers (AuthZEN 1.0, section 9).',
+  type: 'object',
+  properties: Object.fromEntries(
+    [
+      'policy_decision_point',
+      'access_evaluation_endpoint',
+      'access_evaluations_endpoint',
+      'search_subject_endpoint',
+      'search_resource_endpoint',
+      'search_action_endpoint',
+    ].map((name) => [name, { type: 'string', format: 'uri' }]),
+  ),
+  required: ['policy_decision_point', 'access_evaluation_endpoint'],
+  additionalProperties: false,
+}

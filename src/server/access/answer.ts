@@ -1,0 +1,35 @@
+/** An evaluation as the service gets it (a decision of AuthZEN), and as the decision record keeps it. */
+import { rulePlace } from '../../decide/evidence.ts'
+import type { AskedRecord } from '../../decision-log/decision-record.ts'
+import type { Json } from '../../resources/resource.ts'
+import type { Evaluated } from './ask.ts'
+import type { Asker } from './asker.ts'
+import type { Evaluation } from './entities.ts'
+
+/** Rule lines go to the record, not to strangers. */
+export function decisionOf({ policy }: Asker, { decision, reason, fields }: Evaluated): Json {
+  const context = {
+    ...(reason === undefined ? {} : { reason }),
+    revision: policy.revision,
+    ...(fields === undefined ? {} : { fields }),
+  }
+  return { decision, context }
+}
+
+export function recordOfAsked({ subject, resource, action }: Evaluation, evaluated: Evaluated): AskedRecord {
+  const { decision, reason, evidence, caller, action: known } = evaluated
+  return {
+    ...(subject.type === 'user' ? {} : { subjectType: subject.type }),
+    subject: subject.id,
+    roles: caller?.roles,
+    resource: resource.type,
+    objectId: resource.id,
+    action: known ?? action.name,
+    decision,
+    reason,
+    relations: evidence?.relations,
+    rules: evidence?.lines.map(rulePlace),
+    fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
+    facts: evidence?.facts,
+  }
+}

@@ -1,0 +1,57 @@
+/** A service that asks: the policy and the time of its request, and the facts that its evaluations have in common. */
+import type { Caller } from '../../decide/caller.ts'
+import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
+import { USERS } from '../../decide/policy.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Store } from '../../store/contract.ts'
+import type { Directory } from '../../store/directory.ts'
+
+/** What the routes of `system/access` need. */
+export interface AccessParts {
+  readonly resources: Resources
+  readonly store: Pick<Store, 'get' | 'lookup'>
+  readonly directory: Pick<Directory, 'standing'>
+  /** PUBLIC_URL, or where the server listens. */
+  readonly publicUrl: () => string
+}
+
+export interface Asker extends AccessParts {
+  /** The service itself; undefined without credentials. */
+  readonly caller: Caller | undefined
+  readonly policy: ActivePolicy
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+  /** Whether it heeds `context.fields` of an answer. */
+  readonly understandsFields: boolean
+  /** Runs a decision. Each object is read once for a request, so that all its evaluations see the same state. */
+  readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
+  /** Remembers a promise for the rest of the request. */
+  readonly once: <T>(key: string, find: () => T) => T
+}
+
+interface Request {
+  readonly caller: Caller | undefined
+  readonly policy: ActivePolicy
+  readonly at: number
+}
+
+export function askerOf(parts: AccessParts, { caller, policy, at }: Request): Asker {
+  const known = new Map<string, unknown>()
+  const once = <T>(key: string, find: () => T): T => {
+    if (!known.has(key)) known.set(key, find())
+    return known.get(key) as T
+  }
+  const facts = factsOnce(parts, once)
+  return { ...parts, caller, policy, now: at, understandsFields: false, ask: (steps) => withFacts(steps, facts), once }
+}
+
+function factsOnce({ resources, store }: AccessParts, once: Asker['once']): FactSource {
+  const object = (resource: string, id: string) =>
+    once(JSON.stringify(['object', resource, id]), () => store.get(resource, id))
+  return {
+    user: (id) => (resources.byName.has(USERS) ? object(USERS, id) : undefined),
+    object,
+    lookup: (lookup) => store.lookup(lookup),
+  }
+}

@@ -1,0 +1,116 @@
+/** The entities of AuthZEN as a request names them: read and bounded here, once. Unknown members are ignored. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type FieldFault, Problem } from '../../base/problems/problem.ts'
+import { EVALUATION_SCHEMA, EVALUATIONS_SCHEMA } from '../../resources/built-in/access-schemas.ts'
+import type { Json } from '../../resources/resource.ts'
+import type { JsonObject } from '../../resources/schema/schema-file.ts'
+import { fieldFaults } from '../../resources/validate/ajv-errors.ts'
+
+export type Members = Readonly<Record<string, Json>>
+
+export interface SubjectEntity {
+  readonly type: string
+  readonly id: string
+  readonly properties?: Members
+}
+
+interface ResourceEntity {
+  readonly type: string
+  readonly id: string
+  readonly properties?: Members
+}
+
+interface ActionEntity {
+  readonly name: string
+  readonly properties?: Members & { readonly fields?: readonly string[]; readonly body?: Members }
+}
+
+type ContextMembers = Members & { readonly fields?: readonly string[] }
+
+/** May this subject do this action on this object? */
+export interface Evaluation {
+  readonly subject: SubjectEntity
+  readonly resource: ResourceEntity
+  readonly action: ActionEntity
+  readonly context?: ContextMembers
+}
+
+export type Semantic = 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit'
+
+/** An item that isn't an evaluation, with its faults. */
+export interface FaultyItem {
+  readonly faults: readonly FieldFault[]
+}
+
+export interface Evaluations {
+  readonly semantic: Semantic
+  /** Each with its defaults. */
+  readonly items: readonly (Evaluation | FaultyItem)[]
+}
+
+/** Checks values of one form; the schema is compiled with the first one. */
+function checkerOf(schema: JsonObject): (value: unknown) => readonly FieldFault[] {
+  let validate: ValidateFunction | undefined
+  return (value) => {
+    validate ??= new Ajv2020({ allErrors: true, ownProperties: true }).compile(schema)
+    return validate(value) ? [] : fieldFaults(validate.errors ?? [])
+  }
+}
+
+const faultsOfEvaluation = checkerOf(EVALUATION_SCHEMA)
+const faultsOfEvaluations = checkerOf(EVALUATIONS_SCHEMA)
+
+/** Throws Problem invalid-body, which names each faulty member. */
+function refuseFaultyMembers(errors: readonly FieldFault[]): void {
+  if (errors.length === 0) return
+  throw new Problem('invalid-body', 'The body does not fit the schema; correct the members in `errors`.', { errors })
+}
+
+/** Throws Problem invalid-body. */
+export function readEvaluation(body: Members): Evaluation {
+  refuseFaultyMembers(faultsOfEvaluation(body))
+  return body as unknown as Evaluation
+}
+
+/** A single evaluation where the body has no items. Throws Problem invalid-body. */
+export function readEvaluations(body: Members): Evaluation | Evaluations {
+  refuseFaultyMembers(faultsOfEvaluations(body))
+  const { evaluations = [], options, subject, resource, action, context } = body as BatchBody
+  if (evaluations.length === 0) return readEvaluation(body)
+  const defaults = { subject, resource, action, context }
+  return {
+    semantic: options?.evaluations_semantic ?? 'execute_all',
+    items: evaluations.map((item) => readItem(defaults, item)),
+  }
+}
+
+interface BatchBody extends Partial<Record<keyof Evaluation, Json>> {
+  readonly evaluations?: readonly Members[]
+  readonly options?: { readonly evaluations_semantic?: Semantic }
+}
+
+type Defaults = Readonly<Record<keyof Evaluation, Json | undefined>>
+
+/** A member of an item replaces the default as a whole. */
+function readItem(defaults: Defaults, item: Members): Evaluation | FaultyItem {
+  const {
+    subject = defaults.subject,
+    resource = defaults.resource,
+    action = defaults.action,
+    context = defaults.context,
+  } = item
+  const whole = {
+    ...(subject === undefined ? {} : { subject }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(action === undefined ? {} : { action }),
+    ...(context === undefined ? {} : { context }),
+  }
+  const faults = faultsOfEvaluation(whole)
+  return faults.length > 0 ? { faults } : (whole as unknown as Evaluation)
+}
+
+/** The fields that an evaluation asks about; undefined if it asks about the whole object. */
+export function fieldsAsked({ action, context }: Evaluation): readonly string[] | undefined {
+  const named = [...(action.properties?.fields ?? []), ...(context?.fields ?? [])]
+  return named.length === 0 ? undefined : named
+}

@@ -1,0 +1,68 @@
+/** POST /access/v1/evaluations: several questions, with defaults, each answered by itself. */
+import type { AskedRecord } from '../../../decision-log/decision-record.ts'
+import type { Json } from '../../../resources/resource.ts'
+import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
+import { decisionOf, recordOfAsked } from '../answer.ts'
+import { evaluate } from '../ask.ts'
+import { type Asker, askerOf } from '../asker.ts'
+import {
+  type Evaluation,
+  type Evaluations,
+  type FaultyItem,
+  type Members,
+  readEvaluations,
+  type Semantic,
+} from '../entities.ts'
+import { answerOne } from './evaluation.ts'
+
+/** An answer, and its record if the item was an evaluation. */
+interface Answered {
+  readonly decision: boolean
+  readonly body: Json
+  readonly asked?: AskedRecord
+}
+
+/** Throws Problem invalid-body. */
+export async function answerEvaluations(services: Services, request: HandledRequest, body: Members): Promise<Outcome> {
+  const asker = askerOf(services.access, request)
+  const evaluations = readEvaluations(body)
+  if (!('items' in evaluations)) return answerOne(asker, evaluations)
+  const answered = await answerAll(asker, evaluations)
+  return {
+    status: 200,
+    headers: {},
+    body: { evaluations: answered.map((one) => one.body) },
+    asked: answered.flatMap(({ asked }) => asked ?? []),
+  }
+}
+
+/** The items at the same time: a store may answer many questions together. A decision that stops the rest is waited for. */
+async function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
+  if (semantic === 'execute_all') return Promise.all(items.map((item) => answerItem(asker, item)))
+  const answered: Answered[] = []
+  for (const item of items) {
+    const one = await answerItem(asker, item)
+    answered.push(one)
+    if (one.decision === STOPS[semantic]) break
+  }
+  return answered
+}
+
+const STOPS: Readonly<Record<Exclude<Semantic, 'execute_all'>, boolean>> = {
+  deny_on_first_deny: false,
+  permit_on_first_permit: true,
+}
+
+async function answerItem(asker: Asker, item: Evaluation | FaultyItem): Promise<Answered> {
+  if ('faults' in item) return { decision: false, body: faultyDecision(asker, item) }
+  const evaluated = await evaluate(asker, item)
+  const { decision } = evaluated
+  return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+}
+
+/** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */
+function faultyDecision({ policy }: Asker, { faults }: FaultyItem): Json {
+  const message = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  const error = { status: 400, message }
+  return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
+}

@@ -1,0 +1,53 @@
+/** The route behind a question: the policy decides about a method of a route, and a question names a resource and an action. */
+import type { Endpoint, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { DenialReason } from './denial-reasons.ts'
+
+export interface AskedRoute {
+  readonly resource: Resource
+  readonly route: Route
+  readonly endpoint: Endpoint
+}
+
+type Targets = ReadonlyMap<string, ReadonlyMap<string, AskedRoute>>
+
+const made = new WeakMap<Resources, Targets>()
+
+export function routeAsked(
+  resources: Resources,
+  type: string,
+  action: string,
+): AskedRoute | { readonly reason: DenialReason } {
+  const targets = made.get(resources) ?? makeTargets(resources)
+  const actions = targets.get(type)
+  if (!actions) return { reason: 'resource-unknown' }
+  return actions.get(action) ?? { reason: 'action-unknown' }
+}
+
+/** By resource and action. Built-in resources have no objects. */
+function makeTargets(resources: Resources): Targets {
+  const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
+  const targets: Targets = new Map(data.map((resource) => [resource.name, actionsOf(resource)]))
+  made.set(resources, targets)
+  return targets
+}
+
+function actionsOf(resource: Resource): ReadonlyMap<string, AskedRoute> {
+  const found = new Map<string, AskedRoute>()
+  for (const route of resource.routes.toSorted((a, b) => rank(a) - rank(b))) {
+    for (const endpoint of route.redirect ? [] : route.endpoints.values()) {
+      if (endpoint.operation === 'options' || found.has(endpoint.action)) continue
+      found.set(endpoint.action, { resource, route, endpoint: onOneObject(endpoint) })
+    }
+  }
+  return found
+}
+
+/** An object at a path of its own comes before the caller's own record, and a route without a view before a view. */
+function rank({ kind, view }: Route): number {
+  return (kind === 'caller' ? 2 : 0) + (view === undefined ? 0 : 1)
+}
+
+/** Whether a list shows one object is decided like a read of it, by the rules about `list`. */
+function onOneObject(endpoint: Endpoint): Endpoint {
+  return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
+}
