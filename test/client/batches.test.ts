@@ -62,6 +62,27 @@ describe('questions that are asked together', () => {
     expect(sizes()).to.deep.equal([1, 1, 2, 4, 4])
   })
 
+  it('share no request when they tell different things of one subject or resource', async () => {
+    const told = (role: string, status?: string): Question => ({
+      ...ALLOWED,
+      subject: { ...ALLOWED.subject, properties: { role } },
+      resource: { ...ALLOWED.resource, properties: status === undefined ? undefined : { status } },
+    })
+    const client = connect()
+    const asked = [told('user'), told('admin'), told('user'), told('admin'), told('user', 'active'), ALLOWED]
+    await Promise.all(asked.map((one) => client.evaluate(one)))
+    const sent = server.received.map(({ body }) => body.evaluations ?? [body])
+    expect(sent.map((one: readonly unknown[]) => one.length).toSorted()).to.deep.equal([1, 1, 2, 2])
+    const inOrder = await client.evaluations(asked)
+    expect(inOrder).to.have.length(asked.length)
+    const sizes = server.received.slice(sent.length).map(({ body }) => body.evaluations.length)
+    expect(sizes).to.deep.equal([1, 1, 1, 1, 1, 1])
+    for (const one of sent) {
+      const different = new Set(one.map(({ subject, resource }: Question) => JSON.stringify([subject, resource])))
+      expect(different.size).to.equal(1)
+    }
+  })
+
   it('get the answers that they get one by one, whatever the sizes', async () => {
     const one = fc
       .tuple(

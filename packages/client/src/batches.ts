@@ -1,5 +1,5 @@
 /** Gathers the questions of one turn of the event loop, so that they become one request, or several of bounded size. */
-import type { Decision } from './entities.ts'
+import type { Decision, Question, Resource, Subject } from './entities.ts'
 import { AuthzenError } from './error.ts'
 
 /** Asks the server; both are given questions as JSON, and the milliseconds that are left. */
@@ -9,8 +9,13 @@ export interface Asks {
   many(questions: readonly string[], timeoutMs: number): Promise<readonly (Decision | AuthzenError)[]>
 }
 
-interface Waiting {
+/** A question as JSON, with the properties that it gives of its entities. */
+interface Sent {
   readonly question: string
+  readonly told?: ReadonlyMap<string, string>
+}
+
+interface Waiting extends Sent {
   resolve(decision: Decision): void
   reject(error: unknown): void
 }
@@ -22,6 +27,11 @@ export interface Bounds {
 
 /** The whole batch is refused for one question's sake: for its form, or for its size. */
 const ONE_SPOILS_ALL: ReadonlySet<unknown> = new Set([400, 413, 422])
+
+/** How many requests of one turn a question may join. */
+const LOOK_BACK = 8
+
+const NOTHING: ReadonlyMap<string, string> = new Map()
 
 /** There is no such endpoint. */
 const NOT_OFFERED: ReadonlySet<unknown> = new Set([404, 405, 501])
@@ -39,18 +49,20 @@ export class Batches {
     this.#timeoutMs = timeoutMs
   }
 
-  ask(question: string): Promise<Decision> {
+  ask(question: string, asked: Question): Promise<Decision> {
+    const told = toldOf(asked)
     return new Promise((resolve, reject) => {
       // What arrives with the same turn of the event loop, of other requests too, goes along.
       if (this.#waiting.length === 0) setImmediate(() => this.#send())
-      this.#waiting.push({ question, resolve, reject })
+      this.#waiting.push({ question, told, resolve, reject })
     })
   }
 
   #send(): void {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const part of split(waiting, this.#offered ? this.#bounds : { most: 1, mostBytes: 0 })) void this.#answer(part)
+    const bounds = this.#offered ? this.#bounds : { most: 1, mostBytes: 0 }
+    for (const part of split(waiting, bounds, LOOK_BACK)) void this.#answer(part)
   }
 
   /** Never rejects. */
@@ -91,23 +103,49 @@ export class Batches {
   }
 }
 
-/** In order; a question that is too large stands alone. */
-export function split<T extends { readonly question: string }>(
-  all: readonly T[],
-  { most, mostBytes }: Bounds,
-): readonly (readonly T[])[] {
-  const parts: T[][] = []
-  let bytes = 0
+interface Part<T> {
+  readonly members: T[]
+  readonly told: Map<string, string>
+  bytes: number
+}
+
+/**
+ * Into requests of bounded size, where a question may join one of the last `reach` (1: all stay in order). Two that tell
+ * different things of one entity never share a request: there is a server that takes the first one's word for both
+ * (docs/client.md, Cerbos).
+ */
+export function split<T extends Sent>(all: readonly T[], bounds: Bounds, reach = 1): readonly (readonly T[])[] {
+  const parts: Part<T>[] = []
   for (const one of all) {
-    const length = Buffer.byteLength(one.question) + 1
-    const last = parts.at(-1)
-    if (last && last.length < most && bytes + length <= mostBytes) {
-      last.push(one)
-      bytes += length
-    } else {
-      parts.push([one])
-      bytes = length
-    }
+    const bytes = Buffer.byteLength(one.question) + 1
+    const told = one.told ?? NOTHING
+    const fits = (part: Part<T>) =>
+      part.members.length < bounds.most && part.bytes + bytes <= bounds.mostBytes && agree(part.told, told)
+    const part = parts.slice(-reach).find(fits) ?? newPart(parts)
+    part.members.push(one)
+    part.bytes += bytes
+    for (const [entity, properties] of told) part.told.set(entity, properties)
   }
-  return parts
+  return parts.map(({ members }) => members)
+}
+
+function newPart<T>(parts: Part<T>[]): Part<T> {
+  const part: Part<T> = { members: [], told: new Map(), bytes: 0 }
+  parts.push(part)
+  return part
+}
+
+function agree(known: ReadonlyMap<string, string>, told: ReadonlyMap<string, string>): boolean {
+  return [...told].every(([entity, properties]) => (known.get(entity) ?? properties) === properties)
+}
+
+/** What a question tells of its subject and of its resource. */
+export function toldOf({ subject, resource }: Partial<Question>): ReadonlyMap<string, string> {
+  return new Map([keyed('subject', subject), keyed('resource', resource)])
+}
+
+/** The types don't hold in programs without them: whatever is missing is the server's to refuse. */
+function keyed(kind: string, entity: Partial<Subject | Resource> | undefined): readonly [string, string] {
+  const properties = entity?.properties
+  return [JSON.stringify([kind, entity?.type, entity?.id]), properties === undefined ? '' : JSON.stringify(properties)]
 }

@@ -1,6 +1,6 @@
 /** The client: questions in, decisions out, or an AuthzenError. It never turns a fault into a decision. */
 import { faultOfItem, readDecision, readDecisions, readFound, stops } from './answers.ts'
-import { Batches, split } from './batches.ts'
+import { Batches, split, toldOf } from './batches.ts'
 import { DecisionCache } from './decision-cache.ts'
 import { defaultEndpoints, discoverEndpoints, type Endpoints } from './discovery.ts'
 import type { Decision, Found, Page, Question, Searched, Searches, Semantic } from './entities.ts'
@@ -69,7 +69,7 @@ export class AuthzenClient {
     const text = jsonOf(question)
     const cached = this.#cache?.get(text)
     if (cached) return cached
-    return this.#bounded(() => this.#evaluate(text, options))
+    return this.#bounded(() => this.#evaluate(text, question, options))
   }
 
   /** True for a permit, and false for a denial and for every fault; `onFault` is told of faults. */
@@ -91,7 +91,7 @@ export class AuthzenClient {
     { semantic = 'execute_all', defaults = {}, ...options }: BatchCall = {},
   ): Promise<readonly Decision[]> {
     const parts = split(
-      questions.map((one) => ({ question: jsonOf(one) })),
+      questions.map((one) => ({ question: jsonOf(one), told: toldOf({ ...defaults, ...one }) })),
       this.#settings.batch ?? MOST_QUESTIONS,
     )
     const ask = (part: readonly { readonly question: string }[]) =>
@@ -139,18 +139,18 @@ export class AuthzenClient {
     this.#caller.close()
   }
 
-  async #evaluate(text: string, options: CallOptions): Promise<Decision> {
+  async #evaluate(text: string, question: Question, options: CallOptions): Promise<Decision> {
     const begun = this.#cache?.begin()
-    const decision = await this.#ask(text, options)
+    const decision = await this.#ask(text, question, options)
     if (begun) this.#cache?.keep(begun, text, decision)
     return decision
   }
 
-  #ask(text: string, options: CallOptions): Promise<Decision> {
+  #ask(text: string, question: Question, options: CallOptions): Promise<Decision> {
     const { signal, timeoutMs, requestId } = options
     if (!this.#batches || timeoutMs !== undefined || requestId !== undefined) return this.#askOne(text, options)
     if (signal?.aborted) throw abortedBy(signal)
-    const asked = this.#batches.ask(text)
+    const asked = this.#batches.ask(text, question)
     if (!signal) return asked
     return Promise.race([asked, rejectionOf(signal).catch(() => Promise.reject(abortedBy(signal)))])
   }
