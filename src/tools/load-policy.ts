@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import type { SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
-import { DATABASE_POLICIES } from '../identity/keys/published-settings.ts'
+import { DATABASE_POLICIES, versionNamed } from '../identity/keys/published-settings.ts'
 import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse/parse-policy.ts'
 import { type PolicyFiles, readInPlace } from '../policy/policy-files.ts'
@@ -50,11 +50,18 @@ export async function readPlace(place: PolicyPlace): Promise<PolicyReading> {
 export async function refuseNoDirectory(directory: string, of: 'policy' | 'schema' = 'policy'): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
   if (found?.isDirectory()) return
-  const what = `${directory} is not a directory`
-  if (!directory.startsWith(DATABASE_POLICIES)) throw new ToolError(`${what}: name a directory of ${of} files`)
+  if (versionNamed(directory) !== undefined) {
+    throw new ToolError(
+      `${directory} is not a directory, which this command needs: ` +
+        `write the version to one with \`sallyport policy export DIR --from ${directory}\``,
+    )
+  }
+  if (!directory.startsWith(DATABASE_POLICIES)) {
+    throw new ToolError(`${directory} is not a directory: name a directory of ${of} files`)
+  }
   throw new ToolError(
-    `${what}, which this command needs: ` +
-      `write a version to one with \`sallyport policy export DIR --from ${DATABASE_POLICIES}\``,
+    `${directory} is neither a directory nor a published version: write \`${DATABASE_POLICIES}\` for the last version, ` +
+      `or \`${DATABASE_POLICIES}\` with a number or a revision of \`policy history\``,
   )
 }
 

@@ -87,6 +87,17 @@ describe('sallyport matrix test', () => {
     }
   }).timeout(30_000)
 
+  it('says of a published version that a matrix needs a directory, and how to get one', async () => {
+    for (const command of ['test', 'init', 'coverage', 'mutate', 'attack']) {
+      const { code, stdout, stderr } = await sallyport('matrix', command, '--policies', 'database:3')
+      expect({ code, stdout }, command).to.deep.equal({ code: 2, stdout: '' })
+      expect(stderr).to.equal(
+        'sallyport: database:3 is not a directory, which this command needs: ' +
+          'write the version to one with `sallyport policy export DIR --from database:3`\n',
+      )
+    }
+  }).timeout(60_000)
+
   it('names, in the command that tells more of a red cell, the folders that it was run with', async () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,200\n')

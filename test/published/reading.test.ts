@@ -68,7 +68,10 @@ describe('published versions', () => {
     expect((await run(['check', 'database:0123456789abcdef'])).stderr).to.contain(
       'there is no version `0123456789abcdef`',
     )
-    expect((await run(['check', 'database:x'])).stderr).to.contain('database:x is not a directory')
+    expect((await run(['check', 'database:x'])).stderr).to.equal(
+      'sallyport: database:x is neither a directory nor a published version: write `database:` for the last version, ' +
+        'or `database:` with a number or a revision of `policy history`\n',
+    )
     expect((await run(['check'], { POLICY_PUBLIC_KEYS: '' })).stderr).to.contain('POLICY_PUBLIC_KEYS is not set')
     const other = await run(['matrix'], { POLICY_PUBLIC_KEYS: published.publicKey('two') })
     expect(other).to.deep.include({ code: 2, stdout: '' })

@@ -1,9 +1,9 @@
 /** sallyport policy export: the files of a published version, in a new folder. */
 import { ConfigError } from '../../config/values.ts'
+import { versionNamed } from '../../identity/keys/published-settings.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import type { CliCommand, PolicySettings, TextOrJson } from '../options.ts'
-import { versionNamed } from './policy-place.ts'
 import { inVersions } from './release-target.ts'
 
 interface ExportFlags {

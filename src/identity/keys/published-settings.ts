@@ -5,6 +5,15 @@ import { KeyError } from './key-error.ts'
 /** The value of POLICIES for a policy that is published in the database. */
 export const DATABASE_POLICIES = 'database:'
 
+/** A number, a revision, or nothing for the last version. */
+const VERSION = /^(?:\d{1,9}|[0-9a-f]{16}|)$/
+
+/** The version that `database:<version>` names; undefined for another text. */
+export function versionNamed(named: string): string | undefined {
+  const version = named.startsWith(DATABASE_POLICIES) ? named.slice(DATABASE_POLICIES.length) : undefined
+  return version !== undefined && VERSION.test(version) ? version : undefined
+}
+
 export interface PublishedSettings {
   /** Names of files, separated by commas. */
   readonly publicKeys: string | undefined
