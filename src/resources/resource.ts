@@ -87,6 +87,8 @@ export interface Resource {
   readonly name: string
   /** `system/…`: served by the program itself; `*` in a policy doesn't mean it. */
   readonly builtIn: boolean
+  /** The objects are kept elsewhere: no table, no routes of the server. Its `routes` are those of the other service. */
+  readonly external?: true
   /** The JSON Schema of a whole representation, with the file's own keywords. */
   readonly schema: Readonly<Record<string, Json>>
   /** Every field, `id`, `createdAt` and `updatedAt` included. */
@@ -99,12 +101,13 @@ export interface Resource {
   readonly takes?: Readonly<Record<string, Json>>
   /**
    * All faults of a whole representation at once (of the request body, if the resource has a schema `takes`); empty if
-   * it fits the schema. Doesn't change its argument.
+   * it fits the schema. Doesn't change its argument. For an external resource, any attributes: each is checked alone.
    */
   validate(representation: Representation): readonly FieldFault[]
 }
 
 export interface Resources {
   readonly byName: ReadonlyMap<string, Resource>
+  /** Those that the server serves. */
   readonly routes: readonly Route[]
 }

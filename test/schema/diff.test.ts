@@ -230,6 +230,28 @@ describe('sallyport schema diff', () => {
     expect(stdout).to.include('+ orders: the resource is new [resource-added]')
   })
 
+  it('takes a resource that is kept elsewhere as one without stored objects and paths of the server', async () => {
+    const tools = join(folder, 'tools.json')
+    const schema = {
+      type: 'object',
+      'x-resource': { external: true },
+      properties: { id: { type: 'string', readOnly: true }, team: { type: 'string' } },
+      additionalProperties: false,
+    }
+    await writeFile(tools, JSON.stringify(schema))
+    expect((await changes()).map(({ concern, code }) => `${concern} ${code}`)).to.deep.equal(['clients resource-added'])
+    const file = JSON.parse(await readFile(orders(), 'utf8'))
+    const elsewhere = { ...schema, properties: { ...schema.properties, customerId: { type: 'string' } } }
+    await writeFile(orders(), JSON.stringify(elsewhere))
+    const moved = (await changes()).map(({ concern, code }) => `${concern} ${code}`)
+    expect(moved).to.include.members(['clients resource-removed', 'data data-unreachable'])
+    const back = await schemaCommandRun('diff', folder, SCHEMAS, '--format', 'json')
+    const codes = JSON.parse(back.stdout).changes.map(({ concern, code }: Told) => `${concern} ${code}`)
+    expect(codes).to.include('clients resource-added').and.not.include('data data-removed')
+    await rm(tools)
+    await writeFile(orders(), JSON.stringify(file))
+  })
+
   it('shows sentences with values and places, and the resources that always fit', async () => {
     await edit(({ properties }) => {
       properties.status.enum = ['draft', 'placed', 'lost']

@@ -1,9 +1,10 @@
 /** Runs an export: opens the caller's requests and the output, and shows its progress on a terminal. */
 import type { Config } from '../../config/config.ts'
 import { tell } from '../../present/print.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import { exportData } from '../../tools/data/export/export-data.ts'
 import { exportText } from '../../tools/data/export/text.ts'
-import { resourceNamed, storedResources } from '../../tools/data/named-resource.ts'
+import { resourceNamed } from '../../tools/data/named-resource.ts'
 import { withProgress } from '../progress.ts'
 import { asCaller } from './as-caller.ts'
 import type { ExportFlags } from './as-flags.ts'

@@ -2,6 +2,7 @@
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import { fieldValues } from '../conditions/condition.ts'
 import { comparedField, fieldText, isTold } from './compared-field.ts'
 import type { Declaration, KindOf, KnownFacts, Relation, RelationReason, RelationStep } from './relation-kind.ts'
@@ -11,7 +12,12 @@ const MOST_STEPS = 4
 
 /** The resource of the other objects; undefined, and reported, if it isn't one whose objects are stored. */
 export function targetOf(name: string, at: string, { resources, fault }: Declaration): Resource | undefined {
-  const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
+  const data = storedResources(resources)
+  if (resources.byName.get(name)?.external) {
+    const message = `the objects of \`${name}\` are kept elsewhere, so they can't be looked up`
+    fault([at], 'target-external', message, 'compare a field of the resource itself')
+    return undefined
+  }
   const found = data.find((resource) => resource.name === name)
   if (found) return found
   fault(

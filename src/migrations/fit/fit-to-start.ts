@@ -3,11 +3,12 @@
  * looked at once after a change of the schemas; the database keeps what they fitted last.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { storedResources } from '../../resources/stored-resources.ts'
 import { type Pending, pendingOf } from '../run/pending.ts'
 import { MigrationRefused } from '../run/refused.ts'
 import { rehearse } from '../run/rehearse.ts'
 import { type MigrateOptions, type RunResult, runMigrations } from '../run/run-migrations.ts'
-import { changedResources, dataResources, schemasOf } from './schemas.ts'
+import { changedResources, schemasOf } from './schemas.ts'
 
 export interface StartOptions
   extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hideIds' | 'signal'> {
@@ -67,7 +68,7 @@ function refuseUnended({ kind, rehearsal }: RunResult): void {
 
 /** In a database without objects, migrations have nothing to do: they count as run. */
 async function noteBaseline({ store, resources, now }: StartOptions, pending: readonly Pending[]): Promise<boolean> {
-  const names = dataResources(resources).map(({ name }) => name)
+  const names = storedResources(resources).map(({ name }) => name)
   if (pending.some(({ hasBegun }) => hasBegun) || !(await store.isEmpty(names))) return false
   const holder = crypto.randomUUID()
   while (!(await store.hold(holder))) await sleep(AGAIN_MS)

@@ -6,18 +6,15 @@ import { isObject } from '../../base/is-object.ts'
 import { storedFit } from '../../resources/fit/stored-fit.ts'
 import { parseResources } from '../../resources/load/load-resources.ts'
 import type { Json, Resource, Resources } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import type { FittedSchemas } from '../../store/migrations.ts'
 
 type Schema = Readonly<Record<string, Json>>
 
 const UNCHECKED = 'unchecked'
 
-export function dataResources({ byName }: Pick<Resources, 'byName'>): readonly Resource[] {
-  return [...byName.values()].filter(({ builtIn }) => !builtIn)
-}
-
 export function schemasOf(resources: Pick<Resources, 'byName'>): FittedSchemas {
-  const all = dataResources(resources).toSorted((a, b) => byText(a.name, b.name))
+  const all = storedResources(resources).toSorted((a, b) => byText(a.name, b.name))
   const digest = createHash('sha256')
   for (const { name, schema } of all) digest.update(JSON.stringify([name, storedPart(schema)]))
   const schemas = Object.fromEntries(all.map(({ name, schema }) => [name, schema]))
@@ -60,7 +57,7 @@ export function changedResources(
   fitted: FittedSchemas | undefined,
 ): readonly Resource[] {
   const before = fitted && fitted.digest !== UNCHECKED ? fittedResources(fitted) : undefined
-  return dataResources(resources).filter((resource) => {
+  return storedResources(resources).filter((resource) => {
     const old = before?.get(resource.name)
     const isSame = old && JSON.stringify(storedPart(old.schema)) === JSON.stringify(storedPart(resource.schema))
     return !isSame && (!old || storedFit(old, resource).verdict !== 'fits')

@@ -2,6 +2,7 @@
 import { FileError } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import type { MigrationPlace, StoredMigration } from '../../store/migrations.ts'
 import type { ParsedMigration } from '../file/parse-migration.ts'
 import type { Migration } from '../steps/step.ts'
@@ -29,7 +30,7 @@ export function pendingOf(
   const pending = files.filter(({ number }) => known.get(number)?.endedAt === undefined)
   refuseUnknown(
     pending,
-    [...byName.values()].filter(({ builtIn }) => !builtIn).map(({ name }) => name),
+    storedResources({ byName }).map(({ name }) => name),
   )
   return pending.map((file) => {
     const before = known.get(file.number)

@@ -1,9 +1,10 @@
 /** What a run would do, found out without changing anything: counts, examples, and the objects that would stop it. */
 import type { Document, StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import { UnfitObject } from '../../store/errors.ts'
 import type { FittedSchemas, Migrations } from '../../store/migrations.ts'
-import { changedResources, dataResources } from '../fit/schemas.ts'
+import { changedResources } from '../fit/schemas.ts'
 import { changeObject } from '../steps/change-object.ts'
 import type { Migration } from '../steps/step.ts'
 import type { Pending } from './pending.ts'
@@ -64,7 +65,7 @@ interface Part {
 /** The objects that a migration changes, and those of other changed schemas. */
 async function* partsOf({ store, resources, pending, fitted }: RehearsalOptions): AsyncGenerator<Part> {
   const changed = new Set(changedResources(resources, fitted).map(({ name }) => name))
-  for (const resource of dataResources(resources)) {
+  for (const resource of storedResources(resources)) {
     if (pending.some(({ steps }) => steps.has(resource.name))) {
       for await (const range of rangesOf(store, resource.name, pending, AT_ONCE)) yield { ...range, resource }
     } else if (changed.has(resource.name)) {

@@ -5,10 +5,11 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Resource, Resources } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
 import { LeaseLost } from '../../store/errors.ts'
 import type { Batch, Changed, Migrations } from '../../store/migrations.ts'
 import type { ParsedMigration } from '../file/parse-migration.ts'
-import { dataResources, schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
+import { schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
 import { changeObject } from '../steps/change-object.ts'
 import { migrationRecord, type RecordedBatch } from './migration-record.ts'
 import { type Pending, pendingOf } from './pending.ts'
@@ -180,7 +181,7 @@ function pauseAfter(batchMs: number): number {
 
 /** In the order of places. */
 function namedIn(pending: readonly Pending[], resources: Resources): readonly Resource[] {
-  const named = dataResources(resources).filter(({ name }) => pending.some(({ steps }) => steps.has(name)))
+  const named = storedResources(resources).filter(({ name }) => pending.some(({ steps }) => steps.has(name)))
   return named.toSorted((a, b) => byBytes(a.name, b.name))
 }
 

@@ -52,6 +52,7 @@ export const SCHEMA_CODES = {
   'route-lifecycle': 'write the dates in order, and another path as the successor',
   'route-precondition': 'remove it, or write it at the route that serves PUT, PATCH or DELETE',
   'route-clash': 'change one of the two paths',
+  external: 'see docs/schemas.md, "Resources kept elsewhere"',
 } as const satisfies Readonly<Record<string, string>>
 
 export type SchemaCode = keyof typeof SCHEMA_CODES

@@ -20,11 +20,16 @@ export function checkFields(file: SchemaFile): readonly Diagnostic[] {
   const fields = fieldSchemas(json)
   return [
     ...openFaults(file, json),
-    ...SERVER_FIELDS.flatMap((name) => serverFieldFault(file, fields, name)),
+    ...serverFieldsOf(json).flatMap((name) => serverFieldFault(file, fields, name)),
     ...Object.keys(fields).flatMap((name) => nameFault(file, name)),
     ...allSubschemas(json).flatMap((one) => requiredFaults(file, one)),
     ...Object.keys(fields).flatMap((name) => indexFaults(file, json, name)),
   ]
+}
+
+/** Another service keeps its own times, and names them as it likes. */
+function serverFieldsOf({ 'x-resource': declared }: JsonObject): readonly string[] {
+  return isObject(declared) && declared.external === true ? ['id'] : SERVER_FIELDS
 }
 
 /** The schema of each field; the file must be valid under the meta-schema. */

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
-import type { SchemaFile } from '../schema/schema-file.ts'
+import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { pathOfError, sentenceOfError } from '../validate/ajv-errors.ts'
 import type { SchemaCode } from './codes.ts'
 
@@ -26,8 +26,17 @@ export function checkMetaSchema(file: SchemaFile): readonly Diagnostic[] {
 export function checkXResource(file: SchemaFile): readonly Diagnostic[] {
   const declared = isObject(file.json) ? file.json['x-resource'] : undefined
   if (declared === undefined) return [file.fault([], 'resource-missing', '`x-resource` is missing')]
-  fitsXResource(declared)
+  if (fitsXResource(declared)) return isObject(declared) && hasRoutes(declared) ? [] : [routesMissing(file)]
   return errorFaults(file, ['x-resource'], fitsXResource.errors, 'resource-invalid')
+}
+
+/** Only a resource that is kept elsewhere can do without routes. */
+function hasRoutes({ routes, external }: JsonObject): boolean {
+  return routes !== undefined || external === true
+}
+
+function routesMissing(file: SchemaFile): Diagnostic {
+  return file.fault(['x-resource'], 'resource-invalid', '`x-resource` lacks `routes`')
 }
 
 /** One diagnostic for each value: the first error about it. */

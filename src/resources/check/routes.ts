@@ -7,6 +7,7 @@ import {
   canBothMatch,
   declaredRoutes,
   hasParameter,
+  isExternal,
   operationOf,
   type RouteDeclaration,
   routeKind,
@@ -83,7 +84,7 @@ function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): read
     const where = [...at, 'methods', i]
     if (route.methods.indexOf(method) < i)
       return [file.fault(where, 'route-method-twice', `\`${method}\` is listed twice`)]
-    if (operationOf(kind, method)) return []
+    if (operationOf(kind, method, isExternal(file))) return []
     const noun = kind === 'collection' ? 'a collection (no `{id}`)' : 'an item'
     return [file.fault(where, 'route-method', `${noun} can't declare \`${method}\``)]
   })

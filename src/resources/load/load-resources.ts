@@ -6,6 +6,7 @@ import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import { BUILT_IN_RESOURCES } from '../built-in/resources.ts'
 import { checkClashes } from '../check/clashes.ts'
 import type { SchemaCode } from '../check/codes.ts'
+import { checkExternal } from '../check/external.ts'
 import { checkFields } from '../check/fields.ts'
 import { checkKeywords } from '../check/keywords.ts'
 import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
@@ -16,7 +17,7 @@ import type { Resource, Resources } from '../resource.ts'
 import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
 import { makeFields } from './make-fields.ts'
-import { canonicalItemPath, makeActions, makeRoutes } from './make-routes.ts'
+import { canonicalItemPath, declaredActions, isExternal, makeActions, makeRoutes } from './make-routes.ts'
 
 /** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
 export async function loadResources(directory: string): Promise<Resources> {
@@ -72,10 +73,11 @@ function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diag
 function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
   const invalid = files.flatMap(checkXResource)
   const readable = files.filter((file) => checkXResource(file).length === 0)
-  return [...invalid, ...readable.flatMap(checkRoutes), ...checkClashes(readable)]
+  return [...invalid, ...readable.flatMap(checkRoutes), ...readable.flatMap(checkExternal), ...checkClashes(readable)]
 }
 
 function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
+  if (isExternal(file)) return makeExternal(file, compiler)
   const routes = makeRoutes(file)
   const canonical = canonicalItemPath(routes)
   return Object.freeze({
@@ -90,10 +92,24 @@ function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
   })
 }
 
+function makeExternal(file: SchemaFile, compiler: SchemaCompiler): Resource {
+  const routes = makeRoutes(file)
+  return Object.freeze({
+    name: file.resource,
+    builtIn: false,
+    external: true,
+    schema: file.json as JsonObject,
+    fields: makeFields(file.json as JsonObject),
+    routes,
+    actions: makeActions(routes, declaredActions(file)),
+    validate: compiler.attributesValidatorOf(file),
+  })
+}
+
 function joined(resources: readonly Resource[]): Resources {
   return Object.freeze({
     byName: new Map(resources.map((resource) => [resource.name, resource])),
-    routes: Object.freeze(resources.flatMap(({ routes }) => routes)),
+    routes: Object.freeze(resources.flatMap(({ external, routes }) => (external ? [] : routes))),
   })
 }
 

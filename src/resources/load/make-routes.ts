@@ -17,6 +17,9 @@ const ITEM: Operations = new Map([
   ['DELETE', 'delete'],
 ])
 
+/** Another service takes any of the methods at any path. */
+const ELSEWHERE: Operations = new Map([...ITEM, ['POST', 'update']])
+
 export const BUILT_IN_ACTIONS: readonly Operation[] = [
   'list',
   'read',
@@ -31,19 +34,20 @@ export const BUILT_IN_ACTIONS: readonly Operation[] = [
 const METHODS: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** The operation of a method on a kind of route; undefined if the kind can't have the method, or always has it. */
-export function operationOf(kind: RouteKind, method: string): Operation | undefined {
-  return (kind === 'collection' ? COLLECTION : ITEM).get(method)
+export function operationOf(kind: RouteKind, method: string, isExternal = false): Operation | undefined {
+  const own = (kind === 'collection' ? COLLECTION : ITEM).get(method)
+  return own ?? (isExternal ? ELSEWHERE.get(method) : undefined)
 }
 
 /** In the order of the file. The file must have passed the checks. */
 export function makeRoutes(file: SchemaFile): readonly Route[] {
-  return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file.resource, route)))
+  return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file, route)))
 }
 
 /** The built-in actions, whether or not a route gives them, and the file's own. */
-export function makeActions(routes: readonly Route[]): ReadonlyMap<string, Action> {
+export function makeActions(routes: readonly Route[], declared: readonly string[] = []): ReadonlyMap<string, Action> {
   const own = routes.flatMap(({ endpoints }) => [...endpoints.values()])
-  const names = new Set([...BUILT_IN_ACTIONS, ...own.map(({ action }) => action)])
+  const names = new Set([...BUILT_IN_ACTIONS, ...own.map(({ action }) => action), ...declared])
   return new Map([...names].map((name) => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]))
 }
 
@@ -70,18 +74,18 @@ export function makeEndpoints(
   return { endpoints: new Map(accepted), allow: accepted.map(([method]) => method).join(', ') }
 }
 
-function makeRoute(resource: string, declared: RouteDeclaration): Route {
+function makeRoute(file: SchemaFile, declared: RouteDeclaration): Route {
   const kind = routeKind(declared)
   const operations = new Map(
     declared.methods.flatMap((method) => {
-      const operation = operationOf(kind, method)
+      const operation = operationOf(kind, method, isExternal(file))
       return operation ? [[method, operation] as const] : []
     }),
   )
   const own = declared.action
   return Object.freeze({
     path: declared.path,
-    resource,
+    resource: file.resource,
     kind,
     ...makeEndpoints(operations, (operation) => (operation === 'options' ? operation : (own ?? operation))),
     ...(declared.view === undefined ? {} : { view: declared.view }),
@@ -138,7 +142,27 @@ export interface RouteDeclaration {
 
 /** The routes of a file whose `x-resource` has passed checkXResource. */
 export function declaredRoutes({ json }: SchemaFile): readonly RouteDeclaration[] {
-  return (json as unknown as { 'x-resource': { routes: readonly RouteDeclaration[] } })['x-resource'].routes
+  return xResource(json).routes ?? []
+}
+
+/** Whether the objects are kept elsewhere. */
+export function isExternal({ json }: SchemaFile): boolean {
+  return xResource(json).external === true
+}
+
+/** The actions that no route needs. */
+export function declaredActions({ json }: SchemaFile): readonly string[] {
+  return xResource(json).actions ?? []
+}
+
+interface XResource {
+  readonly external?: true
+  readonly actions?: readonly string[]
+  readonly routes?: readonly RouteDeclaration[]
+}
+
+function xResource(json: SchemaFile['json']): XResource {
+  return (json as unknown as { 'x-resource': XResource })['x-resource']
 }
 
 export function routeKind({ path, object }: RouteDeclaration): RouteKind {

@@ -6,6 +6,7 @@ import type { Diagnostic } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
+import type { FieldFault } from '../../base/problems/problem.ts'
 import { fieldSchemas } from '../check/fields.ts'
 import { FORMATS } from '../check/keywords.ts'
 import type { Resource } from '../resource.ts'
@@ -23,6 +24,8 @@ export interface SchemaCompiler {
   check(file: SchemaFile): readonly Diagnostic[]
   /** The validator of a schema without faults. */
   validatorOf(file: SchemaFile): Resource['validate']
+  /** The same for some fields, each checked alone: those that are missing aren't known. */
+  attributesValidatorOf(file: SchemaFile): Resource['validate']
 }
 
 export function createSchemaCompiler(): SchemaCompiler {
@@ -47,11 +50,27 @@ export function createSchemaCompiler(): SchemaCompiler {
       const fault = strictFault(ajv, file)
       return fault ? [fault] : defaultFaults(ajv, file, json)
     },
+    attributesValidatorOf: (file) => {
+      return (attributes) => Object.keys(attributes).flatMap((name) => attributeFaults(ajv, file, attributes, name))
+    },
     validatorOf: (file) => {
       const validate = compiled(ajv, file, [])
       return (representation) => (validate(representation) ? [] : fieldFaults(validate.errors ?? []))
     },
   }
+}
+
+/** `name`: a member of `attributes`. */
+function attributeFaults(ajv: Ajv2020, file: SchemaFile, attributes: JsonObject, name: string): readonly FieldFault[] {
+  if (!Object.hasOwn(fieldSchemas(file.json as JsonObject), name)) {
+    return [{ pointer: pointerOfPath([name]), detail: 'is not accepted here', code: 'additionalProperties' }]
+  }
+  const validate = compiled(ajv, file, ['properties', name])
+  if (validate(attributes[name])) return []
+  return fieldFaults(validate.errors ?? []).map((fault) => ({
+    ...fault,
+    pointer: pointerOfPath([name]) + fault.pointer,
+  }))
 }
 
 /**

@@ -24,9 +24,9 @@ A path that is not listed here answers 404. A method that its path doesn't have 
 export async function makeDocument(access: Access, resources: Resources, origin: PolicyOrigin): Promise<Part> {
   const nobody = await accessOf(access.snapshot, access.snapshot.subjectOf(undefined), resources)
   const components = new Components()
-  const names = baseNames(resources)
+  const names = baseNames(servedResources(resources))
   const schemas = new Map(
-    [...resources.byName.values()].map((one) => [
+    servedResources(resources).map((one) => [
       one.name,
       new ResourceSchemas(one, names.get(one.name) ?? one.name, components),
     ]),
@@ -102,9 +102,12 @@ function limitPart({ name, per, allow, windowMs, match }: Limit): Part {
   return { name, per, allow, windowSeconds: windowMs / 1000, ...matched }
 }
 
+function servedResources({ byName }: Resources): readonly Resource[] {
+  return [...byName.values()].filter(({ external }) => !external)
+}
+
 /** The title of the schema if no other resource has it, otherwise the name of the resource. */
-function baseNames({ byName }: Resources): ReadonlyMap<string, string> {
-  const all = [...byName.values()]
+function baseNames(all: readonly Resource[]): ReadonlyMap<string, string> {
   const titles = all.map(titleOf)
   return new Map(
     all.map((resource, i) => {

@@ -1,4 +1,6 @@
 /** The engine for many instances: a PostgreSQL database behind the contract of contract.ts. */
+
+import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { sweepReplays } from './commits/idempotency-keys.ts'
 import { PostgresMigrations } from './commits/migrations.ts'
@@ -79,6 +81,5 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
 }
 
 function planTables({ resources, indexFields }: OpenOptions): readonly TablePlan[] {
-  const data = [...resources.byName.values()].filter((resource) => !resource.builtIn)
-  return data.map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
 }

@@ -1,5 +1,6 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
+import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { GroupCommits } from './commits/commits.ts'
@@ -96,6 +97,5 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
 }
 
 function planTables({ resources, indexFields }: SqliteOptions): readonly TablePlan[] {
-  const data = [...resources.byName.values()].filter((resource) => !resource.builtIn)
-  return data.map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
 }

@@ -155,6 +155,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Name a field of type string, or a list of strings',
   ),
   entry(
+    'target-external',
+    'A relation leads to objects that are kept elsewhere, so the server can not look them up',
+    'Compare a field of the resource itself; the asking service tells it',
+  ),
+  entry(
     'climb-resource',
     'A relation with `depth` leads to another resource; it climbs within one',
     'Write the own resource after `to`, or omit `depth`',

@@ -1,11 +1,7 @@
 /** The resources whose objects are stored, by name. */
 import { oneOf } from '../../base/did-you-mean.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Resource } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
-
-export function storedResources({ byName }: Resources): readonly Resource[] {
-  return [...byName.values()].filter(({ builtIn }) => !builtIn)
-}
 
 /** Throws ToolError. */
 export function resourceNamed(name: string, stored: readonly Resource[]): Resource {

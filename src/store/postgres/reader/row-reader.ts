@@ -1,4 +1,6 @@
 /** The part of a reader that takes rows as they are stored, whether their objects can be used or not. */
+
+import { storedResources } from '../../../resources/stored-resources.ts'
 import type { ObjectReader, UndeclaredObjects } from '../../object-reader.ts'
 import type { Connections } from '../connections/connections.ts'
 import { TABLE_PREFIX, tableOf } from '../layout/names.ts'
@@ -28,8 +30,8 @@ export function rowReader(url: string, connections: Connections, present: Readon
       const [[count, ids] = []] = await askWithoutLimit(url, sharedStatement(resource, field, most))
       return { count: Number(count), ids: (JSON.parse(String(ids)) as readonly string[]).map(decodeText) }
     },
-    async undeclared({ byName }) {
-      const declared = new Set([...byName.keys()].map(tableOf))
+    async undeclared(resources) {
+      const declared = new Set(storedResources(resources).map(({ name }) => tableOf(name)))
       const others = [...present].filter((table) => table.startsWith(TABLE_PREFIX) && !declared.has(table)).toSorted()
       const found: UndeclaredObjects[] = []
       for (const table of others) {

@@ -1,6 +1,7 @@
 /** Reads the rows of a table as they are stored, damaged ones too, and checks what SQLite keeps beside them. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import type { CheckedIndexes, RowPage, SharingObjects, StoredRow, UndeclaredObjects } from '../../object-reader.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { isMalformedJson } from '../database.ts'
@@ -82,8 +83,8 @@ export function findShared(database: DatabaseSync, resource: Resource, field: st
   }
 }
 
-export function undeclaredObjects(database: DatabaseSync, { byName }: Resources): readonly UndeclaredObjects[] {
-  const declared = new Set([...byName.values()].filter(({ builtIn }) => !builtIn).map(tableNameOf))
+export function undeclaredObjects(database: DatabaseSync, resources: Resources): readonly UndeclaredObjects[] {
+  const declared = new Set(storedResources(resources).map(tableNameOf))
   const stored = database
     .prepare(OBJECT_TABLES)
     .all()

@@ -16,12 +16,12 @@ export function explicitActions({ actions }: Rule): readonly string[] {
 
 const routed = new WeakMap<Resource, ReadonlySet<string>>()
 
-/** The actions that some method of some route needs. */
+/** The actions that some method of some route needs; every action of a resource that is kept elsewhere. */
 export function routedActions(resource: Resource): ReadonlySet<string> {
   const known = routed.get(resource)
   if (known) return known
   const names = resource.routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
-  const actions = new Set(names)
+  const actions = new Set(resource.external ? resource.actions.keys() : names)
   routed.set(resource, actions)
   return actions
 }

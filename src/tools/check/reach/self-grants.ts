@@ -14,6 +14,7 @@ import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rul
 import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import { type Source, sourcesOf } from './sources.ts'
 import { trustedBy } from './trust.ts'
 
@@ -40,7 +41,7 @@ export function findSelfGrants(known: Known): readonly SelfGrant[] {
   const writers = policy.rules.filter(({ effect, subject }) => {
     return effect === 'allow' && subject !== 'anonymous' && !policy.roles.get(subject)?.privileged
   })
-  return [...resources.byName.values()].flatMap((resource) => {
+  return storedResources(resources).flatMap((resource) => {
     const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
     const leaves = [...new Set(relations.flatMap(leavesOf))].filter(needsCaller)
     return leaves.flatMap((leaf) => {

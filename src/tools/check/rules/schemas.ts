@@ -7,6 +7,7 @@ import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 import { judgeWriters, pairsOf, type WritePair } from '../reach/writers.ts'
 
@@ -24,11 +25,9 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
     },
   ],
   find: (checked) =>
-    [...checked.resources.byName.values()]
-      .filter(({ builtIn }) => !builtIn)
-      .flatMap((resource) =>
-        crossFieldRulesIn(resource).flatMap((comparison) => findingsOf(resource, comparison, checked)),
-      ),
+    storedResources(checked.resources).flatMap((resource) =>
+      crossFieldRulesIn(resource).flatMap((comparison) => findingsOf(resource, comparison, checked)),
+    ),
 }
 
 /** The first writer who learns something from the comparison. */
@@ -97,13 +96,11 @@ export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
     },
   ],
   find: ({ resources, placeOfKey }) =>
-    [...resources.byName.values()]
-      .filter(({ builtIn }) => !builtIn)
-      .flatMap((resource) => {
-        const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
-        if (fields.length === 0) return []
-        const message = `these fields of \`${resource.name}\` have no bound (missing keyword): ${fields.join(', ')}`
-        const hint = 'write the missing keywords into the schema file'
-        return [warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, hint)]
-      }),
+    storedResources(resources).flatMap((resource) => {
+      const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
+      if (fields.length === 0) return []
+      const message = `these fields of \`${resource.name}\` have no bound (missing keyword): ${fields.join(', ')}`
+      const hint = 'write the missing keywords into the schema file'
+      return [warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, hint)]
+    }),
 }

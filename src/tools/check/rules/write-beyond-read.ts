@@ -21,6 +21,7 @@ export const writesBeyondReads: PolicyCheck<CheckedPolicy> = {
   ],
   find: (checked) =>
     [...checked.resources.byName.values()].flatMap((resource) => {
+      if (resource.external) return []
       const found = pairsOf(resource, checked.index, WRITES).flatMap((pair) => beyond(pair, checked))
       return [...Map.groupBy(found, ({ subject, line, which }) => `${line} ${subject} ${which}`).values()].flatMap(
         (alike) => findingOf(resource, alike, checked),

@@ -8,6 +8,7 @@ import { type Rehearsal, rehearse } from '../../../migrations/run/rehearse.ts'
 import { type RunResult, runMigrations } from '../../../migrations/run/run-migrations.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
 import type { MigrationState } from '../../../store/migrations.ts'
 import type { ObjectReader } from '../../../store/object-reader.ts'
@@ -64,9 +65,9 @@ export async function planMigration(
   })
 }
 
-async function countAll(reader: ObjectReader, { byName }: Resources): Promise<number> {
+async function countAll(reader: ObjectReader, resources: Resources): Promise<number> {
   let sum = 0
-  for (const resource of byName.values()) if (!resource.builtIn) sum += await reader.count(resource)
+  for (const resource of storedResources(resources)) sum += await reader.count(resource)
   return sum
 }
 

@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { draftMigration } from '../../../migrations/draft/draft-migration.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'
-import { dataResources, fittedResources } from '../../../migrations/fit/schemas.ts'
+import { fittedResources } from '../../../migrations/fit/schemas.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import type { Resource } from '../../../resources/resource.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import type { Database } from '../../../store/open.ts'
 import { ToolError } from '../../load-policy.ts'
 import { withReader } from '../../read-database.ts'
@@ -20,8 +21,8 @@ interface Drafted {
 
 /** The name of the new file; undefined if no object needs a migration. Throws FileError and ToolError. */
 export async function writeDraft({ database, from, to, migrations }: Drafted): Promise<string | undefined> {
-  const next = byName(dataResources(await loadResources(to)))
-  const old = from === undefined ? await fitted(database) : byName(dataResources(await loadResources(from)))
+  const next = byName(storedResources(await loadResources(to)))
+  const old = from === undefined ? await fitted(database) : byName(storedResources(await loadResources(from)))
   const text = draftMigration(old, next)
   if (text === undefined) return undefined
   const last = (await readMigrations(migrations)).at(-1)?.number ?? 0

@@ -74,7 +74,7 @@ function compareResource(name: string, { old, next, filling }: Sides) {
       sentence: change.sentence,
       ...(change.example === undefined ? {} : { example: change.example }),
     })
-  const fit = storedFit(before, after)
+  const fit = storedFit(stored(before), stored(after))
   const changes = [
     ...clientChanges(before, after, filling).map(placed('clients')),
     ...fit.reasons.map(dataChange).map(placed('data')),
@@ -82,10 +82,22 @@ function compareResource(name: string, { old, next, filling }: Sides) {
   return { name, changes, verdict: fit.verdict }
 }
 
+/** Nothing is stored of a resource that is kept elsewhere. */
+function stored(resource: Resource | undefined): Resource | undefined {
+  return resource?.external ? undefined : resource
+}
+
 const NOWHERE: Place = { file: '', line: 1, column: 1 }
 
 function clientChanges(old: Resource | undefined, next: Resource | undefined, filling: Filling): readonly Unplaced[] {
   if (!next) return [{ code: 'resource-removed', effect: 'breaking', sentence: say`the resource is gone` }]
+  if (next.external && old && !old.external) {
+    const sentence = say`the resource is kept elsewhere, so its paths are gone`
+    return [{ code: 'resource-removed', effect: 'breaking', sentence }]
+  }
+  if (old?.external && !next.external) {
+    return [{ code: 'resource-added', effect: 'compatible', sentence: say`the resource is served here` }]
+  }
   if (!old) return [{ code: 'resource-added', effect: 'compatible', sentence: say`the resource is new` }]
   return [...compareRoutes(old, next), ...compareFields(old, next), ...compareValues(old, next, filling)]
 }
