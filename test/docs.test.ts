@@ -76,6 +76,14 @@ function hardPhrases(text: string): readonly string[] {
   return prose.replaceAll(/\s+/g, ' ').match(HARD) ?? []
 }
 
+const COLUMNS = 120
+
+/** The lines of a page that are too long, but for those in code, in tables and in headings. */
+function longLines(text: string): readonly string[] {
+  const prose = text.replaceAll(/^ *```.*?^ *```|<!-- bench.*?<!-- end -->|^(?: {4}| *[|#])[^\n]*/gms, '')
+  return prose.split('\n').filter((line) => [...line].length > COLUMNS)
+}
+
 function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
@@ -107,6 +115,12 @@ describe('the pages', () => {
   it('have no phrase that needs a second reading', () => {
     expect(hardPhrases('nothing\nof what a user `whom` sees')).to.deep.equal(['of what'])
     for (const page of PAGES) expect(hardPhrases(read(page)), page).to.deep.equal([])
+  })
+
+  it('have lines of prose that fit an editor', () => {
+    const long = 'a b '.repeat(31)
+    expect(longLines(`${long}\n\n    ${long}\n\`\`\`\n${long}\n\`\`\`\n| ${long} |`)).to.deep.equal([long])
+    for (const page of PAGES) if (page !== 'CHANGELOG.md') expect(longLines(read(page)), page).to.deep.equal([])
   })
 
   it('are in the index of all pages, to which README.md leads', () => {
