@@ -3,8 +3,9 @@ import type { StoredObject } from '../src/resources/object.ts'
 import type { Representation } from '../src/resources/resource.ts'
 import type { ListedObject } from '../src/store/contract.ts'
 import { JsonRow } from '../src/store/lists/json-row.ts'
+import { MemberCutter } from '../src/store/lists/member-cutter.ts'
 
-const EVERY_FIELD = { has: () => true } as unknown as ReadonlySet<string>
+const EVERY_FIELD = new MemberCutter({ has: () => true })
 
 export function listedOf({ id, createdAt, updatedAt, document }: StoredObject): ListedObject {
   return new JsonRow(id, createdAt, updatedAt, JSON.stringify(document))

@@ -10,6 +10,7 @@ import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { Directory } from './directory.ts'
+import type { MemberCutter } from './lists/member-cutter.ts'
 import type { Migrations } from './migrations.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
@@ -20,8 +21,8 @@ export interface ListedObject {
   readonly id: string
   /** For each of the query's `marks` whether it holds for the object. */
   readonly marks: readonly boolean[]
-  /** These fields as JSON text, in the order of `represent`. Throws DamagedObject. */
-  json(fields: ReadonlySet<string>): string
+  /** The shown fields as JSON text, in the order of `represent`. Throws DamagedObject. */
+  json(shown: MemberCutter): string
   /** The bytes of the whole object in an answer, or a few more. */
   bytes(): number
   /** At least `bytes()`, and cheaper. */

@@ -1,5 +1,6 @@
 /** The checker that holds every answer of the test suite to the document (test/answer-checker.ts): it can fail. */
 import { expect } from 'chai'
+import type { MemberCutter } from '../../src/store/lists/member-cutter.ts'
 import { type AnswerChecker, type CheckedAnswer, checkerOf } from '../answer-checker.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { shipped, wholeDocument } from './fixture.ts'
@@ -89,7 +90,7 @@ describe('a server whose answer the document does not allow', () => {
         const found = await list.apply(server.app.store, args)
         for (const object of found) {
           const json = object.json.bind(object)
-          const wrong = (fields: ReadonlySet<string>) => JSON.stringify({ ...JSON.parse(json(fields)), title: 7 })
+          const wrong = (shown: MemberCutter) => JSON.stringify({ ...JSON.parse(json(shown)), title: 7 })
           Object.assign(object, { json: wrong })
         }
         return found

@@ -341,7 +341,7 @@ function listed(object: StoredObject, marks: readonly boolean[]): ListedObject {
   return {
     id: object.id,
     marks,
-    json: (fields) => JSON.stringify(Object.fromEntries(shown.filter(([name]) => fields.has(name)))),
+    json: ({ fields }) => JSON.stringify(Object.fromEntries(shown.filter(([name]) => fields.has(name)))),
     bytes: () => 1,
     bytesAtMost: () => 1,
   }

@@ -1,9 +1,11 @@
 /** A document cut in its text is what one gets who parses it, picks the fields, and writes them again: no other, none changed. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { cutDocument } from '../../src/store/lists/json-row.ts'
+import { MemberCutter } from '../../src/store/lists/member-cutter.ts'
 
 type Cut = (text: string, fields: ReadonlySet<string>) => string
+
+const cutDocument: Cut = (written, names) => new MemberCutter(names).cut(written)
 
 const NAMES = ['a', 'b', 'title', 'items', 'x_1', 'secret']
 
@@ -42,9 +44,42 @@ function cutsLikeParsing(cut: Cut) {
   })
 }
 
+/** Documents of one list: most of them have the same members, in the same order. */
+const documents = fc
+  .tuple(fc.array(document, { maxLength: 3 }), fc.array(fc.nat(2), { maxLength: 8 }))
+  .map(([kinds, order]) => order.flatMap((kind) => kinds[kind] ?? []))
+
+function cutsAllLikeParsing(cutterOf: (names: ReadonlySet<string>) => Pick<MemberCutter, 'cut'>) {
+  return fc.property(documents, fields, (all, names) => {
+    const cutter = cutterOf(names)
+    for (const written of all) expect(cutter.cut(written)).to.equal(picked(written, names))
+  })
+}
+
 describe('a document cut in its text', () => {
   it('has the fields of that name, each as it was written', () => {
     fc.assert(cutsLikeParsing(cutDocument), { numRuns: 3000 })
+  })
+
+  it('is cut alike whatever documents the same list has cut before', () => {
+    fc.assert(
+      cutsAllLikeParsing((names) => new MemberCutter(names)),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is compared so that a list is found out that takes the members of the document before for those of each', () => {
+    const byPlace = (names: ReadonlySet<string>) => {
+      let shown: readonly boolean[] | undefined
+      const cut = (written: string) => {
+        const members = Object.entries(JSON.parse(written))
+        shown ??= members.map(([one]) => names.has(one))
+        return JSON.stringify(Object.fromEntries(members.filter((_, place) => shown?.[place]))).slice(1, -1)
+      }
+      return { cut }
+    }
+    const outcome = fc.check(cutsAllLikeParsing(byPlace), { numRuns: 2000 })
+    expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
   })
 
   const wrong: Readonly<Record<string, Cut>> = {

@@ -95,8 +95,12 @@ export class ListDecision {
     const compared = new Set(table.compared.flatMap(comparedFields))
     const { holding } = this.#grants.conditions
     const by = { compared: table.compared, steps: table.steps, asking: this.#grants.asking }
-    const of = (row: Representation, marks: readonly boolean[]) =>
-      shown(table.grant(withConditions(relationsOfRow(by, row, marks), holding)).fields)
+    // The grant table has few sets of fields, and many rows have the same.
+    const known = new Map<Fields, Fields>()
+    const of = (row: Representation, marks: readonly boolean[]) => {
+      const { fields } = table.grant(withConditions(relationsOfRow(by, row, marks), holding))
+      return known.getOrInsertComputed(fields, () => shown(fields))
+    }
     return { kind: 'by row', compared, of }
   }
 

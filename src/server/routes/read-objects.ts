@@ -8,6 +8,7 @@ import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
 import { readListed, rowWriter } from '../../store/lists/json-row.ts'
+import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
@@ -82,8 +83,9 @@ export async function listObjects(
 /** Each row also tells what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */
 function withCan(write: (row: ListedObject) => string, abilities: Abilities, skipped: number) {
   const texts = new Map<Can, string>()
+  const fields = new MemberCutter(abilities.rowFields)
   return (row: ListedObject): string => {
-    const can = abilities.ofRow(row.id, readListed(row, abilities.rowFields), row.marks.slice(skipped))
+    const can = abilities.ofRow(row.id, readListed(row, fields), row.marks.slice(skipped))
     const text = texts.getOrInsertComputed(can, JSON.stringify)
     const written = write(row)
     return `${written.slice(0, -1)}${written === '{}' ? '' : ','}"can":${text}}`
@@ -118,7 +120,7 @@ async function endOfLastPage(
 
 function nextCursor({ cursors }: Services, request: HandledRequest, query: ListRequest, last: ListedObject): string {
   const exact = JSON.stringify({
-    at: valuesOf(readListed(last, new Set(query.order.map(({ field }) => field))), query),
+    at: valuesOf(readListed(last, new MemberCutter(new Set(query.order.map(({ field }) => field)))), query),
   } satisfies PageEnd)
   const pageEnd = exact.length > LONGEST_PAGE_END ? JSON.stringify({ of: last.id } satisfies PageEnd) : exact
   return cursors.seal(bindingOf(request, query), pageEnd)
