@@ -1,10 +1,10 @@
 /** Look-ups on PostgreSQL that are asked for in the same turn of the event loop share a statement, and nothing else. */
 import { expect } from 'chai'
-import pg from 'pg'
 import { DamagedObject, StoreUnavailable } from '../../src/store/errors.ts'
 import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-options.ts'
 import { Connections } from '../../src/store/postgres/connections/connections.ts'
 import { ASKED_FOR, askedText } from '../../src/store/postgres/query/asked-for.ts'
+import { countedStatements } from './counted-statements.ts'
 import { change, creation, failure, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
@@ -21,7 +21,7 @@ describe('look-ups of one turn on PostgreSQL', () => {
     const { store } = await schema.open({ resources: RESOURCES, now })
     for (const id of ['a', 'b\0', 'c"\\']) await store.create(creation(id, { id: `of ${id}` }))
     const ids = ['c"\\', 'missing', 'a', 'b\0', 'a', '']
-    const [found, statements] = await counted(() => Promise.all(ids.map((id) => store.get('things', id))))
+    const [found, statements] = await countedStatements(() => Promise.all(ids.map((id) => store.get('things', id))))
     expect(found.map((object) => object?.id)).to.deep.equal(['c"\\', undefined, 'a', 'b\0', 'a', undefined])
     expect(statements).to.equal(1)
   })
@@ -30,7 +30,7 @@ describe('look-ups of one turn on PostgreSQL', () => {
     const { store } = await schema.open({ resources: RESOURCES, now })
     await store.create(creation('n249', {}))
     const ids = Array.from({ length: 250 }, (_, n) => `n${n}`)
-    const [found, statements] = await counted(() => Promise.all(ids.map((id) => store.get('things', id))))
+    const [found, statements] = await countedStatements(() => Promise.all(ids.map((id) => store.get('things', id))))
     expect(found.findIndex((object) => object !== undefined)).to.equal(249)
     expect(statements).to.equal(3)
   })
@@ -74,18 +74,3 @@ describe('look-ups of one turn on PostgreSQL', () => {
     await connections.close()
   })
 })
-
-/** The result of the work, and how many statements it sent. */
-async function counted<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
-  const { query } = pg.Client.prototype
-  let statements = 0
-  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-    statements += 1
-    return Reflect.apply(query, this, given)
-  } as typeof query
-  try {
-    return [await work(), statements]
-  } finally {
-    pg.Client.prototype.query = query
-  }
-}

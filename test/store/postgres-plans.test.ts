@@ -5,6 +5,7 @@ import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import { planTable } from '../../src/store/postgres/layout/indexes.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
+import { pageStatement } from '../../src/store/postgres/query/pages.ts'
 import type { TableOf } from '../../src/store/postgres/query/scope.ts'
 import { quoteName } from '../../src/store/sql/quote.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
@@ -25,80 +26,89 @@ const climb = (caller: string): Condition => {
   return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
 }
 
-describe('a list on PostgreSQL', function () {
-  this.timeout(60_000)
-  let schema: TestSchema
-  let raw: pg.Client
-  before(async () => {
-    schema = await createSchema()
-    const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
-    const many = (count: number, document: (n: number) => Record<string, string | number>) =>
-      Array.from({ length: count }, (_, n) => ({ id: `o${n}`, document: document(n) }))
-    const project = (n: number) => `o${n % PROJECTS}`
-    await seeding.insert(
-      'projects',
-      many(PROJECTS, (n) => ({ up: `o${Math.floor(n / 3)}`, own: `lead${n}` })),
-    )
-    await seeding.insert(
-      'users',
-      many(PROJECTS * 6, (n) => ({ up: project(n), own: `user${n}` })),
-    )
-    await seeding.insert(
-      'tasks',
-      many(TASKS, (n) => ({ up: project(n * 7), own: `user${n}`, count: n % 2, plain: `user${n}` })),
-    )
-    raw = await schema.raw()
-    await raw.query('analyze')
-  })
-  after(() => schema.remove())
+for (const [read, statementOf] of [
+  ['as one text', pageStatement],
+  ['row by row', listStatement],
+] as const) {
+  describeList(read, statementOf)
+}
 
-  const tables: TableOf = (name) => {
-    const resource = RELATED.byName.get(name)
-    if (!resource) throw new Error(`no resource ${name}`)
-    const { table, indexed, leading } = planTable(resource, INDEXED.get(name) ?? [])
-    return { source: quoteName(table), scalars: new Set(indexed), leading }
-  }
-
-  async function planOf(query: Partial<ObjectQuery>): Promise<string> {
-    const asked = listStatement({ where: { kind: 'always' }, limit: 50, ...query }, tables('tasks'), tables)
-    const { rows } = await raw.query(`explain ${asked.text}`, [...asked.values])
-    return rows.map((row) => row['QUERY PLAN']).join('\n')
-  }
-
-  it("finds the caller's objects by an index, in the order of ids", async () => {
-    expect(await planOf({ where: holds('own', 'user7') }))
-      .to.match(/"objects_tasks own/)
-      .and.not.match(/Seq Scan|Sort Key/)
-  })
-
-  it('is sorted by an index, in either direction, and finds its next page there', async () => {
-    for (const descending of [false, true]) {
-      const order = ['due', 'id'].map((field) => ({ field, by: 'value', descending }) as const)
-      const byTime = order.map((key) => (key.field === 'due' ? ({ ...key, by: 'time' } as const) : key))
-      expect(await planOf({ order: byTime }), 'the first page')
-        .to.match(/objects_tasks due/)
-        .and.not.match(/Seq Scan/)
-    }
-    const next = await planOf({ after: ['o5'] })
-    expect(next).to.match(/Index Cond: .*id > /)
-  })
-
-  for (const [name, where] of [
-    ["the caller's memberships", member('user600')],
-    ['what a climb ends at', climb('lead499')],
-    ['both ends where either may hold', some(holds('own', 'user600'), member('user601'))],
-    ['memberships, with a filter', all(member('user600'), { kind: 'not', of: holds('plain', 'x') })],
-  ] as const) {
-    it(`starts from ${name}, and reads no table of objects through`, async () => {
-      const plan = await planOf({ where })
-      expect(plan).to.match(/Index (Only )?Scan|Bitmap Index Scan/)
-      expect(plan).to.not.match(/Seq Scan on objects_(tasks|users)/)
+function describeList(read: string, statementOf: typeof listStatement): void {
+  describe(`a list on PostgreSQL that is read ${read}`, function () {
+    this.timeout(60_000)
+    let schema: TestSchema
+    let raw: pg.Client
+    before(async () => {
+      schema = await createSchema()
+      const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
+      const many = (count: number, document: (n: number) => Record<string, string | number>) =>
+        Array.from({ length: count }, (_, n) => ({ id: `o${n}`, document: document(n) }))
+      const project = (n: number) => `o${n % PROJECTS}`
+      await seeding.insert(
+        'projects',
+        many(PROJECTS, (n) => ({ up: `o${Math.floor(n / 3)}`, own: `lead${n}` })),
+      )
+      await seeding.insert(
+        'users',
+        many(PROJECTS * 6, (n) => ({ up: project(n), own: `user${n}` })),
+      )
+      await seeding.insert(
+        'tasks',
+        many(TASKS, (n) => ({ up: project(n * 7), own: `user${n}`, count: n % 2, plain: `user${n}` })),
+      )
+      raw = await schema.raw()
+      await raw.query('analyze')
     })
-  }
+    after(() => schema.remove())
 
-  it('reads all objects where no index can find them: the searches above are no accident', async () => {
-    expect(await planOf({ where: holds('plain', 'user7'), limit: 10_000 })).to.match(
-      /Seq Scan on objects_tasks|Index Scan using "objects_tasks id"/,
-    )
+    const tables: TableOf = (name) => {
+      const resource = RELATED.byName.get(name)
+      if (!resource) throw new Error(`no resource ${name}`)
+      const { table, indexed, leading } = planTable(resource, INDEXED.get(name) ?? [])
+      return { source: quoteName(table), scalars: new Set(indexed), leading }
+    }
+
+    async function planOf(query: Partial<ObjectQuery>): Promise<string> {
+      const asked = statementOf({ where: { kind: 'always' }, limit: 50, ...query }, tables('tasks'), tables)
+      const { rows } = await raw.query(`explain ${asked.text}`, [...asked.values])
+      return rows.map((row) => row['QUERY PLAN']).join('\n')
+    }
+
+    it("finds the caller's objects by an index, in the order of ids", async () => {
+      expect(await planOf({ where: holds('own', 'user7') }))
+        .to.match(/"objects_tasks own/)
+        .and.not.match(/Seq Scan|Sort Key/)
+    })
+
+    it('is sorted by an index, in either direction, and finds its next page there', async () => {
+      for (const descending of [false, true]) {
+        const order = ['due', 'id'].map((field) => ({ field, by: 'value', descending }) as const)
+        const byTime = order.map((key) => (key.field === 'due' ? ({ ...key, by: 'time' } as const) : key))
+        expect(await planOf({ order: byTime }), 'the first page')
+          .to.match(/objects_tasks due/)
+          .and.not.match(/Seq Scan/)
+      }
+      const next = await planOf({ after: ['o5'] })
+      expect(next).to.match(/Index Cond: .*id > /)
+    })
+
+    for (const [name, where] of [
+      ["the caller's memberships", member('user600')],
+      ['what a climb ends at', climb('lead499')],
+      ['both ends where either may hold', some(holds('own', 'user600'), member('user601'))],
+      ['memberships, with a filter', all(member('user600'), { kind: 'not', of: holds('plain', 'x') })],
+    ] as const) {
+      it(`starts from ${name}, and reads no table of objects through`, async () => {
+        const plan = await planOf({ where })
+        expect(plan).to.match(/Index (Only )?Scan|Bitmap Index Scan/)
+        expect(plan).to.not.match(/Seq Scan on objects_(tasks|users)/)
+      })
+    }
+
+    it('reads all objects where no index can find them: the searches above are no accident', async () => {
+      expect(await planOf({ where: holds('plain', 'user7'), limit: 10_000 })).to.match(
+        /Seq Scan on objects_tasks|Index Scan using "objects_tasks id"/,
+      )
+    })
   })
-})
+}

@@ -28,6 +28,7 @@ import { answering } from './failures.ts'
 import { readSecret } from './named-values.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
+import { pageStatement, readPage } from './query/pages.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
@@ -71,6 +72,13 @@ export class PostgresStore implements Store {
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
     const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
+    const [page = []] = await this.#engine.connections.slow(pageStatement(query, table, tableOf))
+    return readPage(page, query) ?? this.#listExactly(table, query)
+  }
+
+  /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */
+  async #listExactly(table: QueriedTable, query: ObjectQuery): Promise<readonly ListedObject[]> {
+    const tableOf = this.#queriedOf
     const rows = await this.#engine.connections.slow(listStatement(query, table, tableOf))
     if (!canMisplace(query)) return rows.map(listed)
     if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))

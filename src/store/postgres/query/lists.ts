@@ -13,7 +13,7 @@ import { type Parameters, type Statement, statement } from './statement.ts'
 
 const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
 
-interface Listing {
+export interface Listing {
   readonly scope: Scope
   readonly selected: string
   /** By what the rows are sorted. */
@@ -36,10 +36,13 @@ export function canMisplace({ order = BY_ID }: ObjectQuery): boolean {
 
 /** Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark. */
 export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+  return rowsStatement(query, { table, tableOf, order: indexedOrderSql }, (alias) => misplacedSql(query, alias))
+}
+
+/** Whether rows may be in another order than that of the contract: nothing, or one expression. */
+export function misplacedSql(query: ObjectQuery, alias: string): readonly string[] {
   const { order = BY_ID } = query
-  return rowsStatement(query, { table, tableOf, order: indexedOrderSql }, (alias) => {
-    return canMisplace(query) ? [hasLongSql(order, alias)] : []
-  })
+  return canMisplace(query) ? [hasLongSql(order, alias)] : []
 }
 
 /** The same in the order of the contract, where long texts are sorted by: without the last column. */
@@ -82,20 +85,23 @@ export function countStatement(
   })
 }
 
-function planned(conditions: readonly ObjectQuery['where'][], write: (parameters: Parameters) => string): Statement {
+export function planned(
+  conditions: readonly ObjectQuery['where'][],
+  write: (parameters: Parameters) => string,
+): Statement {
   return { ...statement(write), plannedAnew: conditions.some(looksUp) }
 }
 
-function markSql(mark: ObjectQuery['where'], scope: Scope): string {
+export function markSql(mark: ObjectQuery['where'], scope: Scope): string {
   return conditionSql(simplifySelection(mark).condition, scope)
 }
 
-function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: Scope): string {
+export function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: Scope): string {
   const { condition, rest } = simplifySelection(where, filter)
   return [leadingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
 }
 
-function segmentPage({ scope, selected, sorted, shown, limit }: Listing, segment: Segment): string {
+export function segmentPage({ scope, selected, sorted, shown, limit }: Listing, segment: Segment): string {
   const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, scope)}`
   return `select ${shown.join()} from ${scope.source} where ${selected}${following}
     order by ${sorted} limit ${limit}`
