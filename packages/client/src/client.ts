@@ -5,6 +5,7 @@ import { DecisionCache } from './decision-cache.ts'
 import { defaultEndpoints, discoverEndpoints, type Endpoints } from './discovery.ts'
 import type { Decision, Found, Page, Question, Searched, Searches, Semantic } from './entities.ts'
 import { AuthzenError } from './error.ts'
+import { type Filter, type FilterOptions, type FilterQuery, readFilter } from './filter.ts'
 import { type ClientOptions, readOptions, type Settings } from './options.ts'
 import { type Answer, abortedBy, Caller, type CallOptions, isObject, rejectionOf } from './transport/caller.ts'
 
@@ -13,6 +14,8 @@ export interface BatchCall extends CallOptions {
   /** For what a question leaves out. */
   readonly defaults?: Partial<Question> | undefined
 }
+
+export interface FilterCall extends CallOptions, FilterOptions {}
 
 export interface SearchCall extends CallOptions {
   readonly page?: Page | undefined
@@ -132,6 +135,14 @@ export class AuthzenClient {
       token = found.nextToken
     }
     throw new AuthzenError('invalid-answer', `the search has more than ${MOST_PAGES} pages: raise \`limit\``)
+  }
+
+  /** Which rows of an own table does the policy allow? Only Sallyport answers this. Throws AuthzenError. */
+  async filter(query: FilterQuery, { ucast, sql, ...options }: FilterCall = {}): Promise<Filter> {
+    const asked = query as unknown as Partial<Question>
+    const body = jsonOf(asked, ucast === undefined && !sql ? {} : { options: { ucast, sql } })
+    const answer = await this.#bounded(() => this.#caller.post(this.#endpoint('filter'), body, options))
+    return readFilter(answer.body, { ucast, sql })
   }
 
   /** Ends idle connections. */
