@@ -1,6 +1,7 @@
 /** Pages of lists on PostgreSQL come as one text; whatever stands in it, each row is whole and none is made up. */
 import { expect } from 'chai'
 import type pg from 'pg'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { DamagedObject } from '../../src/store/errors.ts'
 import { readPage } from '../../src/store/postgres/query/pages.ts'
@@ -70,6 +71,68 @@ describe('a page of a list on PostgreSQL', () => {
     expect(await failure(listed()))
       .to.be.instanceOf(DamagedObject)
       .and.match(/`a`/)
+  })
+
+  it('shares a statement with the pages of its turn that an index has in their order, and each gets its own', async () => {
+    for (const [at, owner] of ['a', 'b', 'a', 'c', 'a', 'b'].entries()) {
+      await store.create(creation(`t${at}`, { ownerId: owner, title: 'x'.repeat(at === 5 ? 900 : 1) }))
+    }
+    const of = (owner: string): Condition => ({ kind: 'holds', field: 'ownerId', values: [owner] })
+    const order = [{ field: 'id', by: 'value', descending: true }] as const
+    const shared: readonly Partial<ObjectQuery>[] = [
+      { where: of('a') },
+      { where: of('b') },
+      { where: of('a'), limit: 2 },
+      { where: of('a') },
+      { where: of("nobody's ' \\ \0"), limit: 0 },
+    ]
+    const ids = async (queries: readonly Partial<ObjectQuery>[]) => {
+      const found = await Promise.all(queries.map((query) => listed(query)))
+      return found.map((rows) => rows.map(({ row }) => row.id).join())
+    }
+    const [found, statements] = await countedStatements(() => ids(shared))
+    expect(found).to.deep.equal(['t0,t2,t4', 't1,t5', 't0,t2', 't0,t2,t4', ''])
+    expect(statements).to.equal(1)
+    const [later, three] = await countedStatements(() =>
+      ids([
+        { where: of('a'), after: ['t0'], limit: 1 },
+        { where: of('b'), after: ['t1'] },
+        { where: of('a'), order, limit: 2 },
+        { order, after: ['t3'] },
+      ]),
+    )
+    expect(later).to.deep.equal(['t2', 't5', 't4,t2', 't2,t1,t0'])
+    expect(three, 'by shape').to.equal(3)
+    // A large document is read by a statement of its own.
+    expect(
+      await ids([
+        { where: of('b'), bytes: 500 },
+        { where: of('a'), bytes: 500 },
+      ]),
+    ).to.deep.equal(['t1,t5', 't0,t2,t4'])
+  })
+
+  it('has a statement for itself where the index may find few among many', async () => {
+    await store.create(creation('t1', { ownerId: 'a', title: 'x' }))
+    const own: Condition = { kind: 'holds', field: 'ownerId', values: ['a'] }
+    const plain: Condition = { kind: 'holds', field: 'title', values: ['x'] }
+    for (const query of [
+      { where: { kind: 'some', of: [own, plain] } },
+      { where: { kind: 'not', of: { kind: 'holds', field: 'ownerId', values: ['b'] } } },
+      { where: plain, filter: [{ field: 'ownerId', by: 'value', operator: 'gte', values: ['a'] }] },
+      { where: own, marks: [plain] },
+      {
+        where: own,
+        order: [
+          { field: 'price', by: 'value', descending: false },
+          { field: 'id', by: 'value', descending: false },
+        ],
+      },
+    ] as const satisfies readonly Partial<ObjectQuery>[]) {
+      const [found, statements] = await countedStatements(() => Promise.all([listed(query), listed(query)]))
+      expect(found.map((rows) => rows.length)).to.deep.equal([1, 1])
+      expect(statements, JSON.stringify(query)).to.equal(2)
+    }
   })
 
   it('is refused if it has more cells than its rows', () => {

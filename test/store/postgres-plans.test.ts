@@ -5,7 +5,7 @@ import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import { planTable } from '../../src/store/postgres/layout/indexes.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
-import { pageStatement } from '../../src/store/postgres/query/pages.ts'
+import { gatheredPage, pageStatement } from '../../src/store/postgres/query/pages.ts'
 import type { TableOf } from '../../src/store/postgres/query/scope.ts'
 import { quoteName } from '../../src/store/sql/quote.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
@@ -26,8 +26,16 @@ const climb = (caller: string): Condition => {
   return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
 }
 
+/** With those of its turn, as far as its shape allows. */
+const together: typeof pageStatement = (query, table, tableOf) => {
+  const gathered = gatheredPage(query, table, tableOf)
+  if (!gathered) return pageStatement(query, table, tableOf)
+  return { text: gathered.text, values: [JSON.stringify([gathered.texts, gathered.texts])] }
+}
+
 for (const [read, statementOf] of [
   ['as one text', pageStatement],
+  ['together with others', together],
   ['row by row', listStatement],
 ] as const) {
   describeList(read, statementOf)

@@ -28,7 +28,7 @@ import { answering } from './failures.ts'
 import { readSecret } from './named-values.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
-import { pageStatement, readPage } from './query/pages.ts'
+import { gatheredPage, pageStatement, readPage } from './query/pages.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
@@ -56,6 +56,8 @@ export class PostgresStore implements Store {
   readonly #engine: PostgresEngine
   readonly #queriedOf: TableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
+  /** By the text of their statement. */
+  readonly #gatheredPages = new Map<string, Gathered<Row | undefined>>()
   readonly #sharedCreates: SharedCreates
   readonly #probe: WriteProbe
 
@@ -72,8 +74,15 @@ export class PostgresStore implements Store {
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
     const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
-    const [page = []] = await this.#engine.connections.slow(pageStatement(query, table, tableOf))
-    return readPage(page, query) ?? this.#listExactly(table, query)
+    const gathered = gatheredPage(query, table, tableOf)
+    const page = gathered
+      ? await this.#pagesOf(gathered.text).of(...gathered.texts)
+      : (await this.#engine.connections.slow(pageStatement(query, table, tableOf)))[0]
+    return readPage(page ?? [], query) ?? this.#listExactly(table, query)
+  }
+
+  #pagesOf(text: string): Gathered<Row | undefined> {
+    return this.#gatheredPages.getOrInsertComputed(text, () => this.#engine.connections.gatheredPages(text))
   }
 
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */

@@ -18,6 +18,7 @@ const QUICK_SILENCE_MS = 900
 const SLOW_MS = 10_000
 const QUICK_LINES = 2
 const NAMED_STATEMENTS = 256
+const PAGES_AT_ONCE = 16
 
 export class Connections {
   readonly writer: Writer
@@ -51,12 +52,15 @@ export class Connections {
     return new Gathered({ ask: (statement) => this.#askQuickly(statement), text, found })
   }
 
+  /** Pages of lists: they are large, so others don't wait behind them, and few are asked for with one statement. */
+  gatheredPages(text: string): Gathered<Row | undefined> {
+    const ask = (statement: Statement) => this.#askSlowly(statement)
+    return new Gathered({ ask, text, found: (row) => row, most: PAGES_AT_ONCE, askEach: true })
+  }
+
   /** A statement that may take longer. Throws errors of the contract. */
   slow(statement: Statement): Promise<readonly Row[]> {
-    return answering(async () => {
-      if (this.#pool.ended) throw new Error('the store is closed')
-      return (await this.#pool.query<SqlValue[]>(this.#queryOf(statement))).rows
-    })
+    return answering(() => this.#askSlowly(statement))
   }
 
   /** A small change that needs no turn, and waits for no lock for long. Throws errors of the contract. */
@@ -87,6 +91,11 @@ export class Connections {
   #queryOf(statement: Statement) {
     const { text, values, name } = this.#names.named(statement)
     return { text, values: [...(values ?? [])], rowMode: 'array' as const, ...(name && { name }) }
+  }
+
+  async #askSlowly(statement: Statement): Promise<readonly Row[]> {
+    if (this.#pool.ended) throw new Error('the store is closed')
+    return (await this.#pool.query<SqlValue[]>(this.#queryOf(statement))).rows
   }
 
   #askQuickly(statement: Statement): Promise<readonly Row[]> {

@@ -13,9 +13,12 @@ export interface GatheredOptions<Found> {
   readonly text: string
   /** What is found, from the cells after the first one; undefined: there was no row. */
   readonly found: (row: Row | undefined) => Found
+  /** A larger group is asked for with several statements. */
+  readonly most?: number
+  /** Equal questions are asked each: their answers are large, and each asker cuts its own. */
+  readonly askEach?: boolean
 }
 
-/** A larger group is asked for with several statements. */
 const MOST_AT_ONCE = 100
 
 interface Waiting {
@@ -36,21 +39,25 @@ export class Gathered<Found> {
 
   /** Rejects with errors of the contract. `texts`: what to look up, without U+0000. */
   of(...texts: readonly string[]): Promise<Found> {
-    return this.#asked.getOrInsertComputed(texts.join('\0'), () => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#askAll())
-      const row = new Promise<Row | undefined>((resolve, reject) => {
-        this.#waiting.push({ texts, resolve, reject })
-      })
-      return row.then(this.#options.found)
+    if (this.#options.askEach) return this.#wait(texts)
+    return this.#asked.getOrInsertComputed(texts.join('\0'), () => this.#wait(texts))
+  }
+
+  #wait(texts: readonly string[]): Promise<Found> {
+    if (this.#waiting.length === 0) setImmediate(() => this.#askAll())
+    const row = new Promise<Row | undefined>((resolve, reject) => {
+      this.#waiting.push({ texts, resolve, reject })
     })
+    return row.then(this.#options.found)
   }
 
   #askAll(): void {
+    const { most = MOST_AT_ONCE } = this.#options
     const waiting = this.#waiting
     this.#waiting = []
     this.#asked.clear()
-    for (let from = 0; from < waiting.length; from += MOST_AT_ONCE) {
-      void this.#askFor(waiting.slice(from, from + MOST_AT_ONCE))
+    for (let from = 0; from < waiting.length; from += most) {
+      void this.#askFor(waiting.slice(from, from + most))
     }
   }
 

@@ -5,12 +5,14 @@
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
+import { simplifySelection } from '../../lists/simplify-selection.ts'
 import type { Row } from '../connections/connection.ts'
 import { decodeText } from '../stored-text.ts'
+import { ASKED_FOR, oneRow } from './asked-for.ts'
 import { canMisplace, type Listing, markSql, misplacedSql, planned, segmentPage, selectedSql } from './lists.ts'
 import { indexedOrderSql } from './order.ts'
-import { outermost, type QueriedTable, type TableOf } from './scope.ts'
-import type { Statement } from './statement.ts'
+import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
+import { AskedValues, type Statement } from './statement.ts'
 
 /** Stands between two cells. No JSON text has it as itself (RFC 7464 uses it likewise). */
 const SEPARATOR = '\u001e'
@@ -25,28 +27,55 @@ const PLAIN_CELLS = 4
  * the bytes isn't read: its cell is empty.
  */
 export function pageStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+  const { where, marks = [] } = query
+  return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters)))
+}
+
+/**
+ * Pages of lists that an index has in their order: of all objects, or of those with one value, by their ids. Each reads
+ * no more objects than it has, so none waits long for the others of its turn; undefined for any other list.
+ */
+export function gatheredPage(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): GatheredPage | undefined {
+  if (!isDirect(query, table)) return undefined
+  const asked = new AskedValues()
+  const page = oneRow(pageSql(query, outermost(table, tableOf, asked)))
+  const text = `select asked.nth, p.* from ${ASKED_FOR} cross join ${page} as p`
+  return { text, texts: asked.values.map(String) }
+}
+
+interface GatheredPage {
+  /** The same for all lists of one shape. */
+  readonly text: string
+  readonly texts: readonly string[]
+}
+
+function isDirect({ where, filter, order = BY_ID, marks }: ObjectQuery, { scalars }: QueriedTable): boolean {
+  if (filter?.length || marks?.length || order.length > 1 || order[0]?.field !== 'id') return false
+  const { condition } = simplifySelection(where)
+  if (condition.kind === 'always') return true
+  return condition.kind === 'holds' && condition.values.length === 1 && scalars.has(condition.field)
+}
+
+function pageSql(query: ObjectQuery, scope: Scope): string {
   const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
-  return planned([where, ...marks], (parameters) => {
-    const scope = outermost(table, tableOf, parameters)
-    const { alias } = scope
-    const share = parameters.bind(Math.floor(bytes / Math.max(1, limit)))
-    const told = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
-    const cells = [
-      ...['id', 'created_at', 'updated_at'].map((column) => `${alias}.${column}`),
-      `case when octet_length(${alias}.document) <= ${share}::bigint then ${alias}.document else '' end`,
-      ...told.map((sql) => `case when ${sql} then '1' else '' end`),
-    ]
-    const listing: Listing = {
-      scope,
-      selected: selectedSql({ where, ...(filter && { filter }) }, scope),
-      sorted: indexedOrderSql(order, alias),
-      shown: [`${cells.join(` || ${SEPARATOR_SQL} || `)} as cells`],
-      limit: `${parameters.bind(limit)}::bigint`,
-    }
-    // An array has the order of its query. Without `offset`, PostgreSQL would read the page twice.
-    return `select cardinality(page.rows), array_to_string(page.rows, ${SEPARATOR_SQL})
-      from (select array(${pageOf(listing, segmentsAfter(order, after))}) as rows offset 0) as page`
-  })
+  const { alias, parameters } = scope
+  const share = parameters.bind(Math.floor(bytes / Math.max(1, limit)))
+  const told = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
+  const cells = [
+    ...['id', 'created_at', 'updated_at'].map((column) => `${alias}.${column}`),
+    `case when octet_length(${alias}.document) <= ${share}::bigint then ${alias}.document else '' end`,
+    ...told.map((sql) => `case when ${sql} then '1' else '' end`),
+  ]
+  const listing: Listing = {
+    scope,
+    selected: selectedSql({ where, ...(filter && { filter }) }, scope),
+    sorted: indexedOrderSql(order, alias),
+    shown: [`${cells.join(` || ${SEPARATOR_SQL} || `)} as cells`],
+    limit: `${parameters.bind(limit)}::bigint`,
+  }
+  // An array has the order of its query. Without `offset`, PostgreSQL would read the page twice.
+  return `select cardinality(page.rows), array_to_string(page.rows, ${SEPARATOR_SQL})
+    from (select array(${pageOf(listing, segmentsAfter(order, after))}) as rows offset 0) as page`
 }
 
 function pageOf(listing: Listing, segments: readonly Segment[]): string {

@@ -1,4 +1,5 @@
 /** A statement: its text, and the values that it binds. */
+import { askedText } from './asked-for.ts'
 
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[]
 
@@ -16,6 +17,14 @@ export class Parameters {
   /** The parameter that stands for the value. */
   bind(value: SqlValue): string {
     return `$${this.values.push(value)}`
+  }
+}
+
+/** Values of one of many look-ups that a statement answers (asked-for.ts): they are texts, and so is what stands for them. */
+export class AskedValues extends Parameters {
+  override bind(value: SqlValue): string {
+    if (typeof value !== 'string' && typeof value !== 'number') throw new Error('only texts and numbers are asked for')
+    return askedText(this.values.push(String(value)) - 1)
   }
 }
 
