@@ -93,7 +93,10 @@ export async function runPlan({ database, plan, ...options }: PlanRun, progress:
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    throw new ToolError(`the database \`${database.name}\` can't be used: ${(error.cause as Error).message}`)
+    throw new ToolError(
+      `the database \`${database.name}\` can't be used (${error.why}): mend that, and run the command again, ` +
+        'which goes on after the last whole batch',
+    )
   }
 }
 
