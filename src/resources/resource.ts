@@ -73,8 +73,10 @@ export interface Route {
 export interface RouteExchange {
   /** What the route does, in a few words. */
   readonly summary: string
-  readonly takes?: Readonly<Record<string, Json>>
+  readonly takes: Readonly<Record<string, Json>>
   readonly gives: Readonly<Record<string, Json>>
+  /** Those of a body. */
+  readonly faults: (body: unknown) => readonly FieldFault[]
 }
 
 export interface Action {

@@ -46,7 +46,7 @@ describe('sallyport matrix coverage', () => {
     expect(results.length).to.equal(4)
     expect(unmet).to.equal(0)
     expect(cells.length).to.be.greaterThan(600)
-    expect(rules.length).to.equal(31)
+    expect(rules.length).to.equal(33)
   })
 
   it('takes a body file as a statement about what it leaves', async () => {
@@ -96,7 +96,7 @@ describe('sallyport matrix coverage', () => {
     expect(coverage.relations.filter((one) => one.covered).map(({ text }) => text)).to.deep.equal(['notes: owner'])
     const text = formatText(coverage)
     expect(text).to.match(/^ {2}policy\.csv:\d+ {2}p, auditor, \*, create\|replace\|update\|delete, any, \*, deny$/m)
-    expect(text).to.match(/^ {2}GET \/api\/v1\/notes\/\{id\} \(own\): support, auditor, admin$/m)
+    expect(text).to.match(/^ {2}GET \/api\/v1\/notes\/\{id\} \(own\): support, auditor, admin, pdp-client$/m)
   })
 
   it('knows each way in which two states of one field tell objects apart', async () => {
@@ -121,7 +121,7 @@ describe('sallyport matrix coverage', () => {
     expect(why).to.include("callers can't have the attribute `nowhere`: add it as a field to the schema `users`")
     expect(coverage.cells.filter((cell) => cell.object.includes('lost'))).to.deep.equal([])
     expect(formatText(coverage)).to.match(
-      /^ {2}PATCH \/api\/orders\/\{id\} \(lost\): member, support, auditor, admin, auditor\+member$/m,
+      /^ {2}PATCH \/api\/orders\/\{id\} \(lost\): member, support, auditor, admin, pdp-client, auditor\+member$/m,
     )
     expect(formatText(coverage)).to.match(/^cells .*, and \d+ that can't be asked$/m)
     expect(coveragePage(coverage)).to.match(/<h2>\d+ cells that can't be asked<\/h2>/)
@@ -181,6 +181,7 @@ describe('sallyport matrix coverage', () => {
         '200 open',
         '200 open',
         '200 open',
+        '403 open',
         '–',
         '–',
       ])

@@ -27,6 +27,9 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/api/tokens': 'POST, OPTIONS',
   '/api/tokens/current': 'DELETE, OPTIONS',
   '/.well-known/jwks.json': 'GET, HEAD, OPTIONS',
+  '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
+  '/access/v1/evaluation': 'POST, OPTIONS',
+  '/access/v1/evaluations': 'POST, OPTIONS',
 }
 
 /** fetch refuses TRACE and what it doesn't know; node:http sends every method that its parser accepts. */

@@ -31,6 +31,8 @@ function go(cell) {
   // The sticky heads cover cells that are scrolled beneath them.
   scroll.style.scrollPadding = `${heads[0].offsetHeight + 4}px 8px 8px ${heads[0].offsetWidth + 4}px`
   cell.focus()
+  // Focus alone leaves a cell where it is that is partly in sight.
+  cell.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 }
 
 const STEPS = {

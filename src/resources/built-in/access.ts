@@ -1,5 +1,6 @@
 /** `system/access`: other services ask this policy here (AuthZEN Authorization API 1.0). Each group of routes is a line. */
 import type { Resource } from '../resource.ts'
+import { faultsOfEvaluation, faultsOfEvaluations } from './access-faults.ts'
 import {
   DECISION_SCHEMA,
   DECISIONS_SCHEMA,
@@ -26,11 +27,13 @@ export const ACCESS: Resource = builtIn(NAME, {
     askingRoute(NAME, '/access/v1/evaluation', 'evaluate', {
       summary: 'Ask for a decision',
       takes: EVALUATION_SCHEMA,
+      faults: faultsOfEvaluation,
       gives: DECISION_SCHEMA,
     }),
     askingRoute(NAME, '/access/v1/evaluations', 'evaluate', {
       summary: 'Ask for several decisions',
       takes: EVALUATIONS_SCHEMA,
+      faults: faultsOfEvaluations,
       gives: DECISIONS_SCHEMA,
     }),
   ],

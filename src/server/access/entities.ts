@@ -1,10 +1,7 @@
 /** The entities of AuthZEN as a request names them: read and bounded here, once. Unknown members are ignored. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type FieldFault, Problem } from '../../base/problems/problem.ts'
-import { EVALUATION_SCHEMA, EVALUATIONS_SCHEMA } from '../../resources/built-in/access-schemas.ts'
+import { faultsOfEvaluation, faultsOfEvaluations, hasItems } from '../../resources/built-in/access-faults.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { JsonObject } from '../../resources/schema/schema-file.ts'
-import { fieldFaults } from '../../resources/validate/ajv-errors.ts'
 
 export type Members = Readonly<Record<string, Json>>
 
@@ -48,18 +45,6 @@ export interface Evaluations {
   readonly items: readonly (Evaluation | FaultyItem)[]
 }
 
-/** Checks values of one form; the schema is compiled with the first one. */
-function checkerOf(schema: JsonObject): (value: unknown) => readonly FieldFault[] {
-  let validate: ValidateFunction | undefined
-  return (value) => {
-    validate ??= new Ajv2020({ allErrors: true, ownProperties: true }).compile(schema)
-    return validate(value) ? [] : fieldFaults(validate.errors ?? [])
-  }
-}
-
-const faultsOfEvaluation = checkerOf(EVALUATION_SCHEMA)
-const faultsOfEvaluations = checkerOf(EVALUATIONS_SCHEMA)
-
 /** Throws Problem invalid-body, which names each faulty member. */
 function refuseFaultyMembers(errors: readonly FieldFault[]): void {
   if (errors.length === 0) return
@@ -76,7 +61,7 @@ export function readEvaluation(body: Members): Evaluation {
 export function readEvaluations(body: Members): Evaluation | Evaluations {
   refuseFaultyMembers(faultsOfEvaluations(body))
   const { evaluations = [], options, subject, resource, action, context } = body as BatchBody
-  if (evaluations.length === 0) return readEvaluation(body)
+  if (!hasItems(body)) return body as unknown as Evaluation
   const defaults = { subject, resource, action, context }
   return {
     semantic: options?.evaluations_semantic ?? 'execute_all',

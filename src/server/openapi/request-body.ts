@@ -39,7 +39,7 @@ export function requestBodyOf(routeMethod: RouteMethod, describing: Describing):
 function createBody(routeMethod: RouteMethod, describing: Describing): Part {
   const { takes } = routeMethod.resource
   const { exchange } = routeMethod.route
-  if (exchange?.takes) return describing.components.addTitled(exchange.takes)
+  if (exchange) return describing.components.addTitled(exchange.takes)
   if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
   const { components, schemas } = describing
   const fields = writable(routeMethod, describing)

@@ -142,7 +142,7 @@ describe('sallyport policy explain', () => {
     expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('omit --relation')
     expect(await refused('GET', '/api/orders?limit=1')).to.include('the path has a query string: omit it')
     expect(await refused('--role', 'membr', 'GET', '/profile')).to.equal(
-      'ToolError: roles.yaml declares no role membr: name one of member, support, auditor, admin; did you mean `member`?',
+      'ToolError: roles.yaml declares no role membr: name one of member, support, auditor, admin, pdp-client; did you mean `member`?',
     )
     expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include(
       '--subject is not the id of a caller',

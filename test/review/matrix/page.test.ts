@@ -32,9 +32,9 @@ describe('the page of a matrix', () => {
     const { nodes } = await session.send('Accessibility.getFullAXTree')
     const count = (role: string) => nodes.filter((node) => node.role?.value === role && !node.ignored).length
     expect(count('grid')).to.equal(1)
-    expect(count('gridcell')).to.equal(shipped.rows.length * 6)
+    expect(count('gridcell')).to.equal(shipped.rows.length * 7)
     expect(count('rowheader')).to.be.at.least(shipped.rows.length)
-    expect(count('columnheader')).to.equal(7)
+    expect(count('columnheader')).to.equal(8)
     expect(nodes.filter(({ role, name }) => role?.value === 'gridcell' && !name?.value)).to.deep.equal([])
     expect(nodes.some(({ role, name }) => role?.value === 'gridcell' && name?.value === 'denied')).to.equal(true)
   })

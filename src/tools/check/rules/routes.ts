@@ -6,6 +6,7 @@ import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
+import { ACCESS } from '../../../resources/built-in/access.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
@@ -38,8 +39,10 @@ function unreached(
   resources: Resources,
   index: ActionRulesIndex,
 ): readonly (readonly [RouteMethod, readonly string[]])[] {
-  // HEAD is possible wherever GET is.
-  const routeMethods = routeMethodsOf(resources).filter(({ method }) => method !== 'HEAD')
+  // HEAD is possible wherever GET is. A policy that answers no other service is whole.
+  const routeMethods = routeMethodsOf(resources).filter(
+    ({ method, resource }) => method !== 'HEAD' && resource !== ACCESS,
+  )
   const closed = routeMethods.filter((routeMethod) => {
     const actionRules = index.rulesOf(routeMethod.resource.name, routeMethod.action.name)
     return actionRules !== undefined && !isReached(index, actionRules, routeMethod) && !isClosedOnPurpose(actionRules)

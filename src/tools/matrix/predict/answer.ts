@@ -130,6 +130,7 @@ function answerRoute({ routeMethod, body }: PredictedRequest, fields: ReadonlySe
   const { endpoint, route, resource } = routeMethod
   if (endpoint.operation === 'options') return { status: successStatus('options') }
   if (route.redirect) return { status: redirectStatus(route.redirect, routeMethod.method) }
+  if (route.exchange) return { status: body && route.exchange.faults(body).length === 0 ? 200 : 400 }
   if (!resource.takes) return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
   // Sign-in and sign-out: in memory there are no passwords and no sessions.
   if (endpoint.operation === 'delete') return { status: 404 }
