@@ -366,6 +366,7 @@ function servicesOf(store: TestStore): Services {
       resources: { byName: new Map(), routes: [] },
       store,
       directory: { standing: unasked },
+      verifier: { verify: unasked },
       publicUrl: () => '',
     },
   }

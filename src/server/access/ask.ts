@@ -2,7 +2,9 @@
 import type { Caller } from '../../decide/caller.ts'
 import { decide, type Question } from '../../decide/decide.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { isRefusal } from '../../decide/refusal.ts'
+import { decideTold, type ToldObject } from '../../decide/grants/told-object.ts'
+import { actionNamed } from '../../decide/grants/trust.ts'
+import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Asker } from './asker.ts'
 import { type DenialReason, denialReasonOf } from './denial-reasons.ts'
@@ -10,6 +12,9 @@ import { type Evaluation, fieldsAsked } from './entities.ts'
 import { fieldsGranted, type GrantedFields } from './granted.ts'
 import { type AskedRoute, routeAsked } from './route-asked.ts'
 import { subjectOf } from './subject.ts'
+import type { KnownSubject } from './trust/known-subject.ts'
+import { type Holding, inEveryCase, knownConditions } from './trust/told-conditions.ts'
+import { toldObject } from './trust/told-object.ts'
 
 export interface Evaluated {
   readonly decision: boolean
@@ -24,43 +29,73 @@ export interface Evaluated {
   readonly action?: string
 }
 
-/** Throws what the store throws. */
+type Judged = Omit<Evaluated, 'caller' | 'action'>
+
+/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
 export async function evaluate(asker: Asker, evaluation: Evaluation): Promise<Evaluated> {
   const { subject, resource, action } = evaluation
-  const target = routeAsked(asker.resources, resource.type, action.name)
+  const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
   if ('reason' in target) return { decision: false, reason: target.reason }
   const found = await subjectOf(asker, subject)
   if ('reason' in found) return { decision: false, reason: found.reason }
-  const { caller } = found
-  return { caller, action: target.endpoint.action, ...(await decideAbout(asker, target, caller, evaluation)) }
+  const known = knownConditions(asker, evaluation, found)
+  const judged = await inEveryCase<Judged>(known, (holding) => {
+    return decideAbout(asker, { target, subject: found, evaluation, holding })
+  })
+  return { caller: found.caller, action: target.endpoint.action, ...judged }
 }
 
-async function decideAbout(
-  asker: Asker,
-  target: AskedRoute,
-  caller: Caller,
-  evaluation: Evaluation,
-): Promise<Omit<Evaluated, 'caller' | 'action'>> {
+interface Asked {
+  readonly target: AskedRoute
+  readonly subject: KnownSubject
+  readonly evaluation: Evaluation
+  readonly holding: Holding
+}
+
+async function decideAbout(asker: Asker, asked: Asked): Promise<Judged> {
+  const { target, subject, evaluation } = asked
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
-  if (target.route.kind === 'caller' && id !== caller.id) return { decision: false, reason: 'object-missing' }
-  const decision = await asker.ask(decide(questionOf(asker, target, caller, id), asker.policy.snapshot))
+  if (target.route.kind === 'caller' && id !== subject.caller.id) return { decision: false, reason: 'object-missing' }
+  const told = toldObject(asker, target.resource, evaluation, subject)
+  if (told && target.resource.external) return decideAboutTold(asker, asked, told)
+  const decision = await asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot))
+  if (isRefusal(decision) && decision.check === 'missing' && told) return decideAboutTold(asker, asked, told)
   const result = isRefusal(decision) ? decision : await fieldsGranted(asker, decision, target, evaluation)
-  if (isRefusal(result)) return { decision: false, reason: denialReasonOf(result), evidence: result.evidence }
-  return judge(asker, result, fieldsAsked(evaluation))
+  return isRefusal(result) ? refusedBy(result) : judge(asker, result, fieldsAsked(evaluation))
 }
 
-function questionOf({ policy, now }: Asker, target: AskedRoute, caller: Caller, id: string): Question {
+/** Stored objects win; this one isn't stored. */
+async function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Promise<Judged> {
+  const { resource, endpoint } = asked.target
+  const decision = await asker.ask(decideTold(questionOf(asker, asked), asker.policy.snapshot, told))
+  if (isRefusal(decision)) return refusedBy(decision)
+  const { fields, possible, evidence } = decision
+  if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
+  const hasFields = resource.actions.get(endpoint.action)?.hasFields
+  const all = new Set(hasFields ? resource.fields.keys() : [])
+  const wanted = fieldsAsked(asked.evaluation)
+  const judged = judge(asker, { kind: 'granted', fields: hasFields ? fields : all, all, evidence }, wanted)
+  const depends = !judged.decision && new Set(wanted ?? all).isSubsetOf(possible)
+  return depends ? { ...judged, reason: 'attributes-missing' } : judged
+}
+
+function questionOf({ policy, now }: Asker, { target, subject: { caller }, evaluation, holding }: Asked): Question {
   const subject = policy.snapshot.subjectOf(caller)
-  return { ...target, subject, blocked: isBlocked(policy.blocked, caller.id, now), id, now }
+  const blocked = isBlocked(policy.blocked, caller.id, now)
+  return { ...target, subject, blocked, id: evaluation.resource.id, now, holding }
+}
+
+function refusedBy(refusal: Refusal): Judged {
+  return { decision: false, reason: denialReasonOf(refusal), evidence: refusal.evidence }
 }
 
 /** True only if every field is granted; a service that heeds fields gets a part of them instead of a refusal. */
 function judge(
-  { understandsFields }: Asker,
+  { trust: { understandsFields } }: Asker,
   { fields, all, evidence, dependsOnBody }: GrantedFields,
   asked: readonly string[] | undefined,
-): Omit<Evaluated, 'caller' | 'action'> {
+): Judged {
   const wanted = asked ?? [...all]
   const refused = wanted.filter((name) => !fields.has(name))
   const told = understandsFields && asked === undefined && all.size > 0 ? { fields: [...fields] } : {}

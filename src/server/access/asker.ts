@@ -1,7 +1,9 @@
 /** A service that asks: the policy and the time of its request, and the facts that its evaluations have in common. */
 import type { Caller } from '../../decide/caller.ts'
 import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
+import type { Trust } from '../../decide/grants/trust.ts'
 import { USERS } from '../../decide/policy.ts'
+import type { TokenVerifier } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
@@ -12,6 +14,8 @@ export interface AccessParts {
   readonly resources: Resources
   readonly store: Pick<Store, 'get' | 'lookup'>
   readonly directory: Pick<Directory, 'standing'>
+  /** For the tokens of subjects that services pass along. */
+  readonly verifier: TokenVerifier
   /** PUBLIC_URL, or where the server listens. */
   readonly publicUrl: () => string
 }
@@ -22,8 +26,8 @@ export interface Asker extends AccessParts {
   readonly policy: ActivePolicy
   /** The time of the request, in milliseconds since the epoch. */
   readonly now: number
-  /** Whether it heeds `context.fields` of an answer. */
-  readonly understandsFields: boolean
+  /** What it may assert of others. */
+  readonly trust: Trust
   /** Runs a decision. Each object is read once for a request, so that all its evaluations see the same state. */
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** Remembers a promise for the rest of the request. */
@@ -43,7 +47,8 @@ export function askerOf(parts: AccessParts, { caller, policy, at }: Request): As
     return known.get(key) as T
   }
   const facts = factsOnce(parts, once)
-  return { ...parts, caller, policy, now: at, understandsFields: false, ask: (steps) => withFacts(steps, facts), once }
+  const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
+  return { ...parts, caller, policy, now: at, trust, ask: (steps) => withFacts(steps, facts), once }
 }
 
 function factsOnce({ resources, store }: AccessParts, once: Asker['once']): FactSource {

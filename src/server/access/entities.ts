@@ -46,7 +46,9 @@ export interface Evaluations {
 }
 
 /** Throws Problem invalid-body, which names each faulty member. */
-function refuseFaultyMembers(errors: readonly FieldFault[]): void {
+export function refuseFaultyMembers(errors: readonly [FieldFault]): never
+export function refuseFaultyMembers(errors: readonly FieldFault[]): void
+export function refuseFaultyMembers(errors: readonly FieldFault[]): void {
   if (errors.length === 0) return
   throw new Problem('invalid-body', 'The body does not fit the schema; correct the members in `errors`.', { errors })
 }

@@ -1,5 +1,5 @@
 /** The route behind a question: the policy decides about a method of a route, and a question names a resource and an action. */
-import type { Endpoint, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { Endpoint, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { DenialReason } from './denial-reasons.ts'
 
 export interface AskedRoute {
@@ -26,7 +26,9 @@ export function routeAsked(
 /** By resource and action. Built-in resources have no objects. */
 function makeTargets(resources: Resources): Targets {
   const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
-  const targets: Targets = new Map(data.map((resource) => [resource.name, actionsOf(resource)]))
+  const targets: Targets = new Map(
+    data.map((resource) => [resource.name, resource.external ? actionsElsewhere(resource) : actionsOf(resource)]),
+  )
   made.set(resources, targets)
   return targets
 }
@@ -41,6 +43,26 @@ function actionsOf(resource: Resource): ReadonlyMap<string, AskedRoute> {
   }
   return found
 }
+
+/** Another service needs no route of this server for an action. A rule with `>` is about a change. */
+function actionsElsewhere(resource: Resource): ReadonlyMap<string, AskedRoute> {
+  const path = `/${resource.name}/{id}`
+  const route: Route = { path, resource: resource.name, kind: 'item', endpoints: new Map(), allow: '' }
+  const names = [...resource.actions.keys()].filter((name) => name !== 'options')
+  return new Map(
+    names.map((action) => {
+      const operation: Operation = isChange(resource, action) ? 'update' : 'read'
+      return [action, { resource, route, endpoint: { operation, action } }]
+    }),
+  )
+}
+
+function isChange({ routes }: Resource, action: string): boolean {
+  const given = routes.flatMap(({ endpoints }) => [...endpoints.values()]).filter((one) => one.action === action)
+  return [action, ...given.map(({ operation }) => operation)].some((name) => CHANGES.includes(name))
+}
+
+const CHANGES = ['update', 'replace']
 
 /** An object at a path of its own comes before the caller's own record, and a route without a view before a view. */
 function rank({ kind, view }: Route): number {

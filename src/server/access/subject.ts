@@ -1,18 +1,23 @@
-/** The subject of an evaluation as a caller: with the roles that the directory has, never with those that a service claims. */
+/**
+ * The subject of an evaluation as a caller: with the roles that the directory has, unless callers.yaml lets the asking
+ * service pass the subject's token along or gives its word a bound.
+ */
 import { onceKnown } from '../../base/now-or-later.ts'
-import type { Caller } from '../../decide/caller.ts'
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Standing } from '../../store/directory.ts'
 import type { Asker } from './asker.ts'
-import type { DenialReason } from './denial-reasons.ts'
 import type { SubjectEntity } from './entities.ts'
-
-export type FoundSubject = { readonly caller: Caller } | { readonly reason: DenialReason }
+import type { FoundSubject } from './trust/known-subject.ts'
+import { subjectByToken, subjectByWord } from './trust/told-subject.ts'
 
 /** Throws StoreUnavailable. */
-export function subjectOf(asker: Asker, { type, id }: SubjectEntity): FoundSubject | Promise<FoundSubject> {
-  if (type !== 'user') return { reason: 'subject-type' }
+export function subjectOf(asker: Asker, subject: SubjectEntity): FoundSubject | Promise<FoundSubject> {
+  const { type, id } = subject
+  const source = asker.trust.subjects.get(type)
+  if (!source) return { reason: 'subject-type' }
   if (!isSubject(id)) return { reason: 'subject-unknown' }
+  if (source.kind === 'token') return subjectByToken(asker, subject)
+  if (source.kind === 'word') return subjectByWord(asker, subject, source.roles)
   return asker.once(JSON.stringify(['subject', id]), () => {
     return onceKnown(asker.directory.standing(id), (standing) => subjectStanding(id, standing))
   })

@@ -12,7 +12,7 @@ import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { recordLine } from '../../decision-log/decision-record.ts'
 import { requiredRecorder } from '../../decision-log/recorder.ts'
-import type { Authentication } from '../../identity/caller.ts'
+import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
 import { createStanding } from '../../identity/directory/standing.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -141,8 +141,13 @@ async function servicesOn({ store, directory }: OpenedStore, resources: Resource
     cursors: new Cursors(await store.secret('cursor')),
     tags: new EntityTags(await store.secret('tag')),
     describe: createDescribe(resources, 'folder'),
-    access: { resources, store, directory, publicUrl: () => '' },
+    access: { resources, store, directory, verifier: NO_TOKENS, publicUrl: () => '' },
   }
+}
+
+/** A command asks no questions of AuthZEN. */
+const NO_TOKENS: TokenVerifier = {
+  verify: () => ({ kind: 'rejected', code: 'token-invalid', reason: 'a command takes no tokens' }),
 }
 
 interface StageParts {

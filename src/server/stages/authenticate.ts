@@ -1,6 +1,7 @@
 /** Finds the caller of a request. A later stage refuses bad credentials, after the rate limits have counted them. */
 
 import { onceKnown } from '../../base/now-or-later.ts'
+import { Problem } from '../../base/problems/problem.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
@@ -41,6 +42,13 @@ function verify(verifier: TokenVerifier, token: string): Authentication | Promis
 function failed(error: unknown): Authentication {
   if (error instanceof StoreUnavailable) return { kind: 'failed', code: 'store-unavailable', cause: error }
   throw error
+}
+
+/** What to throw for credentials that can't be verified now. */
+export function failureOf({ code, cause }: Extract<Authentication, { kind: 'failed' }>): unknown {
+  if (code === 'store-unavailable') return cause
+  const headers: Readonly<Record<string, string>> = code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {}
+  return new Problem(code, 'The key server gave no usable answer; try again later.', { cause, headers })
 }
 
 /** A caller of an OpenID provider gets the roles that roles.yaml gives now for the provider's claims. */

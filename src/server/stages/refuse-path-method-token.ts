@@ -7,6 +7,7 @@ import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import { failureOf } from './authenticate.ts'
 import type { Stage } from './stage.ts'
 import type { Accepted, AcceptedRequest, Authenticated, Matched } from './state.ts'
 
@@ -58,11 +59,7 @@ function callerOf(authentication: Authentication): Caller | undefined {
         { headers: { 'WWW-Authenticate': `Bearer realm="sallyport", error="invalid_token"` } },
       )
     case 'failed':
-      if (authentication.code === 'store-unavailable') throw authentication.cause
-      throw new Problem(authentication.code, 'The key server gave no usable answer; try again later.', {
-        cause: authentication.cause,
-        headers: authentication.code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {},
-      })
+      throw failureOf(authentication)
   }
 }
 

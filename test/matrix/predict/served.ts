@@ -79,7 +79,13 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
-    access: { resources, store, directory: { standing: describe }, publicUrl: () => '' },
+    access: {
+      resources,
+      store,
+      directory: { standing: describe },
+      verifier: { verify: describe },
+      publicUrl: () => '',
+    },
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(
     services,

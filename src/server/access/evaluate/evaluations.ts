@@ -1,4 +1,5 @@
 /** POST /access/v1/evaluations: several questions, with defaults, each answered by itself. */
+import { Problem } from '../../../base/problems/problem.ts'
 import type { AskedRecord } from '../../../decision-log/decision-record.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
@@ -55,9 +56,16 @@ const STOPS: Readonly<Record<Exclude<Semantic, 'execute_all'>, boolean>> = {
 
 async function answerItem(asker: Asker, item: Evaluation | FaultyItem): Promise<Answered> {
   if ('faults' in item) return { decision: false, body: faultyDecision(asker, item) }
-  const evaluated = await evaluate(asker, item)
+  const evaluated = await evaluate(asker, item).catch(faultsOf)
+  if ('faults' in evaluated) return { decision: false, body: faultyDecision(asker, evaluated) }
   const { decision } = evaluated
   return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+}
+
+/** What one item tells may not fit; the others are answered. */
+function faultsOf(error: unknown): FaultyItem {
+  if (error instanceof Problem && error.code === 'invalid-body') return { faults: error.errors }
+  throw error
 }
 
 /** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */

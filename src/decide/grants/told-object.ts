@@ -1,0 +1,100 @@
+/**
+ * The decision about an object that isn't stored here: an asking service tells its attributes, and those that it doesn't
+ * tell are unknown. What is granted is granted whatever values the unknown ones have: each relation that looks at one is
+ * taken once as holding and once as not (docs/decisions/0061).
+ */
+import type { Representation } from '../../resources/resource.ts'
+import { passRoleLevel, type Question } from '../decide.ts'
+import { type Evidence, evidenceOf } from '../evidence.ts'
+import type { FactNeed, Steps } from '../facts.ts'
+import { type Refusal, refusalBy } from '../refusal.ts'
+import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
+import { relate } from '../relations/ownership.ts'
+import type { Relation } from '../relations/relation-kind.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { type CallerGrants, factsOf, grantOn, grantOnResult, relatingBy } from './caller-grants.ts'
+
+/** With more unknown relations, nothing is granted: each doubles the cases. */
+const MOST_UNKNOWN = 6
+
+export interface ToldObject {
+  /** The attributes that were told, and the id. */
+  readonly attributes: Representation
+  /** Whether the caller's attributes are told too, so that a missing one is unknown. */
+  readonly isCallerTold: boolean
+}
+
+export interface ToldDecision {
+  readonly kind: 'told'
+  /** Granted whatever the unknown values are. */
+  readonly fields: ReadonlySet<string>
+  /** Granted for some values. */
+  readonly possible: ReadonlySet<string>
+  readonly evidence: Evidence
+}
+
+export function* decideTold(question: Question, policy: Snapshot, told: ToldObject): Steps<ToldDecision | Refusal> {
+  const grants = yield* passRoleLevel(question, policy)
+  if (grants.kind === 'refused') return grants
+  if (grants.kind !== 'grants') throw new Error(`${question.resource.name} has no objects to decide about`)
+  return yield* decideCases(grants, question, told)
+}
+
+function* decideCases(
+  grants: CallerGrants,
+  { endpoint }: Question,
+  told: ToldObject,
+): Steps<ToldDecision | Refusal, FactNeed> {
+  const related = yield* relate(relatingBy(grants), told.attributes)
+  const leaves = [...new Set(grants.table.compared.flatMap(leavesOf))]
+  const unknown = leaves.filter((leaf) => isUnknown(leaf, grants, told))
+  const cases = casesOf(unknown).map((assumed) => {
+    const holds = (leaf: Relation) => (unknown.includes(leaf) ? assumed.has(leaf) : (related.leaves.get(leaf) ?? false))
+    return namesOf(grants, holds)
+  })
+  const granted = cases.map((names) => fieldsIn(grants, names, endpoint.operation === 'update'))
+  const fields = granted.reduce((some, more) => some.intersection(more))
+  const possible = granted.reduce((some, more) => some.union(more))
+  const [names = []] = cases
+  const facts = { ...factsOf(grants, related), object: recordedOf(grants, told) }
+  const evidence = evidenceOf(names, grantOn(grants, names), facts)
+  const known = unknown.length > MOST_UNKNOWN ? new Set<string>() : fields
+  return possible.size === 0 ? refusalBy('object', { evidence }) : { kind: 'told', fields: known, possible, evidence }
+}
+
+/** Whether some value of what is missing could make it hold. */
+function isUnknown(leaf: Relation, { asking }: CallerGrants, { attributes, isCallerTold }: ToldObject): boolean {
+  const kind = kindOf(leaf)
+  const lacks = (attribute: string) => asking.valuesOf(attribute).length === 0
+  if (!kind.couldHold(leaf, (attribute) => !lacks(attribute) || (isCallerTold && attribute !== 'id'))) return false
+  const isCallerUnknown = isCallerTold && kind.attributes(leaf).some((name) => name !== 'id' && lacks(name))
+  return isCallerUnknown || kind.fields(leaf).some((field) => !Object.hasOwn(attributes, field))
+}
+
+/** Every set of these relations; of too many, the first ones only, which then grant nothing. */
+function casesOf(unknown: readonly Relation[]): readonly ReadonlySet<Relation>[] {
+  return unknown
+    .slice(0, MOST_UNKNOWN)
+    .reduce<readonly ReadonlySet<Relation>[]>(
+      (some, leaf) => some.concat(some.map((set) => set.union(new Set([leaf])))),
+      [new Set()],
+    )
+}
+
+function namesOf({ table }: CallerGrants, holds: (leaf: Relation) => boolean): readonly string[] {
+  return table.compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
+}
+
+/** Of what was told, the fields that records keep. */
+function recordedOf({ recorded }: CallerGrants, { attributes }: ToldObject): Representation {
+  return Object.fromEntries(
+    recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),
+  )
+}
+
+/** A change is weighed as if all values stayed. */
+function fieldsIn(grants: CallerGrants, names: readonly string[], isChange: boolean): ReadonlySet<string> {
+  const { fields } = grantOn(grants, names)
+  if (!isChange) return fields
+  return fields.intersection(grantOnResult(grants, { stored: names, mixed: names, proposed: names }).fields)
+}

@@ -1,0 +1,307 @@
+/** Who may assert what (policies/callers.yaml): words count only where an entry says so, and never beyond it. */
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { withRules } from '../policy-text.ts'
+import { runs } from '../runs.ts'
+import { type Answer, startTestServer, type TestServer } from '../server.ts'
+
+const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
+
+const TOOLS = {
+  title: 'Tool',
+  type: 'object',
+  'x-resource': { external: true, actions: ['call', 'approve', 'remove'] },
+  properties: {
+    id: { type: 'string', readOnly: true },
+    team: { type: 'string', maxLength: 64 },
+    state: { type: 'string', enum: ['open', 'closed'] },
+    title: { type: 'string' },
+    secret: { type: 'string' },
+  },
+  required: ['team'],
+  additionalProperties: false,
+}
+
+const FILES = {
+  'policies/blocked.txt': 'user:mallory\n',
+  'schemas/tools.json': JSON.stringify(TOOLS),
+  'policies/roles.yaml': `${SHIPPED('roles.yaml')}
+crm: { description: Asks with the users' tokens. }
+hr: { description: Tells who works in which department. }
+`,
+  'policies/conditions.yaml': `
+soft: { told: true }
+office: { network: [192.0.2.0/24] }
+password: { credential: [password] }
+`,
+  'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
+tools:
+  relations:
+    mine: { field: team, equals: subject.department }
+    closed: { field: state, in: [closed] }
+    owned: { field: team, equals: subject.id }
+`,
+  'policies/views.yaml': `${SHIPPED('views.yaml')}
+tools:
+  label: [id, title]
+`,
+  'policies/policy.csv': withRules(
+    SHIPPED('policy.csv'),
+    `p, crm, system/access, evaluate, any, *, allow
+p, hr,  system/access, evaluate, any, *, allow
+p, member, tools, call,    mine,           *, allow
+p, member, tools, call,    closed,         *, deny
+p, member, tools, approve, !closed,        *, allow
+p, member, tools, remove,  soft,           *, allow
+p, member, tools, read,    office,         *, allow
+p, member, tools, list,    password,       *, allow
+p, member, tools, update,  owned,          label, allow
+p, admin,  tools, call|approve|remove|read, any, *, allow`,
+  ),
+  'policies/callers.yaml': `
+crm:
+  subjects: { identity: token, user: directory }
+  resources: { tools: word }
+  actions: { "*": { can_read: read, GET: read }, tools: { tools/call: call } }
+  conditions: { soft: action.soft, office: context.inOffice }
+  fields: understood
+hr:
+  subjects: { employee: { word: [member] } }
+  resources: { tools: word, notes: word }
+`,
+}
+
+const TOOL = { team: 'red', state: 'open', title: 'Saw', secret: 'blue' }
+
+describe('what an asking service asserts', () => {
+  let server: TestServer
+  let note: string
+
+  before(async () => {
+    server = await startTestServer({ demo: true, files: FILES })
+    const alice = await server.token('alice', 'member')
+    note = (await server.ask('GET', '/api/v1/notes', { token: alice })).body.items[0].id
+  })
+  after(() => server.stop())
+
+  const ask = async (role: string, body: unknown, path = 'evaluation'): Promise<Answer> =>
+    server.ask('POST', `/access/v1/${path}`, { token: await server.token('service', role), body })
+
+  const decided = async (role: string, body: unknown) => {
+    const { status, body: answer, text } = await ask(role, body)
+    expect(status, text).to.equal(200)
+    return answer.context.reason ?? answer.decision
+  }
+
+  const about = (subject: object, action: object | string, resource: object, context?: object) => ({
+    subject: { type: 'user', ...subject },
+    action: typeof action === 'string' ? { name: action } : action,
+    resource: { type: 'tools', id: 't1', ...resource },
+    ...(context && { context }),
+  })
+  const ofMember = (department: string | undefined, more: object = {}) => ({
+    type: 'employee',
+    id: 'erin',
+    properties: { roles: ['member'], ...(department === undefined ? {} : { department }), ...more },
+  })
+
+  describe('without an entry', () => {
+    it('changes no decision: a stolen key makes nobody an admin, nor an object anybody else’s', () => {
+      const value = fc.oneof(
+        fc.constantFrom<unknown>('admin', 'bob', 'alice', true, ['admin'], ['member', 'admin'], null),
+        fc.string(),
+      )
+      const properties = fc.dictionary(
+        fc.constantFrom('roles', 'role', 'id', 'ownerId', 'token', 'department', 'title', 'customerId'),
+        value,
+      )
+      const question = fc.record({
+        id: fc.constantFrom('alice', 'bob', 'dora', 'nobody'),
+        action: fc.constantFrom('read', 'update', 'delete'),
+        ofSubject: properties,
+        ofResource: properties,
+        context: fc.dictionary(fc.constantFrom('roles', 'inOffice', 'soft'), value),
+      })
+      return fc.assert(
+        fc.asyncProperty(question, async ({ id, action, ofSubject, ofResource, context }) => {
+          const plain = {
+            subject: { type: 'user', id },
+            action: { name: action },
+            resource: { type: 'notes', id: note },
+          }
+          const told = {
+            subject: { ...plain.subject, properties: ofSubject },
+            action: plain.action,
+            resource: { ...plain.resource, properties: ofResource },
+            context,
+          }
+          expect(await decided('pdp-client', told)).to.equal(await decided('pdp-client', plain))
+        }),
+        { numRuns: runs(60) },
+      )
+    })
+
+    it('lets no service name other subjects, nor tell of resources kept elsewhere', async () => {
+      expect(await decided('pdp-client', about(ofMember('red'), 'call', { properties: TOOL }))).to.equal('subject-type')
+      const alice = about({ id: 'alice' }, 'approve', { properties: TOOL })
+      expect(await decided('pdp-client', alice)).to.equal('attributes-missing')
+    })
+  })
+
+  describe('by a token that it passes along', () => {
+    const withToken = (id: string, token: unknown) =>
+      about({ type: 'identity', id, properties: { token } }, 'read', { type: 'notes', id: note })
+
+    it('is what the token proves', async () => {
+      expect(await decided('crm', withToken('alice', await server.token('alice', 'member')))).to.equal(true)
+      expect(await decided('crm', withToken('bob', await server.token('bob', 'member')))).to.equal('not-granted-here')
+      expect(await decided('crm', withToken('audrey', await server.token('audrey', 'auditor')))).to.equal(true)
+    })
+
+    it('is nothing with the token of somebody else, a forged one, or none', async () => {
+      const token = await server.token('alice', 'member')
+      for (const other of [await server.token('bob', 'admin'), `${token}x`, 'x', '', 7, null, undefined]) {
+        expect(await decided('crm', withToken('alice', other)), String(other)).to.equal('subject-token')
+      }
+    })
+
+    it('proves the sign-in to conditions, which are unknown without it', async () => {
+      const token = await server.token('alice', 'member')
+      const list = (subject: object) => about(subject, 'list', { properties: TOOL })
+      expect(await decided('crm', list({ type: 'identity', id: 'alice', properties: { token } }))).to.equal(true)
+      expect(await decided('crm', list({ id: 'alice' }))).to.equal('condition-unknown')
+    })
+
+    it('stays out of records and logs', async () => {
+      const token = await server.token('alice', 'member')
+      await ask('crm', withToken('alice', token))
+      await ask('crm', withToken('bob', token))
+      await ask('crm', { ...withToken('alice', token), evaluations: [{}] }, 'evaluations')
+      expect(JSON.stringify([await server.decisions(), server.log])).not.to.include(token.split('.')[2])
+    })
+  })
+
+  describe('by its word', () => {
+    it('gives the roles that the entry names, and no others', async () => {
+      const erin = (roles: unknown) =>
+        about({ ...ofMember('red'), properties: { roles, department: 'red' } }, 'call', { properties: TOOL })
+      expect(await decided('hr', erin(['member']))).to.equal(true)
+      expect(await decided('hr', erin('member'))).to.equal(true)
+      for (const roles of ['admin', ['admin'], ['support', 'auditor'], [], undefined]) {
+        expect(await decided('hr', erin(roles)), String(roles)).to.equal('not-granted')
+      }
+      const both = about(ofMember('blue', { roles: ['member', 'admin'] }), 'call', { properties: TOOL })
+      expect(await decided('hr', both)).to.equal('not-granted-here')
+    })
+
+    it('tells attributes, but a missing one never helps', async () => {
+      const call = (department: string | undefined) =>
+        decided('hr', about(ofMember(department), 'call', { properties: TOOL }))
+      expect(await call('red')).to.equal(true)
+      expect(await call('blue')).to.equal('not-granted-here')
+      expect(await call(undefined)).to.equal('not-granted')
+    })
+
+    it('brings nobody back who is blocked or deleted', async () => {
+      const call = (id: string) => decided('hr', about({ ...ofMember('red'), id }, 'call', { properties: TOOL }))
+      // The users record of bob has no department, and it wins over what is told.
+      expect([await call('mallory'), await call('bob')]).to.deep.equal(['subject-blocked', 'not-granted-here'])
+      const admin = await server.token('root', 'admin')
+      expect((await server.ask('DELETE', '/api/users/bob', { token: admin })).status).to.equal(204)
+      expect(await call('bob')).to.equal('subject-disabled')
+    })
+
+    it('names the member that has no roles: 400', async () => {
+      const { status, body } = await ask('hr', about(ofMember('red', { roles: [7] }), 'call', { properties: TOOL }))
+      expect(status).to.equal(400)
+      expect(body.errors[0].pointer).to.equal('/subject/properties/roles')
+    })
+  })
+
+  describe('about an object that is kept elsewhere', () => {
+    const call = (properties: object, action = 'call') => decided('hr', about(ofMember('red'), action, { properties }))
+
+    it('counts as told', async () => {
+      expect(await call(TOOL)).to.equal(true)
+      expect(await call({ ...TOOL, team: 'blue' })).to.equal('not-granted-here')
+      expect(await call({ ...TOOL, state: 'closed' })).to.equal('not-granted-here')
+    })
+
+    it('grants nothing by an attribute that is missing: neither for a deny nor for `!`', async () => {
+      const { state: _, ...withoutState } = TOOL
+      const { team: __, ...withoutTeam } = TOOL
+      expect(await call(withoutState)).to.equal('attributes-missing')
+      expect(await call(withoutTeam)).to.equal('attributes-missing')
+      expect(await call({}, 'approve')).to.equal('attributes-missing')
+      expect(await call({ state: 'open' }, 'approve')).to.equal(true)
+    })
+
+    it('is refused with the faulty member named, alone and as an item', async () => {
+      const faulty = about(ofMember('red'), 'call', { properties: { ...TOOL, state: 'ajar', wheels: 4 } })
+      const { status, body } = await ask('hr', faulty)
+      expect(status).to.equal(400)
+      expect(body.errors.map((one: { pointer: string }) => one.pointer)).to.have.members([
+        '/resource/properties/state',
+        '/resource/properties/wheels',
+      ])
+      const sound = about(ofMember('red'), 'call', { properties: TOOL })
+      const batch = await ask('hr', { evaluations: [faulty, sound] }, 'evaluations')
+      expect(batch.status).to.equal(200)
+      expect(batch.body.evaluations.map((one: { decision: boolean }) => one.decision)).to.deep.equal([false, true])
+      expect(batch.body.evaluations[0].context.error).to.deep.include({ status: 400 })
+      expect(batch.body.evaluations[0].context.error.message).to.include('/resource/properties/state')
+    })
+
+    it('is named by fields: some are granted, which only a service hears that heeds them', async () => {
+      const update = (fields?: readonly string[]) => ({
+        ...about(ofMember(undefined), 'update', { properties: { ...TOOL, team: 'erin' } }),
+        ...(fields && { context: { fields } }),
+      })
+      expect(await decided('hr', update())).to.equal('partly-granted')
+      expect(await decided('hr', update(['title']))).to.equal(true)
+      expect(await decided('hr', update(['secret']))).to.equal('fields-refused')
+      const ofDirectory = about({ id: 'alice' }, 'update', { properties: { ...TOOL, team: 'alice' } })
+      const { body } = await ask('crm', ofDirectory)
+      expect(body.decision).to.equal(true)
+      expect(body.context.fields).to.have.members(['id', 'title'])
+    })
+  })
+
+  it('never replaces a stored object', async () => {
+    const forged = (id: string) =>
+      about(ofMember(undefined), 'read', { type: 'notes', id, properties: { ownerId: 'erin', title: 'Mine' } })
+    expect(await decided('hr', forged(note))).to.equal('not-granted-here')
+    expect(await decided('hr', forged('new'))).to.equal(true)
+  })
+
+  it('maps names of actions, for one resource or for all', async () => {
+    const named = (name: string, role = 'crm') => decided(role, about({ id: 'dora' }, name, { properties: TOOL }))
+    const asAdmin = async (name: string) => {
+      const token = await server.token('dora', 'admin')
+      return decided('crm', about({ type: 'identity', id: 'dora', properties: { token } }, name, { properties: TOOL }))
+    }
+    expect([await asAdmin('can_read'), await asAdmin('GET'), await asAdmin('tools/call')]).to.deep.equal([
+      true,
+      true,
+      true,
+    ])
+    expect(await named('POST')).to.equal('action-unknown')
+    expect(await named('can_read', 'pdp-client')).to.equal('action-unknown')
+  })
+
+  it('tells conditions that the entry names, as booleans; all others are unknown', async () => {
+    const remove = (properties?: object) =>
+      about({ id: 'alice' }, { name: 'remove', ...(properties && { properties }) }, { properties: TOOL })
+    expect(await decided('crm', remove({ soft: true }))).to.equal(true)
+    expect(await decided('crm', remove({ soft: false }))).to.equal('not-granted')
+    expect(await decided('crm', remove())).to.equal('condition-unknown')
+    expect(await decided('pdp-client', remove({ soft: true }))).to.equal('condition-unknown')
+    const { status, body } = await ask('crm', remove({ soft: 'yes' }))
+    expect([status, body.errors[0].pointer]).to.deep.equal([400, '/action/properties/soft'])
+    const read = (context?: object) => about({ id: 'alice' }, 'read', { properties: TOOL }, context)
+    expect(await decided('crm', read({ inOffice: true }))).to.equal(true)
+    expect(await decided('crm', read({ inOffice: false }))).to.equal('not-granted')
+    expect(await decided('crm', read())).to.equal('condition-unknown')
+  })
+})
