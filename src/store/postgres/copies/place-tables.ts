@@ -18,6 +18,11 @@ const MOST_NAMES_BYTES = 4 * 1024 * 1024
 const BEGIN = `begin; set local statement_timeout = 0; set local lock_timeout = 0;
   set local idle_in_transaction_session_timeout = 0`
 
+/** The folders of a restore follow when the tables are committed. */
+const OCCUPIED =
+  'the database has tables already; name an empty one, or, if a restore that was ended has made them, ' +
+  'drop the database, create it again and restore again'
+
 /** Throws OccupiedDatabase or StoreUnavailable. */
 export async function placePostgres(url: string): Promise<DatabasePlace> {
   const client = new pg.Client({ ...clientOptions(url, DEFAULT_SETTINGS), pipeline: false } as pg.ClientConfig)
@@ -28,7 +33,7 @@ export async function placePostgres(url: string): Promise<DatabasePlace> {
     // A server that starts meanwhile waits.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     const { rows } = await client.query('select tablename from pg_tables where schemaname = current_schema() limit 1')
-    if (rows.length > 0) throw new OccupiedDatabase('the database has tables already; create an empty one')
+    if (rows.length > 0) throw new OccupiedDatabase(OCCUPIED)
     return new PlaceOfTables(client)
   } catch (error) {
     await client.end().catch(() => undefined)
