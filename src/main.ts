@@ -1,4 +1,5 @@
 /** Process entry: command line in, exit code out. 0: no findings; 1: findings; 2: the command could not run. */
+import './base/node-24.ts'
 import { CommanderError } from 'commander'
 import { runProgram } from './cli/program.ts'
 import { tellProblem } from './present/print.ts'

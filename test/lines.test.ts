@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { LineTooLong, linesIn } from '../src/base/lines.ts'
+import { LineTooLong, linesIn } from '../src/base/files/lines.ts'
 
 const TRAPS = ['\u2028', '\u2029', '\u0085', '\r', 'a', '😀']
 

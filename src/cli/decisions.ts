@@ -1,7 +1,7 @@
 /** sallyport decisions …: searches and follows the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
-import { linesIn } from '../base/lines.ts'
+import { linesIn } from '../base/files/lines.ts'
 import { readConfig } from '../config/config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'

@@ -111,5 +111,5 @@ export async function loadSchemaFiles(directory: string): Promise<Resources> {
 }
 
 export async function timeAt(at: string | undefined, now: number): Promise<number> {
-  return (await import('../tools/at-option.ts')).timeOf(at, now)
+  return (await import('../tools/asked/at-option.ts')).timeOf(at, now)
 }

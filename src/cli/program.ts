@@ -20,6 +20,9 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   token: async () => (await import('./identity/token.ts')).tokenCommand(),
   backup: async () => (await import('./backup/backup.ts')).backupCommand(version),
   restore: async () => (await import('./backup/restore.ts')).restoreCommand(),
+  init: async () => (await import('./project/init.ts')).initCommand(),
+  add: async () => (await import('./project/add.ts')).addCommand(),
+  eject: async () => (await import('./project/eject.ts')).ejectCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }

@@ -6,6 +6,7 @@ describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [
     ['in a checkout', '/home/me/sallyport', '/home/me/sallyport/', 'npm run -s sallyport --'],
     ['beside the package', '/home/me/app', '/home/me/app/node_modules/sallyport/', 'npx sallyport'],
+    ['below the package', '/home/me/app/data', '/home/me/app/node_modules/sallyport/', 'npx sallyport'],
     ['elsewhere', '/home/me', '/opt/my server/', "node '../../opt/my server/bin/sallyport.js'"],
     ['below a checkout', '/srv/sallyport/docs', '/srv/sallyport/', 'node ../bin/sallyport.js'],
   ] as const) {

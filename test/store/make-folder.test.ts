@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeFolder } from '../../src/base/make-folder.ts'
+import { makeFolder } from '../../src/base/files/make-folder.ts'
 
 describe('a data folder', () => {
   let folder: string

@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { DirectoryError } from '../../identity/directory/directory-access.ts'
 import { passwordFault } from '../../identity/sign-in/password.ts'
+import { askLine } from '../ask.ts'
 
 /**
  * A password is never an argument: the shell's history keeps arguments, and every user of the machine can list them.
@@ -37,9 +38,9 @@ async function askTwice(): Promise<string> {
 }
 
 async function ask(question: string, lines: AsyncIterator<string>): Promise<string> {
-  process.stderr.write(question)
-  const { done, value } = await lines.next()
+  const answer = await askLine(question, lines)
   process.stderr.write('\n')
-  if (done) throw new DirectoryError('no password was given, so nothing was changed: run the command again')
-  return value
+  if (answer === undefined)
+    throw new DirectoryError('no password was given, so nothing was changed: run the command again')
+  return answer
 }

@@ -99,7 +99,7 @@ export async function openVersions({ database }: Pick<TargetSettings, 'database'
 async function makeVersions(settings: TargetSettings): Promise<PolicyVersions> {
   const { databaseExists, openPolicyVersions } = await import('../../store/open.ts')
   if (databaseExists(settings.database)) return openVersions(settings)
-  const { makeFolder } = await import('../../base/make-folder.ts')
+  const { makeFolder } = await import('../../base/files/make-folder.ts')
   await makeFolder(settings.dataDirectory)
   await (await openPolicyVersions(settings.database))?.close()
   return openVersions(settings)

@@ -22,7 +22,8 @@ export function invocation(
 function programFrom(folder: string, root: string): string {
   const path = relative(folder, root)
   if (path === '') return 'npm run -s sallyport --'
-  return path === join('node_modules', 'sallyport')
+  // npx looks in the folders above, too.
+  return /^(?:\.\.\/)*node_modules\/sallyport$/.test(path)
     ? 'npx sallyport'
     : `node ${shellWord(join(path, 'bin', 'sallyport.js'))}`
 }

@@ -7,12 +7,14 @@ import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
 import { welcome } from '../../server/parts/demo/welcome.ts'
 import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
+import { demoFolders } from './demo-folders.ts'
 import { invocation } from './invocation.ts'
 
 const AFTER_START_MS = 1000
 
 export async function runServer(flags: Flags): Promise<void> {
-  const config = readConfig(process.env, flags)
+  const fromPackage = demoFolders(flags, process.env)
+  const config = readConfig(process.env, { ...flags, ...fromPackage })
   // Logs go to stderr, so that stdout holds only the result of a command.
   const { log, linesLost } = openServerLog(config.logLevel)
   if (config.workers > 1 && cluster.isPrimary) {
@@ -40,7 +42,8 @@ export async function runServer(flags: Flags): Promise<void> {
   if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
-  print(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app), log)
+  const text = config.demo ? welcomeText(config, app.url) : await firstUserText(config, app)
+  print(fromPackage ? `${text}\n${ejectText()}` : text, log)
 }
 
 /** A full disk, or a reader that has closed the pipe, ends a command but must not end a server. */
@@ -84,6 +87,13 @@ function welcomeText({ tokens }: Config, url: string): string {
   return tokens.keys.kind === 'embedded'
     ? welcome(url, invocation(process.env))
     : `Sallyport listens on ${url}; it accepts tokens of the configured key\n`
+}
+
+function ejectText(): string {
+  return `Its schemas and its policy came with the program. This command copies them into this folder, to change them:
+
+${invocation(process.env)} eject
+`
 }
 
 /** Empty except on the first start. */

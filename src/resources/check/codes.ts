@@ -8,7 +8,7 @@ const TAKEN_PATHS =
   '/livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current and /.well-known/jwks.json'
 
 export const SCHEMA_CODES = {
-  'directory-unreadable': 'name the directory that holds the schema files',
+  'directory-unreadable': 'name the directory that holds the schema files, or make a project with `sallyport init`',
   'directory-empty': 'add a file `<resource>.json`',
   'file-name': 'write a name like `notes.json`: small letters, digits and `-`, beginning with a letter',
   'file-unreadable': 'make it a file that this program can read',

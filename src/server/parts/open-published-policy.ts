@@ -1,5 +1,5 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
-import { makeFolder } from '../../base/make-folder.ts'
+import { makeFolder } from '../../base/files/make-folder.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { makeFolder } from '../../base/make-folder.ts'
+import { makeFolder } from '../../base/files/make-folder.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { comparedFields, leavesOf, needsCaller, stepOf } from '../../decide/relations/all-kinds.ts'

@@ -1,4 +1,5 @@
 /** The thread that compares the previous policy with the one that took over, so that no request waits for it. */
+import '../../base/node-24.ts'
 import { parentPort, workerData } from 'node:worker_threads'
 import { parseResources } from '../../resources/load/load-resources.ts'
 import { type FromThread, type PolicyChange, summarize, type ThreadData } from './summary.ts'

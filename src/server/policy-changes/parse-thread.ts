@@ -1,4 +1,5 @@
 /** The thread that parses a large policy, so that no request waits for it: one policy, and then it ends. */
+import '../../base/node-24.ts'
 import { flushCompileCache } from 'node:module'
 import { deserialize } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'

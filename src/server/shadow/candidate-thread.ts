@@ -2,6 +2,7 @@
  * The thread of the candidate policy: loads and watches the candidate, and compares decisions, without delaying the
  * server.
  */
+import '../../base/node-24.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { PolicyEvent } from '../../policy/active-policy.ts'

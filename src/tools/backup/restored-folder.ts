@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../base/make-folder.ts'
+import { makeFolder } from '../../base/files/make-folder.ts'
 import { ToolError } from '../load-policy.ts'
 import type { PartGroup } from './archive/manifest.ts'
 import {

@@ -1,7 +1,7 @@
 /** The decision records of log files, one after the other, however large the files are. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { linesIn } from '../../base/lines.ts'
+import { linesIn } from '../../base/files/lines.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { ToolError } from '../load-policy.ts'

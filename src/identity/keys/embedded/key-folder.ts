@@ -7,7 +7,7 @@
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../../base/make-folder.ts'
+import { makeFolder } from '../../../base/files/make-folder.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'

@@ -1,7 +1,7 @@
 /** The lines of an import: objects as an export writes them, and the last line of an export. */
 import { createReadStream } from 'node:fs'
+import { LineTooLong, linesIn } from '../../../base/files/lines.ts'
 import { isObject } from '../../../base/is-object.ts'
-import { LineTooLong, linesIn } from '../../../base/lines.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import type { NamingField } from '../../references.ts'

@@ -2,8 +2,8 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../../decide/policy.ts'
 import { quote } from '../../../present/quote.ts'
+import { supposedConditions } from '../../asked/supposed-names.ts'
 import { ToolError } from '../../load-policy.ts'
-import { supposedConditions } from '../../supposed-names.ts'
 import type { KnownRequest } from '../question.ts'
 
 interface Flags {

@@ -5,8 +5,8 @@ import { heldWith, possibleSets } from '../../../decide/relations/possible-sets.
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { NONE, supposedNames } from '../../asked/supposed-names.ts'
 import { ToolError } from '../../load-policy.ts'
-import { NONE, supposedNames } from '../../supposed-names.ts'
 import type { StateChange } from '../facts/state-change.ts'
 import type { KnownObject, MatchedRequest } from '../question.ts'
 

@@ -2,7 +2,7 @@
 import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { shellWord } from '../../../present/quote.ts'
-import { NONE } from '../../supposed-names.ts'
+import { NONE } from '../../asked/supposed-names.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
 

@@ -1,14 +1,17 @@
 /** Puts written matrices into a folder. Existing files stay unless they may be replaced. */
-import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type NewFile, takenNames } from '../../../base/files/new-files.ts'
 import { ToolError } from '../../load-policy.ts'
 import { BODIES } from '../read/matrix-file.ts'
-import type { MatrixText } from './write-matrix.ts'
 
 /** Returns the paths written. If a file exists already, throws ToolError and writes nothing. */
-export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
-  const there = await Promise.all(files.map(({ name }) => exists(join(folder, name))))
-  const taken = files.filter((_, i) => there[i]).map(({ name }) => `\`${join(folder, name)}\``)
+export async function storeNew(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
+  const names = await takenNames(
+    folder,
+    files.map(({ name }) => name),
+  )
+  const taken = names.map((name) => `\`${join(folder, name)}\``)
   if (taken.length > 0) {
     throw new ToolError(
       `${taken.join(', ')} would be overwritten: write to another folder with --out, or replace it with --force`,
@@ -18,7 +21,7 @@ export async function storeNew(folder: string, files: readonly MatrixText[]): Pr
 }
 
 /** The same, but replaces existing files. */
-export async function storeOver(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
+export async function storeOver(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
   await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
   await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
   return files.map(({ name }) => join(folder, name))
@@ -34,11 +37,4 @@ export async function textsIn(folder: string): Promise<ReadonlyMap<string, strin
 async function filesIn(folder: string, inside: string): Promise<readonly string[]> {
   const found = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => [])
   return found.filter((one) => one.isFile() && /\.(?:csv|json)$/.test(one.name)).map(({ name }) => join(inside, name))
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

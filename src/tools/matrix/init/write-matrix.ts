@@ -3,20 +3,15 @@
  * text.
  */
 import { byText } from '../../../base/by-text.ts'
+import type { NewFile } from '../../../base/files/new-files.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { BODIES } from '../read/matrix-file.ts'
 import { lineOf } from '../read/table.ts'
 import { transitionText } from '../read/transition.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
-export interface MatrixText {
-  /** Within the folder of matrices. */
-  readonly name: string
-  readonly text: string
-}
-
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */
-export function writeMatrix({ columns, rows }: Plan, ending: string): readonly MatrixText[] {
+export function writeMatrix({ columns, rows }: Plan, ending: string): readonly NewFile[] {
   const callers = columns.map(columnText)
   const matrices = [...Map.groupBy(rows, ({ routeMethod }) => routeMethod.resource.name)].map(([resource, about]) => {
     const name = `${resource.replaceAll('/', '-')}${ending}.csv`
@@ -34,7 +29,7 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
  * The same, without changing existing files of a folder: names that are taken get a number, and an existing body with
  * the same text is used again. `there`: the texts of the folder's files, by their names within it.
  */
-export function writeMissing(plan: Plan, there: ReadonlyMap<string, string>): readonly MatrixText[] {
+export function writeMissing(plan: Plan, there: ReadonlyMap<string, string>): readonly NewFile[] {
   const rows = plan.rows.map((row) => {
     if (!row.body) return row
     const text = bodyText(row.body.content)

@@ -1,7 +1,7 @@
 /** Reads names that a command supposes to hold, joined with `+`: relations of an object, conditions of a request. */
-import { didYouMean } from '../base/did-you-mean.ts'
-import { quote } from '../present/quote.ts'
-import { ToolError } from './load-policy.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import { quote } from '../../present/quote.ts'
+import { ToolError } from '../load-policy.ts'
 
 /** For no name. */
 export const NONE = 'none'

@@ -1,6 +1,6 @@
 /** The option --at: the time that a command is about, because rules and blocks may end. */
-import { parseTime } from '../base/time.ts'
-import { ToolError } from './load-policy.ts'
+import { parseTime } from '../../base/time.ts'
+import { ToolError } from '../load-policy.ts'
 
 /** Milliseconds since the epoch. Throws ToolError for text that is not a time. */
 export function timeOf(at: string | undefined, now: number): number {

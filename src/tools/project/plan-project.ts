@@ -1,0 +1,91 @@
+/** The files of a new project: its schemas, its policies, and what is around them. */
+import type { NewFile } from '../../base/files/new-files.ts'
+import { packageFiles, packageVersion } from './package-files.ts'
+
+export interface ProjectWishes {
+  /** A name of npm, without a scope. */
+  readonly name: string
+  /** With the resources of the demo in place of users alone. */
+  readonly demo: boolean
+  /** With a wall between tenants. */
+  readonly tenants: boolean
+}
+
+interface Start {
+  /** Where the package has `schemas/`, `policies/` and perhaps matrices. */
+  readonly from: string
+  readonly matrices?: string
+  /** What `npm test` wants the matrices to cover. */
+  readonly coverage: string
+  readonly serve: string
+}
+
+/** With matrices that were written by hand; the others' are made from the policy (`matrix init`). */
+const SHIPPED: Start = { from: '.', matrices: 'test/matrix', coverage: '--min 100', serve: ' --demo' }
+const PROJECTS: Start = {
+  from: 'examples/projects',
+  matrices: 'examples/projects/matrices',
+  coverage: '--min-rules 90',
+  serve: '',
+}
+const TEMPLATES = 'templates/'
+const EMPTY: Start = { from: `${TEMPLATES}empty`, coverage: '--min 100', serve: '' }
+const TENANTS: Start = { from: `${TEMPLATES}tenants`, coverage: '--min 100', serve: '' }
+
+export interface PlannedProject {
+  readonly files: readonly NewFile[]
+  /** Whether the matrices are among the files. */
+  readonly hasMatrices: boolean
+}
+
+export async function planProject({ name, demo, tenants }: ProjectWishes): Promise<PlannedProject> {
+  const start = demo ? (tenants ? PROJECTS : SHIPPED) : tenants ? TENANTS : EMPTY
+  const values = { name, version: `^${await packageVersion()}`, serve: start.serve, coverage: start.coverage }
+  const around = (await packageFiles(`${TEMPLATES}project`)).map((file) => filled(file, values))
+  const schemas = await packageFiles(`${start.from}/schemas`, 'schemas')
+  const policies = await policiesOf(start.from)
+  return {
+    files: [...around, ...schemas, ...policies, ...(await matricesOf(start))],
+    hasMatrices: start.matrices !== undefined,
+  }
+}
+
+/** What the templates don't say is as in the demo: the limits, the Casbin model, and the first lines of each file. */
+async function policiesOf(from: string): Promise<readonly NewFile[]> {
+  const shipped = await packageFiles('policies', 'policies')
+  const own = new Map((await packageFiles(`${from}/policies`, 'policies')).map((file) => [file.name, file]))
+  const shared = shipped.map((file) => {
+    const found = own.get(file.name)
+    return found === undefined ? file : from.startsWith(TEMPLATES) ? withHead(found, file) : found
+  })
+  const others = [...own.values()].filter(({ name }) => !shipped.some((file) => file.name === name))
+  return [...shared, ...others].map(inProject)
+}
+
+const HEAD = /^(?:#.*\n)*/
+
+/** Templates have no head, so that there is one text of it. */
+function withHead(file: NewFile, { text }: NewFile): NewFile {
+  const head = HEAD.exec(text)?.[0] ?? ''
+  return { ...file, text: file.name.endsWith('.csv') ? `${head}\n${file.text}` : `${head}${file.text}` }
+}
+
+/** Editors find the JSON Schemas in the installed package. */
+export function inProject({ name, text }: NewFile): NewFile {
+  return { name, text: text.replace(/(\$schema=)(?:\.\.\/)+src\//, '$1../node_modules/sallyport/src/') }
+}
+
+async function matricesOf({ matrices }: Start): Promise<readonly NewFile[]> {
+  if (matrices === undefined) return []
+  const files = await packageFiles(matrices, 'test/matrix')
+  return files
+    .filter(({ name }) => /\.(?:csv|json|yaml)$/.test(name))
+    .map(({ name, text }) => ({
+      name,
+      text: text.replace(/(\$schema=)(?:\.\.\/)+docs\//, '$1../../node_modules/sallyport/docs/'),
+    }))
+}
+
+function filled({ name, text }: NewFile, values: Readonly<Record<string, string>>): NewFile {
+  return { name, text: text.replaceAll(/\{\{(\w+)\}\}/g, (all, key: string) => values[key] ?? all) }
+}

@@ -1,0 +1,51 @@
+/** Projects in temporary folders, and the commands that run in them as npm would run them. */
+import { type ExecFileException, execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Workshop {
+  readonly folder: string
+  /** Runs `sallyport` of this checkout in the folder `inside`. */
+  sallyport(inside: string, ...args: readonly string[]): Promise<Ran>
+  /** Runs a script of the project's package.json. */
+  script(inside: string, name: string): Promise<Ran>
+  remove(): Promise<void>
+}
+
+/** An empty folder, where `sallyport` is a command. */
+export async function openWorkshop(): Promise<Workshop> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-project-'))
+  const bin = join(folder, 'bin')
+  await mkdir(bin)
+  await writeFile(join(bin, 'sallyport'), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}bin/sallyport.js' "$@"\n`)
+  await chmod(join(bin, 'sallyport'), 0o755)
+  const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
+  const run = (cwd: string, program: string, args: readonly string[]) => ranIn(cwd, env, [program, ...args])
+  return {
+    folder,
+    sallyport: (inside, ...args) => run(join(folder, inside), join(bin, 'sallyport'), args),
+    script: async (inside, name) => {
+      const { scripts } = JSON.parse(await readFile(join(folder, inside, 'package.json'), 'utf8'))
+      return run(join(folder, inside), 'sh', ['-c', scripts[name]])
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+export function ranIn(cwd: string, env: NodeJS.ProcessEnv, [program = '', ...args]: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const options = { cwd, env, maxBuffer: 1 << 26 }
+    execFile(program, args, options, (error: ExecFileException | null, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
+    }).stdin?.end()
+  })
+}
