@@ -37,7 +37,7 @@ describe('sallyport matrix attack', () => {
       'owner in query',
       'relation missing',
     ])
-    expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(5)
+    expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(6)
     fitsSchema(JSON.parse(toJson(run)))
     expect(fitsSchema.errors).to.equal(null)
   }).timeout(30_000)
