@@ -8,9 +8,11 @@ export const INSTALL_MS = 180_000
 
 /** By the program's name, the Debian package that has it. */
 const PACKAGES = {
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
   haproxy: 'haproxy',
+  nginx: 'nginx',
   openssl: 'openssl',
   pgbouncer: 'pgbouncer',
   postgres: 'postgresql',

@@ -94,6 +94,12 @@ export function* decideSupposed(
   return { kind: 'supposed', grant, readable: readableOn(grants, relations), refusal: told }
 }
 
+/** The part that can be known where the object is stored elsewhere: whether the caller may do this with some object. */
+export function* decideAtRoleLevel(question: Question, policy: Snapshot): Steps<RouteDecision | Refusal> {
+  const grants = yield* passRoleLevel(question, policy)
+  return grants.kind === 'grants' ? decideRole(grants) : grants
+}
+
 /** All checks before an object is looked at. */
 export function* passRoleLevel(question: Question, policy: Snapshot): Steps<CallerGrants | RouteDecision | Refusal> {
   const { route, endpoint, resource, subject, blocked } = question

@@ -41,6 +41,8 @@ export interface DecisionRecord {
   readonly can?: true | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
+  /** Asked by a gateway about its client's request; `gateway`: its subject, if it proved it. */
+  readonly forwarded?: { readonly profile: string; readonly gateway?: string | undefined } | undefined
   /** From the request to its answer; for a write, until the record is given to the store. */
   readonly microseconds: number
   readonly facts?: Facts | undefined
@@ -141,6 +143,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   fieldsRefused: areTexts,
   facts: areFacts,
   asked: areAsked,
+  forwarded: isForwarded,
 })
 
 function isTime(value: unknown): boolean {
@@ -157,6 +160,10 @@ function isSignIn(value: unknown): boolean {
 
 function areAsked(asked: unknown): boolean {
   return asked === undefined || (Array.isArray(asked) && asked.every((one) => isObject(one) && areFacts(one.facts)))
+}
+
+function isForwarded(value: unknown): boolean {
+  return value === undefined || (isObject(value) && typeof value.profile === 'string' && isText(value.gateway))
 }
 
 function areFacts(facts: unknown): boolean {

@@ -67,6 +67,17 @@ export interface Route {
   readonly precondition?: 'required'
   /** For a built-in route with a body and an answer of its own. */
   readonly exchange?: RouteExchange
+  /** Who asks at a built-in route for forward auth. */
+  readonly gateway?: Gateway
+}
+
+/** A program that asks about the requests of its clients. */
+export interface Gateway {
+  readonly name: 'nginx' | 'traefik' | 'caddy'
+  /** The headers in which it names the method and the URI of its client's request. */
+  readonly headers: { readonly method: string; readonly uri: string }
+  /** The statuses of refusals that its client gets to see. */
+  readonly passesOn: 'every status' | '401 and 403'
 }
 
 /** What a built-in route takes and gives: JSON Schemas, whose titles name them in OpenAPI. */

@@ -3,6 +3,7 @@ import type Koa from 'koa'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
+import { readForwarded } from './access/forward/read-forwarded.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
 import type { Services } from './routes/handler.ts'
@@ -36,6 +37,8 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(answer(parts))
     .use(match(routers))
     .use(refuseFloods(rateLimiter, clientAddress))
+    // For a gateway: from here on, the request is its client's.
+    .use(readForwarded({ resources, store }, verifier))
     .use(authenticate(verifier))
     .use(limitRate(rateLimiter))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.

@@ -26,7 +26,7 @@ export async function firstOf(server: TestServer, path: string, token: string): 
   return body.items[0]
 }
 
-/** A path of every route of the server, an item's with the id of an object that `ada` may read. */
+/** A path of every route of the server but for those that only gateways ask, an item's with the id of an object that `ada` may read. */
 export async function pathsOf(server: TestServer, ada: string): Promise<ReadonlyMap<string, string>> {
   const ids = new Map<string, string>()
   for (const [resource, path] of [
@@ -37,6 +37,6 @@ export async function pathsOf(server: TestServer, ada: string): Promise<Readonly
     ids.set(resource, String((await firstOf(server, path, ada)).id))
   }
   ids.set('users', 'alice')
-  const routes = [...server.app.resources.routes].filter(({ path }) => path !== '*')
+  const routes = [...server.app.resources.routes].filter(({ path, gateway }) => path !== '*' && !gateway)
   return new Map(routes.map(({ path, resource }) => [path, path.replace('{id}', ids.get(resource) ?? '')]))
 }

@@ -9,6 +9,8 @@ type Stage = 'before' | 'policy' | 'after' | 'fault'
 const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'malformed-request': 'before',
   'invalid-path': 'before',
+  'invalid-forward': 'before',
+  'gateway-refused': 'before',
   'route-not-found': 'before',
   'method-not-allowed': 'before',
   'token-invalid': 'before',

@@ -8,6 +8,7 @@ import {
   EVALUATIONS_SCHEMA,
   METADATA_SCHEMA,
 } from './access-schemas.ts'
+import { gatewayRoutes } from './gateways.ts'
 import { action, askingRoute, builtIn, documentRoute } from './make.ts'
 
 const NAME = 'system/access'
@@ -36,6 +37,7 @@ export const ACCESS: Resource = builtIn(NAME, {
       faults: faultsOfEvaluations,
       gives: DECISIONS_SCHEMA,
     }),
+    ...gatewayRoutes(NAME, 'forward'),
   ],
   // An action whose route a server doesn't have yet may be granted already.
   actions: ['read', 'evaluate', 'search', 'filter', 'forward', 'options'].map((name) => action(name, 'whole')),

@@ -6,6 +6,7 @@ import { hasBody } from '../input/read-body.ts'
 import { type Outcome, WrittenJson } from '../routes/handler.ts'
 import type { Writable } from '../stages/stage.ts'
 import type { RequestState, ResponseHeaders } from '../stages/state.ts'
+import { answeredStatus } from './answered-status.ts'
 import type { Cors } from './cors.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from './to-problem.ts'
 
@@ -46,16 +47,18 @@ function answerOf(
   return { status, headers, text: body instanceof WrittenJson ? body.text : JSON.stringify(body) }
 }
 
-function problemAnswerOf({ req }: Context, { problem, requestId, headers: common }: RequestState): Answer {
+function problemAnswerOf({ req }: Context, { problem, requestId, headers: common, forwarded }: RequestState): Answer {
   const told: Problem = problem ?? problemOf(undefined, undefined)
+  const status = answeredStatus({ problem: told, forwarded })
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
+  if (forwarded) headers['X-Sallyport-Problem'] = told.code
   // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
-  return { status: told.status, headers, text: JSON.stringify(problemDocument(told, requestId)) }
+  return { status, headers, text: JSON.stringify({ ...problemDocument(told, requestId), status }) }
 }
 
-function send(ctx: Context, { match }: RequestState, { status, headers, text }: Answer): void {
-  announceLifecycle(headers, match)
+function send(ctx: Context, { match, forwarded }: RequestState, { status, headers, text }: Answer): void {
+  if (!forwarded) announceLifecycle(headers, match)
   // RFC 9110 section 8.6: 204 and 304 have no Content-Length here.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
   ctx.res.writeHead(status, headers)

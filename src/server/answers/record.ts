@@ -13,6 +13,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import { SignInRefused } from '../routes/tokens.ts'
 import type { Writable } from '../stages/stage.ts'
 import type { RequestState } from '../stages/state.ts'
+import { answeredStatus } from './answered-status.ts'
 import { problemOf } from './to-problem.ts'
 
 /** What the stages that ran found out about a request: a part of `ctx.state`. */
@@ -43,16 +44,22 @@ export function observe(
   { faults, metrics }: { faults: FaultLog; metrics: Pick<Metrics, 'observeRequest'> },
   request: RequestFacts,
 ): void {
-  const { requestId, method, match, problem, outcome } = request
-  const route = match && 'route' in match ? match.route.path : 'unknown'
-  const status = problem?.status ?? outcome?.status ?? 500
+  const { requestId, method, problem } = request
+  const route = measuredRoute(request)
+  const status = answeredStatus(request)
   metrics.observeRequest({ method, route, status, seconds: secondsOf(request) })
   if (status < 500) return
   faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
 }
 
+/** Requests of gateways are counted apart: they cost less than those of clients. */
+function measuredRoute({ match, forwarded }: RequestFacts): string {
+  if (forwarded) return forwarded.route
+  return match && 'route' in match ? match.route.path : 'unknown'
+}
+
 export function recordOf(request: RequestFacts): DecisionRecord {
-  const { requestId, instance, revision, method, address, match, authentication, decision, outcome, problem } = request
+  const { requestId, instance, revision, address, match, authentication, decision, outcome, problem } = request
   const asked = match?.kind === 'route' ? match : undefined
   const evidence = evidenceOf(request)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
@@ -64,7 +71,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     requestId,
     instance,
     revision,
-    method,
+    ...methodOf(request),
     address,
     route: asked?.route.path,
     resource: asked?.route.resource,
@@ -85,7 +92,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     can: canOf(request),
     facts: evidence?.facts,
     asked: outcome?.asked,
-    status: problem?.status ?? outcome?.status ?? 500,
+    status: answeredStatus(request),
     microseconds: Math.round(secondsOf(request) * 1e6),
   }
 }
@@ -93,6 +100,13 @@ export function recordOf(request: RequestFacts): DecisionRecord {
 function canOf({ input }: RequestFacts): true | undefined {
   const asked = input?.kind === 'list' ? input.query.can : input?.kind === 'item' && input.can
   return asked || undefined
+}
+
+/** What a gateway asks about is recorded as its client's request. */
+function methodOf({ method, forwarded }: RequestFacts): Pick<DecisionRecord, 'method' | 'forwarded'> {
+  if (!forwarded) return { method }
+  const { profile, gateway } = forwarded
+  return { method: forwarded.method ?? method, forwarded: { profile: profile.name, gateway } }
 }
 
 /** An API key proves no sign-in. */

@@ -60,6 +60,18 @@ const HEADERS = {
     description: 'How to authenticate (RFC 6750), or how to sign in again (RFC 9470).',
     schema: { type: 'string', pattern: '^Bearer ' },
   },
+  'X-Sallyport-Problem': { description: 'The code of the problem; empty if there is none.', schema: TEXT },
+  'X-Sallyport-Request': { description: "The id of the request, for the server's logs.", schema: TEXT },
+  'X-Sallyport-Revision': { description: 'The revision of the policy that decided.', schema: TEXT },
+  'X-Sallyport-Roles': {
+    description: "The client's roles, separated by commas, as X-Sallyport-Subject is encoded; empty for a refusal.",
+    schema: TEXT,
+  },
+  'X-Sallyport-Subject': {
+    description:
+      'Who the client is; empty without credentials, and for a refusal. Other than visible ASCII is percent-encoded, and `%` too.',
+    schema: TEXT,
+  },
   'X-Request-ID': { description: 'As the request had it.', schema: TEXT },
 } as const satisfies Readonly<Record<string, HeaderText>>
 

@@ -3,6 +3,7 @@
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
+import { gatewayOperation } from './gateway-operation.ts'
 import type { Headers } from './headers.ts'
 import { joinHeaders } from './headers.ts'
 import { type Describing, type PolicyOrigin, parametersOf } from './parameters.ts'
@@ -47,7 +48,9 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
     echoHeaders(routeMethod),
   )
   const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
+  const { gateway } = routeMethod.route
   const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp, origin: describing.origin })
+  if (gateway) return gatewayOperation(routeMethod, gateway, describing, { codes, headers })
   const patches = endpoint.operation === 'update'
   const parameters = parametersOf(routeMethod, describing)
   const requestBody = requestBodyOf(routeMethod, describing)

@@ -120,9 +120,9 @@ export function possibleProblems(
   }
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
   add(route.path.includes('{id}'), 'invalid-path')
-  add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
+  add(!route.redirect && !route.gateway && endpoint.operation !== 'options', 'invalid-query')
   add(concernsObject(routeMethod), ...BY_OPERATION[endpoint.operation])
-  add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
+  add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')

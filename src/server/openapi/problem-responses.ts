@@ -52,14 +52,17 @@ interface ProblemAnswers {
   readonly patches: boolean
   /** Headers of every answer of the route. */
   readonly headers: Headers
+  /** The status of the answer, where it isn't the problem's own. */
+  readonly statusOf?: (code: ProblemCode) => number
 }
 
 /** By status, as `responses` of an operation has them. */
-export function problemResponses(components: Components, { codes, headers, operation, patches }: ProblemAnswers): Part {
-  const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status)
+export function problemResponses(components: Components, answers: ProblemAnswers): Part {
+  const { codes, headers, operation, patches, statusOf = (code) => CATALOGUE[code].status } = answers
+  const byStatus = Map.groupBy(codes, statusOf)
   const entries = [...byStatus].map(([status, those]) => {
     const sorted = those.toSorted()
-    const own = headersOf(those, patches)
+    const own = headersOf(status, those, patches)
     const name = nameOf(status, sorted, operation)
     return [status, components.add('responses', name, response(components, status, sorted, joinHeaders(own, headers)))]
   })
@@ -67,12 +70,10 @@ export function problemResponses(components: Components, { codes, headers, opera
 }
 
 /** RFC 9110 section 15.5.16: a 415 answer names the media types that the server accepts. */
-function headersOf(codes: readonly ProblemCode[], patches: boolean): Headers {
-  const [first] = codes
-  const status = first && CATALOGUE[first].status
+function headersOf(status: number, codes: readonly ProblemCode[], patches: boolean): Headers {
   // This answer may lack the headers of rate limits, so only `Retry-After` is certain.
   if (codes.includes('sign-in-delayed')) return { always: ['Retry-After'], maybe: [] }
-  if (status !== 415) return (status && HEADERS[status]) || { always: [], maybe: [] }
+  if (status !== 415) return HEADERS[status] ?? { always: [], maybe: [] }
   const media: HeaderName = patches ? 'Accept-Patch' : 'Accept'
   return { always: ['Accept-Encoding', media], maybe: [] }
 }

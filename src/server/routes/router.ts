@@ -6,11 +6,21 @@ import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
 import { StaleObject } from '../../store/errors.ts'
+import { admit } from '../access/forward/identity-headers.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/commit.ts'
 import type { Input } from '../input/input.ts'
 import type { Stage, Writable } from '../stages/stage.ts'
-import type { Accepted, Addressed, Authorized, Handled, Matched, Received, Validated } from '../stages/state.ts'
+import type {
+  Accepted,
+  Addressed,
+  Authorized,
+  Forwarding,
+  Handled,
+  Matched,
+  Received,
+  Validated,
+} from '../stages/state.ts'
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Services } from './handler.ts'
@@ -19,7 +29,7 @@ import { listObjects, readObject } from './read-objects.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
-type RouteState = Received & Matched & Addressed & Accepted & Authorized & Validated
+type RouteState = Received & Matched & Addressed & Forwarding & Accepted & Authorized & Validated
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
 /** The most decisions about one write whose object changes between the decision and the write. */
@@ -84,6 +94,10 @@ function serve(router: Router, { path, method }: { path: string; method: Method 
 /** The last stage: runs the handler of the authorized route. */
 export function routes(): Stage<RouteState, Handled> {
   return (ctx, next) => {
+    if (ctx.state.forwarded) {
+      ctx.state.outcome = admit(ctx.state)
+      return
+    }
     const handler = ctx.state.layer?.stack[0]
     if (!handler) throw new Error(`no handler is registered for ${ctx.method} ${ctx.state.accepted.match.route.path}`)
     return handler(ctx as RouterContext, next)

@@ -5,7 +5,7 @@
  */
 
 import { looksAt } from '../../decide/conditions/lookup.ts'
-import { decide, type Question } from '../../decide/decide.ts'
+import { decide, decideAtRoleLevel, type Question } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
@@ -17,7 +17,7 @@ import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Stage } from './stage.ts'
-import type { Accepted, AcceptedRequest, Addressed, Authorized, Received } from './state.ts'
+import type { Accepted, AcceptedRequest, Addressed, Authorized, Forwarding, Received } from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
@@ -32,14 +32,16 @@ interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
   /** The time of the request, in milliseconds since the epoch. */
   readonly at: number
   readonly address?: string | undefined
+  /** A gateway asks; the object is elsewhere. */
+  readonly forwarded?: unknown
 }
 
 /** Leaves a decision, or throws Refused or a fault. A fault never lets a request pass. */
-export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepted, Authorized> {
+export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepted & Forwarding, Authorized> {
   const facts = factsFrom(gate)
   return async (ctx, next) => {
-    const { policy, accepted, at, wholeAddress: address } = ctx.state
-    const asked = { ...accepted, at, address }
+    const { policy, accepted, at, wholeAddress: address, forwarded } = ctx.state
+    const asked = { ...accepted, at, address, forwarded }
     ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
     ctx.state.abilities = () => withFacts(abilitiesOf(questionOf(gate, policy, asked), policy.snapshot), facts)
     ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
@@ -49,7 +51,9 @@ export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepte
 }
 
 export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
-  return orRefuse(await withFacts(decide(questionOf(gate, policy, asked), policy.snapshot), factsFrom(gate)))
+  const question = questionOf(gate, policy, asked)
+  const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
+  return orRefuse(await withFacts(steps, factsFrom(gate)))
 }
 
 function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {

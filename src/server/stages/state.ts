@@ -7,7 +7,7 @@ import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
-import type { Resource } from '../../resources/resource.ts'
+import type { Gateway, Resource } from '../../resources/resource.ts'
 import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Input } from '../input/input.ts'
 import type { AskFacts, Outcome } from '../routes/handler.ts'
@@ -52,6 +52,23 @@ export interface Addressed {
   readonly credentials: Credentials
 }
 
+/** What is known of a forwarded request. */
+interface Forwarded {
+  readonly profile: Gateway
+  /** The path that the gateway asks. */
+  readonly route: string
+  /** The subject of the gateway; undefined if it proved nothing. */
+  readonly gateway?: string
+  /** The method of the client's request, if it could be read. */
+  readonly method?: string
+}
+
+/** Left by `readForwarded`. */
+export interface Forwarding {
+  /** Undefined for a request that no gateway asks about; else the state is about its client's request. */
+  readonly forwarded?: Forwarded
+}
+
 /** Left by `authenticate`. */
 export interface Authenticated {
   readonly authentication: Authentication
@@ -94,7 +111,7 @@ export interface Handled {
 /** What `answer` finds when the stages have ended; members of stages that didn't run are absent. */
 export interface RequestState
   extends Received,
-    Partial<Matched & Addressed & Authenticated & Accepted & Authorized & Validated & Handled> {
+    Partial<Matched & Addressed & Forwarding & Authenticated & Accepted & Authorized & Validated & Handled> {
   readonly problem?: Problem
   /** The record that was stored together with its write. */
   readonly committed?: DecisionRecord | undefined

@@ -13,7 +13,7 @@ import { readListQuery } from '../input/read-list-query.ts'
 import { readItemQuery, readQuery, refuseParameters } from '../input/read-query.ts'
 import { parseJsonPatch } from '../routes/json-patch/parse.ts'
 import type { Stage } from './stage.ts'
-import type { Accepted, Authorized, Received, Validated } from './state.ts'
+import type { Accepted, Authorized, Forwarding, Received, Validated } from './state.ts'
 
 interface Frame {
   readonly match: RouteMatch
@@ -33,9 +33,14 @@ const BODILESS: readonly Operation[] = ['delete', 'options']
  * Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or
  * invalid-idempotency-key, in this order.
  */
-export function validate(): Stage<Received & Accepted & Authorized, Validated> {
+export function validate(): Stage<Received & Accepted & Authorized & Forwarding, Validated> {
   return (ctx, next) => {
-    const { accepted, resource, decision, policy } = ctx.state
+    const { accepted, resource, decision, policy, forwarded } = ctx.state
+    if (forwarded) {
+      // The rest of the request is for the application.
+      ctx.state.input = { kind: 'nothing', preconditions: {} }
+      return next()
+    }
     const { match } = accepted
     if (!match.route.redirect) refuseUnacceptable(ctx, match.endpoint.operation)
     const frame = { match, resource, limits: policy.snapshot.limits }

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import { stageOf } from '../../base/problems/stages.ts'
-import { decide } from '../../decide/decide.ts'
+import { decide, decideAtRoleLevel } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { withFacts } from '../../decide/facts.ts'
@@ -20,6 +20,7 @@ import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
+import { forwardedRoutes } from '../../resources/routing/forwarded-routes.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
 import { recordedConditions, recordedLookups } from './recorded-answers.ts'
 import { AnswerMissing, FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'
@@ -99,7 +100,8 @@ async function authorizeAgain(policy: ActivePolicy, { record, request, stage }: 
     lookup: recordedLookups(record, when),
   })
   try {
-    const decision = await withFacts(decide(question, snapshot), facts('related'))
+    const deciding = record.forwarded ? decideAtRoleLevel(question, snapshot) : decide(question, snapshot)
+    const decision = await withFacts<Decision | Refusal>(deciding, facts('related'))
     if (decision.kind === 'refused') return refused(decision, request)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
     const steps = permitAgain(decision, record, unaskedUnder(snapshot, request))
@@ -182,8 +184,10 @@ function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy'
 }
 
 /** The request that is decided again; if that isn't possible, a sentence that says why. */
-function requestOf({ byName, routes }: Resources, record: DecisionRecord): RecordedRequest | string {
+function requestOf(resources: Resources, record: DecisionRecord): RecordedRequest | string {
   const { method, objectId, authentication } = record
+  const { byName } = resources
+  const routes = record.forwarded ? forwardedRoutes(resources) : resources.routes
   const route = routes.find(({ path }) => path === record.route)
   const endpoint = route?.endpoints.get(method as Method)
   const resource = route && byName.get(route.resource)

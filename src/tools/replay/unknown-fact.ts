@@ -26,14 +26,14 @@ export async function unknownFact(
 async function comparedFor(
   snapshot: Snapshot,
   { route, endpoint, caller }: RecordedRequest,
-  { problem, facts }: DecisionRecord,
+  { problem, facts, forwarded }: DecisionRecord,
 ): Promise<readonly Relation[]> {
   if (endpoint.operation === 'options') return []
   const subject = snapshot.subjectOf(caller)
   const table = await snapshot.table(subject, route.resource, endpoint.action)
   // Refused whatever attributes the caller has.
   if (!table.roleLevel(() => caller !== undefined).allowed) return []
-  if (route.redirect || (problem === 'object-not-found' && !facts?.object)) {
+  if (route.redirect || forwarded || (problem === 'object-not-found' && !facts?.object)) {
     // Answered before caller and object are compared: only the role level may ask for attributes.
     const passes = table.roleLevel((attribute) => caller !== undefined && attribute === 'id').allowed
     return passes ? [] : table.compared

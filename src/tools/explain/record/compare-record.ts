@@ -23,8 +23,14 @@ export function compareRecord(record: ExplainableRecord, now: Explanation): Reco
     problem,
     rules,
     sameRules: rules.join() === places.join(),
-    ...verdictOf(record, now),
+    ...(ofGateway(record, now) ?? verdictOf(record, now)),
   }
+}
+
+/** A gateway's answer has another status than its client's would. */
+function ofGateway({ forwarded, problem }: ExplainableRecord, { outcome }: Explanation): Verdict | undefined {
+  if (!forwarded || problem !== undefined || outcome !== 'allow') return undefined
+  return { sameOutcome: true, verdict: 'with these files the gateway may let the request pass, too' }
 }
 
 function verdictOf(record: ExplainableRecord, now: Explanation): Verdict {

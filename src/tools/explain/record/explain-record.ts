@@ -5,6 +5,7 @@ import { parseTime } from '../../../base/time.ts'
 import { MASKED } from '../../../decision-log/decision-record.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
+import { forwardedRoutes } from '../../../resources/routing/forwarded-routes.ts'
 import { type LoadedPolicy, ToolError } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
@@ -70,8 +71,9 @@ function toldBy({ facts }: ExplainableRecord): KnownRequest {
   return { conditions: { holds: new Map(Object.entries(facts?.conditions ?? {})), from: 'the record' } }
 }
 
-function requestOf(record: ExplainableRecord, { routes }: Resources): MatchedRequest {
+function requestOf(record: ExplainableRecord, resources: Resources): MatchedRequest {
   const { method, authentication } = record
+  const routes = record.forwarded ? forwardedRoutes(resources) : resources.routes
   if (authentication === 'rejected' || authentication === 'failed') {
     return unaccepted(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
   }
@@ -99,6 +101,8 @@ function objectOf(
   { endpoint, route }: Extract<MatchedRequest, { kind: 'route' }>,
 ): KnownObject {
   const { relations, objectId: id, problem: code } = record
+  // The gateway's application has the object.
+  if (record.forwarded) return { kind: 'any', id }
   const isAboutObject = endpoint.operation === 'create' ? DECIDED.includes(code) : route.kind !== 'collection'
   if (!isAboutObject) return { kind: 'any', id: undefined }
   // An object that is concealed was looked at; one that doesn't exist wasn't.

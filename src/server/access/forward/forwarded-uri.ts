@@ -1,0 +1,36 @@
+/**
+ * The URI of a forwarded request. It is refused, never normalised, if two programs could read different paths in it:
+ * the path that was decided must be the path that the application gets.
+ */
+import { Problem } from '../../../base/problems/problem.ts'
+import { readTarget, type Target } from '../../../resources/routing/request-target.ts'
+
+/** RFC 3986 section 3.3, without `;`: some servers cut a segment there. */
+const PATH = /^(?:[\w.~!$&'()*+,=:@/-]|%[\dA-Fa-f]{2})+$/
+
+/** What decoding must not bring forth: delimiters, a second layer of encoding, and control characters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const HIDDEN = /[/\\;?#%\0-\x1f\x7f-\x9f]/
+
+/** The first two say what is refused for the rest of the URI too. */
+export function readForwardedUri(uri: string): Target | Problem {
+  if (!/^[\x21-\x7e]*$/.test(uri)) return refused('has characters that a URI must percent-encode')
+  if (uri.includes('#')) return refused('has a `#`')
+  const target = readTarget(uri)
+  if (target instanceof Problem) return target
+  if (!uri.startsWith('/')) return refused('does not begin with `/`')
+  const fault = faultOfPath(target.path)
+  return fault === undefined ? target : refused(fault)
+}
+
+function faultOfPath(path: string): string | undefined {
+  if (path.includes('//')) return 'has an empty segment (`//`)'
+  if (!PATH.test(path)) return 'has a character that servers read differently, such as `;` or a backslash'
+  const segments = path.split('/').map((segment) => decodeURIComponent(segment))
+  if (segments.some((segment) => HIDDEN.test(segment))) return 'has an encoded delimiter, `%25` or a control character'
+  return segments.some((segment) => segment === '.' || segment === '..') ? 'has a dot segment' : undefined
+}
+
+function refused(fault: string): Problem {
+  return new Problem('invalid-path', `The forwarded URI ${fault}; request the plain path.`)
+}

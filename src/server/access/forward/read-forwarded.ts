@@ -1,0 +1,67 @@
+/**
+ * For requests of gateways: from here on, the request is the one that the gateway's client sent. Limits count it, the
+ * policy decides it and the record tells it as if it had come here itself; only the answer differs.
+ */
+import { Problem } from '../../../base/problems/problem.ts'
+import type { TokenVerifier } from '../../../identity/caller.ts'
+import type { Gateway, Resources } from '../../../resources/resource.ts'
+import { forwardedRoutes } from '../../../resources/routing/forwarded-routes.ts'
+import { createRouteMatcher, type Match, type RouteMatch } from '../../../resources/routing/match-route.ts'
+import type { Gate } from '../../stages/authorize.ts'
+import type { Stage, Writable } from '../../stages/stage.ts'
+import type { Addressed, Forwarding, Matched, Received } from '../../stages/state.ts'
+import { NOBODY } from './identity-headers.ts'
+import { createGatewayProof } from './prove-gateway.ts'
+import { readAsked } from './read-asked.ts'
+
+export function readForwarded(
+  gate: Gate & { readonly resources: Resources },
+  verifier: TokenVerifier,
+): Stage<Received & Matched & Addressed, Forwarding> {
+  const prove = createGatewayProof(gate, verifier)
+  const find = createRouteMatcher(forwardedRoutes(gate.resources))
+  return async (ctx, next) => {
+    const own = gatewaysMatch(ctx.state.match)
+    if (!own) return next()
+    const state: Writable<Received & Matched & Addressed & Forwarding> = ctx.state
+    const { profile, match } = own
+    const { revision, requestId } = state
+    // On every answer, whatever it will be.
+    Object.assign(state.headers, NOBODY, {
+      'X-Sallyport-Revision': revision,
+      'X-Sallyport-Request': requestId,
+      'X-Sallyport-Problem': '',
+      'Cache-Control': 'no-store',
+    })
+    const forwarded = { profile, route: match.route.path }
+    state.forwarded = forwarded
+    const proof = await prove(ctx.req, { ...state, profile, match })
+    if ('reason' in proof) {
+      // Counts as a bad credential, and the client's own isn't looked at.
+      state.credentials = { kind: 'rejected', reason: proof.reason }
+      state.match = malformed(new Problem('gateway-refused', GATEWAY_REFUSED))
+      return next()
+    }
+    const gateway = proof.gateway.id
+    const asked = readAsked(ctx.req.rawHeaders, profile)
+    state.forwarded = { ...forwarded, gateway, ...(asked instanceof Problem ? {} : { method: asked.method }) }
+    state.match = asked instanceof Problem ? malformed(asked) : find(asked.method, asked.target)
+    return next()
+  }
+}
+
+const GATEWAY_REFUSED = 'The gateway may not ask for its clients; give it a key of a caller who may `forward`.'
+
+/** Gateways ask with any method; the route's own endpoint is GET. */
+function gatewaysMatch(match: Match): { readonly profile: Gateway; readonly match: RouteMatch } | undefined {
+  if (match.kind !== 'route' && match.kind !== 'unaccepted-method') return undefined
+  const { route } = match
+  const { gateway: profile } = route
+  const endpoint = route.endpoints.get('GET')
+  if (!profile || !endpoint) return undefined
+  return { profile, match: { kind: 'route', route, endpoint, target: { path: route.path, query: '' }, id: undefined } }
+}
+
+function malformed(problem: Problem): Match {
+  return { kind: 'malformed', problem }
+}

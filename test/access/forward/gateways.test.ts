@@ -1,0 +1,301 @@
+/** Real nginx and real Caddy with the example configurations: only what was decided reaches the application. */
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:net'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { INSTALL_MS } from '../../programs.ts'
+import { freePort } from '../../redis.ts'
+import { type Callers, tokensOf } from '../../request/callers.ts'
+import { converse, type RawAnswer, request } from '../../request/raw.ts'
+import { runs } from '../../runs.ts'
+import { type AskedServer, startAskedServer } from './asking.ts'
+import { type Application, GATEWAYS, type Gateway, type GatewayName, startApplication } from './gateways.ts'
+
+const IDENTITY = ['x-sallyport-subject', 'x-sallyport-roles', 'x-sallyport-revision', 'x-sallyport-request'] as const
+
+/** What a client sends to be somebody else, or to have another request decided than the application gets. */
+const SPOOFED = [
+  'X-Forwarded-Method: OPTIONS',
+  'X-Forwarded-Uri: /api/orders',
+  'X-Forwarded-Uri: /api/orders',
+  'X-Original-Method: OPTIONS',
+  'X-Original-URI: /api/orders',
+  'X-Original-URL: /api/orders',
+  'X-Rewrite-URL: /api/orders',
+  'X-HTTP-Method-Override: DELETE',
+  'X-Method-Override: DELETE',
+  'X-Sallyport-Key: sp_stolen',
+  'X-Sallyport-Subject: ada',
+  'x-sallyport-SUBJECT: ada',
+  'X_Sallyport_Subject: ada',
+  'X.Sallyport.Subject: ada',
+  'X-Sallyport_Subject: ada',
+  'X-Sallyport-Roles: admin',
+]
+
+/** nginx makes 500 of every refusal but 401 and 403, so it is told 403. */
+const NOT_FOUND = { nginx: 403, caddy: 404 } as const
+const NOT_ACCEPTED = { nginx: 403, caddy: 405 } as const
+
+const PAIR = {
+  nginx: ['X-Original-Method', 'X-Original-URI'],
+  caddy: ['X-Forwarded-Method', 'X-Forwarded-Uri'],
+} as const
+
+async function send(gateway: Gateway, line: string, headers: readonly string[] = [], body = ''): Promise<RawAnswer> {
+  const { answers } = await converse(gateway.url, [Buffer.from(request(line, headers, body), 'latin1')], {
+    patience: 20_000,
+  })
+  const [answer] = answers
+  if (!answer) throw new Error(`no answer to ${line}`)
+  return answer
+}
+
+const bearer = (token: string) => `Authorization: Bearer ${token}`
+
+describe('a real gateway', function () {
+  this.timeout(INSTALL_MS)
+  let server: AskedServer
+  let callers: Callers
+  let application: Application
+  const started = new Map<GatewayName, Gateway>()
+
+  before(async () => {
+    server = await startAskedServer()
+    callers = await tokensOf(server)
+    application = await startApplication()
+    const behind = { sallyport: new URL(server.url).host, application: application.at, key: server.key }
+    for (const [name, start] of Object.entries(GATEWAYS)) started.set(name as GatewayName, await start(behind))
+  })
+
+  beforeEach(() => application.forget())
+
+  after(async () => {
+    for (const gateway of started.values()) await gateway.stop()
+    await application.stop()
+    await server.stop()
+  })
+
+  for (const name of Object.keys(GATEWAYS) as GatewayName[]) {
+    const at = () => started.get(name) as Gateway
+
+    it(`${name} passes on what is granted, with the client's identity`, async () => {
+      const { status, text } = await send(at(), 'GET /api/orders?limit=1&x=%2F', [bearer(callers.sam)])
+      expect([status, text]).to.deep.equal([200, 'from the application'])
+      const [one, ...more] = application.received
+      expect(more).to.deep.equal([])
+      expect([one?.method, one?.url]).to.deep.equal(['GET', '/api/orders?limit=1&x=%2F'])
+      const [record] = (await server.decisions()).slice(-1)
+      expect(record).to.deep.include({
+        route: '/api/orders',
+        subject: 'sam',
+        forwarded: { profile: name, gateway: 'edge' },
+      })
+      const identity = IDENTITY.map((header) => one?.headers.get(header))
+      expect(identity).to.deep.equal([['sam'], ['member,support'], [record?.revision], [record?.requestId]])
+      expect(one?.headers.has('x-sallyport-key')).to.equal(false)
+    })
+
+    it(`${name} refuses what the policy refuses, and the application hears nothing`, async () => {
+      const anonymous = await send(at(), 'GET /api/orders')
+      expect([anonymous.status, anonymous.headers['www-authenticate']]).to.deep.equal([401, 'Bearer realm="sallyport"'])
+      for (const [line, token, status] of [
+        ['GET /api/orders', `${callers.sam}x`, 401],
+        ['POST /api/orders', callers.audrey, 403],
+        ['GET /api/v1/notes', callers.sam, 200],
+        ['GET /nowhere', callers.ada, NOT_FOUND[name]],
+        ['GET /livez', callers.ada, NOT_FOUND[name]],
+        ['PROPFIND /api/orders', callers.ada, NOT_ACCEPTED[name]],
+      ] as const) {
+        expect((await send(at(), line, [bearer(token)])).status, line).to.equal(status)
+      }
+      expect(application.received.map(({ url }) => url)).to.deep.equal(['/api/v1/notes'])
+    })
+
+    it(`${name} doesn't believe headers of its client`, async () => {
+      // The spoofed ones would be granted to everybody.
+      expect((await send(at(), 'DELETE /api/orders/1', SPOOFED)).status).to.equal(401)
+      expect((await send(at(), 'POST /api/orders', [...SPOOFED, bearer(callers.audrey)])).status).to.equal(403)
+      expect(application.received).to.deep.equal([])
+      // Granted to everybody, so that the identity is empty: nothing of the client's takes its place.
+      for (const [line, token, subject] of [
+        ['OPTIONS /api/orders', undefined, ''],
+        ['GET /api/orders', callers.sam, 'sam'],
+      ] as const) {
+        application.forget()
+        const headers = token === undefined ? SPOOFED : [...SPOOFED, bearer(token)]
+        expect((await send(at(), line, headers)).status).to.equal(200)
+        const names = [...(application.received[0]?.headers.keys() ?? [])]
+        expect(names.filter((one) => /sallyport/.test(one) && !IDENTITY.includes(one as never))).to.deep.equal([])
+        expect(names.filter((one) => /original|rewrite|override|-uri|-method/.test(one))).to.deep.equal([])
+        // nginx passes on no empty header.
+        expect(application.received[0]?.headers.get('x-sallyport-subject')?.join('|') ?? '').to.equal(subject)
+      }
+    })
+
+    it(`${name} keeps the identity, whatever \`Connection\` names`, async () => {
+      const connection = `Connection: close, ${IDENTITY.join(', ')}, X-Sallyport-Key, ${PAIR[name].join(', ')}`
+      expect((await send(at(), 'GET /api/orders', [bearer(callers.sam), connection])).status).to.equal(200)
+      expect(application.received[0]?.headers.get('x-sallyport-subject')).to.deep.equal(['sam'])
+    })
+
+    it(`${name} decides about a body by its headers, and passes it on`, async () => {
+      for (const [framing, body] of [
+        ['Content-Length: 13', '{"total": 10}'],
+        ['Transfer-Encoding: chunked', 'd\r\n{"total": 10}\r\n0\r\n\r\n'],
+      ] as const) {
+        application.forget()
+        const headers = [bearer(callers.alice), 'Content-Type: application/json', framing]
+        expect((await send(at(), 'POST /api/orders', headers, body)).status).to.equal(200)
+        expect(application.received[0]?.body).to.equal('{"total": 10}')
+      }
+    })
+
+    it(`${name}: two credentials are none`, async () => {
+      const twice = await send(at(), 'GET /api/orders', [bearer(callers.sam), bearer(callers.ada)])
+      // nginx refuses this by itself.
+      expect(twice.status).to.equal(name === 'nginx' ? 400 : 401)
+      expect(application.received).to.deep.equal([])
+    })
+
+    it(`${name}: headers that are too large for the server are refused`, async () => {
+      const large = ['a', 'b', 'c'].map((one) => `X-${one}: ${one.repeat(6000)}`)
+      const { status } = await send(at(), 'GET /api/orders', [bearer(callers.sam), ...large])
+      expect(status).to.equal(name === 'nginx' ? 500 : 431)
+      expect(application.received).to.deep.equal([])
+    })
+  }
+
+  it('the application gets the very path that was decided, whatever a client sends', async () => {
+    const piece = fc.constantFrom(...PIECES)
+    const target = fc.array(piece, { maxLength: 5 }).map((pieces) => `/api/orders${pieces.join('')}`)
+    const seen = { passed: 0, refused: 0 }
+    const asked = urisAskedOf(server)
+    await fc.assert(
+      fc.asyncProperty(target, fc.constantFrom(...(Object.keys(GATEWAYS) as GatewayName[])), async (path, name) => {
+        application.forget()
+        const gateway = started.get(name) as Gateway
+        const { status } = await send(gateway, `GET ${path}`, [bearer(callers.sam)])
+        const urls = application.received.map(({ url }) => url)
+        const decided = asked.splice(0)
+        expect(urls, `${name} ${status} ${decided}`).to.deep.equal(decided.filter(isPlain))
+        seen[urls.length > 0 ? 'passed' : 'refused'] += 1
+      }),
+      { numRuns: runs(240), examples: PIECES.flatMap((one) => examplesOf(`/api/orders${one}`)) },
+    )
+    // The negative control: it sees both ends.
+    expect(Math.min(seen.passed, seen.refused)).to.be.greaterThan(2)
+  })
+
+  it('a server that is down, slow, or no Sallyport refuses everything', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => undefined))
+    const nonsense = createServer((socket) => void socket.on('error', () => undefined).end('SSH-2.0-x\r\n'))
+    const listen = (one: typeof silent) =>
+      new Promise<string>((resolve) => {
+        one.listen(0, '127.0.0.1', () => resolve(`127.0.0.1:${(one.address() as { port: number }).port}`))
+      })
+    const places = { down: `127.0.0.1:${await freePort()}`, slow: await listen(silent), other: await listen(nonsense) }
+    const cases = Object.entries(places).flatMap(([what, sallyport]) =>
+      Object.entries(GATEWAYS).map(async ([name, start]) => {
+        const gateway = await start({ sallyport, application: application.at, key: server.key })
+        try {
+          const { status } = await send(gateway, 'OPTIONS /api/orders', [bearer(callers.ada)])
+          expect(status, `${name} ${what}`).to.be.within(500, 504)
+        } finally {
+          await gateway.stop()
+        }
+      }),
+    )
+    await Promise.all(cases)
+    for (const one of [silent, nonsense]) one.close()
+    expect(application.received).to.deep.equal([])
+  })
+
+  it('a gateway without a key, or with a key of somebody else, gets nothing', async () => {
+    const sallyport = new URL(server.url).host
+    for (const [name, start] of Object.entries(GATEWAYS)) {
+      for (const key of ['', await server.addKey('robot', 'admin')]) {
+        const gateway = await start({ sallyport, application: application.at, key })
+        const { status } = await send(gateway, 'OPTIONS /api/orders', [bearer(callers.ada)])
+        await gateway.stop()
+        expect(status, `${name} ${key === '' ? 'without a key' : 'with a key'}`).to.equal(403)
+      }
+    }
+    expect(application.received).to.deep.equal([])
+  })
+})
+
+/** Parts of paths that programs read in different ways, and plain ones. */
+const PIECES = [
+  '/7',
+  '/o-1_a.b~c',
+  '/caf%C3%A9',
+  '/%41',
+  "/a!$&'()*+,=:@",
+  '?a=1;b=%2F..//',
+  '/',
+  '//7',
+  '/.',
+  '/..',
+  '/../orders',
+  '/%2e',
+  '/%2E%2e/orders',
+  '/.%2e/',
+  '/x/../7',
+  ';a=b',
+  '/7;a',
+  '%2F7',
+  '/..%2f7',
+  '\\7',
+  '/..\\7',
+  '%5C7',
+  '/%255c',
+  '/%252e%252e/',
+  '%00',
+  '/7%00',
+  '/7%0a',
+  '#7',
+  '/7#?',
+  '%237',
+  '%3F7',
+  '%3B7',
+  '/\xe9',
+  '/%ff',
+  '/%C0%AE',
+  '/%',
+  '/"7"',
+  '/{7}',
+  '/7|8',
+  '/7^8',
+] as const
+
+/** Whether it is a path of `/api/orders` or `/api/orders/{id}` that can be read in one way only. */
+function isPlain(uri: string): boolean {
+  const [, id, query = ''] = /^\/api\/orders(?:\/([\w.~!$&'()*+,=:@%-]+))?(?:\?(.*))?$/s.exec(uri) ?? ['', '.', '#']
+  if (/[#\x80-\xff]/.test(query)) return false
+  if (id === undefined) return true
+  try {
+    const text = decodeURIComponent(id)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+    return !/[/\\;?#%\0-\x1f\x7f]|^\.\.?$/.test(text)
+  } catch {
+    return false
+  }
+}
+
+/** What gateways ask about from now on. */
+function urisAskedOf({ url }: AskedServer): string[] {
+  const uris: string[] = []
+  subscribe('http.server.request.start', (message) => {
+    const { request: one } = message as { request: IncomingMessage }
+    if (String(one.socket.localPort) !== new URL(url).port) return
+    const uri = one.url?.startsWith('/access/v1/forward/nginx') ? 'x-original-uri' : 'x-forwarded-uri'
+    uris.push(String(one.headers[uri]))
+  })
+  return uris
+}
+
+function examplesOf(path: string): [string, GatewayName][] {
+  return (Object.keys(GATEWAYS) as GatewayName[]).map((name) => [path, name])
+}
