@@ -208,7 +208,7 @@ describe('sallyport decisions', () => {
     const told: string[] = []
     child.stdout.on('data', (text) => told.push(String(text)))
     const until = async (...indexes: readonly number[]) => {
-      for (let i = 0; i < 300 && ids(told.join('')).length < indexes.length; i++) await sleep(20)
+      for (let i = 0; i < 1000 && ids(told.join('')).length < indexes.length; i++) await sleep(20)
       expect(ids(told.join(''))).to.deep.equal(idsOf(...indexes))
     }
     try {
@@ -219,17 +219,18 @@ describe('sallyport decisions', () => {
       await until(0, 1)
       await appendFile(growing, `${lines[2]}\n`)
       await rename(growing, `${growing}.1`)
-      await writeFile(growing, `${lines[3]}\n`)
+      const other = JSON.stringify({ msg: 'x'.repeat(5000) })
+      await writeFile(growing, `${other}\n${lines[3]}\n`)
       await until(0, 1, 2, 3)
+      // Whoever looks only now sees that the file is shorter.
       await writeFile(growing, '')
-      await sleep(500)
       await appendFile(growing, `${lines[4]}\n`)
       await until(0, 1, 2, 3, 4)
     } finally {
       await ended(child)
     }
   })
-}).timeout(30_000)
+}).timeout(60_000)
 
 /** In this process: starting one takes longer than the query. */
 async function queryHere(log: string, args: readonly string[]): Promise<string> {
