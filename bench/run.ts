@@ -13,6 +13,7 @@ import { partText } from './report/table.ts'
 
 interface Options {
   readonly peers?: string
+  readonly interop?: string
   readonly only?: readonly string[]
   readonly rounds: number
   readonly seconds: number
@@ -24,6 +25,7 @@ interface Options {
 const program = new Command('bench')
   .description('measures the server beside its peers; bench/README.md says how to read it')
   .option('--peers <folder>', 'a copy of the peers, with its packages')
+  .option('--interop <folder>', 'packages/client/interop with its packages: measures Cerbos too')
   .option('--only <parts>', `some of ${PARTS.map(({ id }) => id).join(',')}`, parts)
   .option('--rounds <number>', 'how often everything is measured', whole, 5)
   .option('--seconds <number>', 'of load, each time', positive, 2)
@@ -48,7 +50,7 @@ async function measure(options: Options): Promise<void> {
   if (options.check && missed.length > 0) process.exitCode ??= 1
 }
 
-async function run({ peers: folder, only, rounds, seconds, small = false }: Options): Promise<RunResult> {
+async function run({ peers: folder, interop, only, rounds, seconds, small = false }: Options): Promise<RunResult> {
   const settings = { rounds, seconds, small }
   const described = await describeRun(settings)
   const fixtures = new Fixtures()
@@ -56,7 +58,7 @@ async function run({ peers: folder, only, rounds, seconds, small = false }: Opti
   const results: PartResult[] = []
   for (const part of PARTS.filter(({ id }) => !only || only.includes(id))) {
     const tell = (text: string) => process.stderr.write(`${part.id}: ${text}\n`)
-    const result = await measured(part, { settings, fixtures, peers, tell })
+    const result = await measured(part, { settings, fixtures, peers, interop, tell })
     process.stdout.write(`## ${result.title}\n\n${result.method}\n\n${partText(result)}\n\n`)
     results.push(result)
   }

@@ -18,6 +18,8 @@ export interface Requests {
   readonly token: string
   /** JSON; `%d` in it is another number in each request. */
   readonly body?: string
+  /** In place of `body`: JSON without line breaks, sent in turn to the first path. */
+  readonly bodies?: readonly string[]
   readonly connections: number
 }
 
@@ -39,10 +41,13 @@ export async function load(base: string, requests: Requests, seconds: number): P
   try {
     const paths = join(folder, 'paths')
     await writeFile(paths, `${requests.paths.join('\n')}\n`)
-    let figures = await runWrk(base, requests, { paths, seconds })
+    const bodies = requests.bodies && join(folder, 'bodies')
+    if (requests.bodies && bodies) await writeFile(bodies, `${requests.bodies.join('\n')}\n`)
+    const files = { paths, ...(bodies === undefined ? {} : { bodies }) }
+    let figures = await runWrk(base, requests, { ...files, seconds })
     // A slow disk may take longer than a short trial.
     for (let longer = 2 * seconds; figures.requests === 0 && longer < LONGEST_SECONDS; longer *= 2) {
-      figures = await runWrk(base, requests, { paths, seconds: longer })
+      figures = await runWrk(base, requests, { ...files, seconds: longer })
     }
     if (figures.requests === 0) throw new BenchFailure('nothing was answered')
     return figures
@@ -54,7 +59,7 @@ export async function load(base: string, requests: Requests, seconds: number): P
 async function runWrk(
   base: string,
   { method, token, body, connections }: Requests,
-  { paths, seconds }: { readonly paths: string; readonly seconds: number },
+  { paths, bodies, seconds }: { readonly paths: string; readonly bodies?: string; readonly seconds: number },
 ): Promise<LoadFigures> {
   // It knows whole seconds only, but tells of the time that it had when it is interrupted.
   const whole = Math.ceil(seconds)
@@ -66,6 +71,7 @@ async function runWrk(
       BENCH_PATHS: paths,
       BENCH_TOKEN: token,
       ...(body === undefined ? {} : { BENCH_BODY: body }),
+      ...(bodies === undefined ? {} : { BENCH_BODIES: bodies }),
     },
   })
   if (seconds < whole) setTimeout(() => wrk.child.kill('SIGINT'), seconds * 1000)

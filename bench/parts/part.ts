@@ -16,6 +16,8 @@ export interface Bench {
   readonly fixtures: Fixtures
   /** Undefined when no folder of peers was given. */
   readonly peers: Peers | undefined
+  /** The folder of packages/client/interop, with its packages; undefined when none was given. */
+  readonly interop: string | undefined
   /** Progress, for whoever waits. */
   tell(text: string): void
 }

@@ -1,4 +1,5 @@
 /** All parts, in the order in which they run. */
+import { access } from './access.ts'
 import { budget } from './budget.ts'
 import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
@@ -14,6 +15,7 @@ import { store } from './store.ts'
 export const PARTS: readonly Part[] = [
   guardedGet,
   budget,
+  access,
   redisLimits,
   store,
   postgres,
