@@ -37,7 +37,8 @@ export async function playPage(
     await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await cp(join(ROOT, 'test/matrix'), join(folder, 'test/matrix'), { recursive: true })
   commitAll(folder)
-  for (const name of ['bin', 'src', 'node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name))
+  for (const name of ['bin', 'src', 'node_modules', 'examples', 'packages'])
+    await symlink(join(ROOT, name), join(folder, name))
   const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
   const free = new Map<string, string>()
   for (const port of ports) free.set(port, String(await freePort()))
