@@ -30,6 +30,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
   '/access/v1/evaluation': 'POST, OPTIONS',
   '/access/v1/evaluations': 'POST, OPTIONS',
+  '/access/v1/filter': 'POST, OPTIONS',
 }
 
 /** fetch refuses TRACE and what it doesn't know; node:http sends every method that its parser accepts. */

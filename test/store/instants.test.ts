@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { instantOf } from '../../src/base/instant.ts'
-import { instantOfText } from '../../src/store/sqlite/layout/schema.ts'
+import { instantOfText } from '../../src/store/sql/instant-of-text.ts'
 import { runs } from '../runs.ts'
 
 const RUNS = { numRuns: runs(6000), interruptAfterTimeLimit: 20_000 }

@@ -43,6 +43,7 @@ export const CATALOGUE = {
   'url-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
+  'filter-unsayable': { status: 422, title: "The filter can't be said in this form" },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key was used with another payload' },
   'precondition-required': { status: 428, title: 'A precondition is required' },
   'quota-exceeded': { status: 429, title: 'Request cannot be satisfied as assigned quota has been exceeded' },

@@ -50,6 +50,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'invalid-precondition': 'after',
   'invalid-idempotency-key': 'after',
   'idempotency-in-flight': 'after',
+  'filter-unsayable': 'after',
   'idempotency-key-reused': 'after',
   'not-acceptable': 'after',
   'precondition-failed': 'after',

@@ -12,12 +12,18 @@ import { ruleNames } from '../rules/rule.ts'
 import { fitsObject, fitsResult, namesIn, type ResultNames } from '../rules/terms.ts'
 import type { CellBudget } from './cell-budget.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
-import { filterOf } from './list-filter.ts'
+import { filterOf, whereGranted } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
 interface Cell {
   readonly held: HeldNames
   readonly grant: Grant
+}
+
+/** Fields that are granted together, and the objects on which they are. */
+export interface GrantedWhere {
+  readonly fields: readonly string[]
+  readonly where: Condition
 }
 
 /** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
@@ -175,6 +181,12 @@ export class GrantTable {
     const values = this.#callerValues.map((name) => asking.valuesOf(name))
     const key = JSON.stringify([values, conditions, view ? [...view] : null])
     return this.#wheres.memo(key, { context: make })
+  }
+
+  /** The objects on which each class of fields is granted; for a write, if it leaves the object as it is. */
+  granted(asking: Asking, holding: readonly string[]): readonly GrantedWhere[] {
+    const conditions = this.#named(holding)
+    return this.#classes.map((fields) => ({ fields, where: whereGranted(this.#parts, fields, asking, conditions) }))
   }
 
   /** The names of each cell, for warming the table of the next snapshot. */

@@ -20,22 +20,32 @@ export function filterOf(
   asking: Asking,
   conditions: readonly string[],
 ): Condition {
-  const holding = (rule: Rule): Condition => ({
+  return simplify({ kind: 'some', of: classes.map((fields) => whereGranted(table, fields, asking, conditions)) })
+}
+
+/**
+ * The objects on which the table's rules grant these fields, which no view distinguishes. For a write: if it leaves the
+ * object as it is, so that both sides of a rule are about the same object.
+ */
+export function whereGranted(
+  table: Rules,
+  [field = '*']: readonly string[],
+  asking: Asking,
+  conditions: readonly string[],
+): Condition {
+  const holding = ({ before, after = [] }: Rule): Condition => ({
     kind: 'all',
-    of: rule.before.map(({ name, negated }) => {
+    of: [...before, ...after].map(({ name, negated }) => {
       const holds = holdsWhere(table, name, asking, conditions)
       return negated ? { kind: 'not', of: holds } : holds
     }),
   })
-  const granted = classes.map(([field = '*']): Condition => {
-    const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))
-    const when = (effect: Rule['effect']): Condition => ({
-      kind: 'some',
-      of: naming.filter((rule) => rule.effect === effect).map(holding),
-    })
-    return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
+  const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))
+  const when = (effect: Rule['effect']): Condition => ({
+    kind: 'some',
+    of: naming.filter((rule) => rule.effect === effect).map(holding),
   })
-  return simplify({ kind: 'some', of: granted })
+  return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
 }
 
 /** The objects for which a name of a rule holds; a condition of the request holds for all objects or for none. */

@@ -4,8 +4,11 @@ import { isObject } from '../../base/is-object.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { checkerOf } from '../validate/checker.ts'
 import { EVALUATION_SCHEMA, EVALUATIONS_SCHEMA } from './access-schemas.ts'
+import { FILTER_REQUEST_SCHEMA } from './filter-schemas.ts'
 
 export const faultsOfEvaluation = checkerOf(EVALUATION_SCHEMA)
+
+export const faultsOfFilter = checkerOf(FILTER_REQUEST_SCHEMA)
 
 const faultsOfBatch = checkerOf(EVALUATIONS_SCHEMA)
 

@@ -14,13 +14,13 @@ const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
 
 const PROPERTIES: JsonObject = { type: 'object' }
 
-const CONTEXT: JsonObject = {
+export const CONTEXT_SCHEMA: JsonObject = {
   description: 'About the request that is asked about. `fields`: the fields of the object that it concerns.',
   type: 'object',
   properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME } },
 }
 
-const SUBJECT_SCHEMA: JsonObject = {
+export const SUBJECT_SCHEMA: JsonObject = {
   title: 'AccessSubject',
   description: 'Who would act.',
   type: 'object',
@@ -28,7 +28,7 @@ const SUBJECT_SCHEMA: JsonObject = {
   required: ['type', 'id'],
 }
 
-const RESOURCE_SCHEMA: JsonObject = {
+export const RESOURCE_SCHEMA: JsonObject = {
   title: 'AccessResource',
   description: 'The object: its type is a resource of the policy. For a new object, `properties` has its fields.',
   type: 'object',
@@ -36,7 +36,7 @@ const RESOURCE_SCHEMA: JsonObject = {
   required: ['type', 'id'],
 }
 
-const ACTION_SCHEMA: JsonObject = {
+export const ACTION_SCHEMA: JsonObject = {
   title: 'AccessAction',
   description: 'An action of the policy.',
   type: 'object',
@@ -55,7 +55,7 @@ const MEMBERS: JsonObject = {
   subject: SUBJECT_SCHEMA,
   resource: RESOURCE_SCHEMA,
   action: ACTION_SCHEMA,
-  context: CONTEXT,
+  context: CONTEXT_SCHEMA,
 }
 
 export const EVALUATION_SCHEMA: JsonObject = {

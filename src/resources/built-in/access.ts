@@ -1,6 +1,6 @@
 /** `system/access`: other services ask this policy here (AuthZEN Authorization API 1.0). Each group of routes is a line. */
 import type { Resource } from '../resource.ts'
-import { faultsOfEvaluation, faultsOfEvaluations } from './access-faults.ts'
+import { faultsOfEvaluation, faultsOfEvaluations, faultsOfFilter } from './access-faults.ts'
 import {
   DECISION_SCHEMA,
   DECISIONS_SCHEMA,
@@ -8,12 +8,16 @@ import {
   EVALUATIONS_SCHEMA,
   METADATA_SCHEMA,
 } from './access-schemas.ts'
+import { FILTER_REQUEST_SCHEMA, FILTER_SCHEMA } from './filter-schemas.ts'
 import { gatewayRoutes } from './gateways.ts'
 import { action, askingRoute, builtIn, documentRoute } from './make.ts'
 
 const NAME = 'system/access'
 
 export const METADATA_PATH = '/.well-known/authzen-configuration'
+
+/** Gives conditions for tables of other services. */
+export const FILTER_PATH = '/access/v1/filter'
 
 /** Whether answers for a path, or for a target that begins with it, have the X-Request-ID of their request. */
 export function echoesRequestId(target: string): boolean {
@@ -38,6 +42,12 @@ export const ACCESS: Resource = builtIn(NAME, {
       gives: DECISIONS_SCHEMA,
     }),
     ...gatewayRoutes(NAME, 'forward'),
+    askingRoute(NAME, FILTER_PATH, 'filter', {
+      summary: 'Ask for a filter of your own tables',
+      takes: FILTER_REQUEST_SCHEMA,
+      faults: faultsOfFilter,
+      gives: FILTER_SCHEMA,
+    }),
   ],
   // An action whose route a server doesn't have yet may be granted already.
   actions: ['read', 'evaluate', 'search', 'filter', 'forward', 'options'].map((name) => action(name, 'whole')),

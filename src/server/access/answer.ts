@@ -6,6 +6,10 @@ import type { Evaluated } from './ask.ts'
 import type { Asker } from './asker.ts'
 import type { Evaluation } from './entities.ts'
 
+interface AskedAbout extends Pick<Evaluation, 'subject' | 'action'> {
+  readonly resource: Omit<Evaluation['resource'], 'id'> & { readonly id?: string }
+}
+
 /** Rule lines go to the record, not to strangers. */
 export function decisionOf({ policy }: Asker, { decision, reason, fields }: Evaluated): Json {
   const context = {
@@ -16,7 +20,8 @@ export function decisionOf({ policy }: Asker, { decision, reason, fields }: Eval
   return { decision, context }
 }
 
-export function recordOfAsked({ subject, resource, action }: Evaluation, evaluated: Evaluated): AskedRecord {
+/** Without the id of a resource, the question is about all objects. */
+export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluated: Evaluated): AskedRecord {
   const { decision, reason, evidence, caller, action: known } = evaluated
   return {
     ...(subject.type === 'user' ? {} : { subjectType: subject.type }),

@@ -45,10 +45,15 @@ export async function evaluate(asker: Asker, evaluation: Evaluation): Promise<Ev
   return { caller: found.caller, action: target.endpoint.action, ...judged }
 }
 
-interface Asked {
+interface Asked extends AskedAbout {
+  readonly evaluation: Evaluation
+}
+
+interface AskedAbout {
   readonly target: AskedRoute
   readonly subject: KnownSubject
-  readonly evaluation: Evaluation
+  /** Without an id, the question is about all objects. */
+  readonly evaluation: { readonly resource: { readonly id?: string } }
   readonly holding: Holding
 }
 
@@ -80,7 +85,10 @@ async function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Pr
   return depends ? { ...judged, reason: 'attributes-missing' } : judged
 }
 
-function questionOf({ policy, now }: Asker, { target, subject: { caller }, evaluation, holding }: Asked): Question {
+export function questionOf(
+  { policy, now }: Asker,
+  { target, subject: { caller }, evaluation, holding }: AskedAbout,
+): Question {
   const subject = policy.snapshot.subjectOf(caller)
   const blocked = isBlocked(policy.blocked, caller.id, now)
   return { ...target, subject, blocked, id: evaluation.resource.id, now, holding }

@@ -97,7 +97,10 @@ function readItem(defaults: Defaults, item: Members): Evaluation | FaultyItem {
 }
 
 /** The fields that an evaluation asks about; undefined if it asks about the whole object. */
-export function fieldsAsked({ action, context }: Evaluation): readonly string[] | undefined {
+export function fieldsAsked({
+  action,
+  context,
+}: Pick<Evaluation, 'action' | 'context'>): readonly string[] | undefined {
   const named = [...(action.properties?.fields ?? []), ...(context?.fields ?? [])]
   return named.length === 0 ? undefined : named
 }

@@ -28,14 +28,11 @@ export async function fieldsGranted(
   target: AskedRoute,
   evaluation: Evaluation,
 ): Promise<GrantedFields | Refusal> {
-  const { resource, route } = target
+  const { resource } = target
   const { evidence } = decision
   switch (decision.kind) {
-    case 'read': {
-      const { view } = route
-      const all = view === undefined ? allOf(resource) : asker.policy.snapshot.viewOf(resource.name, view)
-      return { kind: 'granted', fields: decision.shown, all, evidence }
-    }
+    case 'read':
+      return { kind: 'granted', fields: decision.shown, all: shownBy(asker, target), evidence }
     case 'delete':
       return { kind: 'granted', fields: allOf(resource), all: new Set(), evidence }
     case 'create':
@@ -45,6 +42,18 @@ export async function fieldsGranted(
     default:
       throw new Error(`an evaluation is about one object, but the decision is of the kind ${decision.kind}`)
   }
+}
+
+/** The fields that an action on rows concerns; empty for an action on the whole object. */
+export function fieldsConcerned(asker: Asker, target: AskedRoute): Fields {
+  const { resource, endpoint } = target
+  if (!resource.actions.get(endpoint.action)?.hasFields) return new Set()
+  if (resource.external) return allOf(resource)
+  return endpoint.operation === 'read' ? shownBy(asker, target) : writableOf(resource)
+}
+
+function shownBy({ policy }: Asker, { resource, route: { view } }: AskedRoute): Fields {
+  return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
 }
 
 /** The new object has the properties of the resource. Without any, only the policy is asked, about each field. */

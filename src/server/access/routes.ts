@@ -1,15 +1,18 @@
 /** The handlers of `system/access`, by path: a group of routes adds its lines. */
+import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { Input } from '../input/input.ts'
 import type { Handler } from '../routes/handler.ts'
 import { answerEvaluation } from './evaluate/evaluation.ts'
 import { answerEvaluations } from './evaluate/evaluations.ts'
 import { showMetadata } from './evaluate/metadata.ts'
+import { answerFilter } from './filter/filter.ts'
 
 export const ACCESS_HANDLERS: Readonly<Record<string, Handler>> = {
   '/.well-known/authzen-configuration': (services, request) => showMetadata(services, request),
   '/access/v1/evaluation': (services, request, _, input) => answerEvaluation(services, request, bodyOf(input)),
   '/access/v1/evaluations': (services, request, _, input) => answerEvaluations(services, request, bodyOf(input)),
+  [FILTER_PATH]: (services, request, _, input) => answerFilter(services, request, bodyOf(input)),
 }
 
 function bodyOf(input: Input): Readonly<Record<string, Json>> {

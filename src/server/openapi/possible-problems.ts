@@ -1,6 +1,7 @@
 /** Which problems an operation can answer with (docs/problems.md). The tests' checker compares answers with it. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
+import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import type { Operation } from '../../resources/resource.ts'
 import type { PolicyOrigin } from './parameters.ts'
 
@@ -125,6 +126,7 @@ export function possibleProblems(
   add(resource.builtIn && !route.gateway && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.exchange !== undefined && endpoint.operation === 'create', ...ASKING)
+  add(route.path === FILTER_PATH && endpoint.operation === 'create', 'filter-unsayable')
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)

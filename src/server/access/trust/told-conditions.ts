@@ -12,7 +12,7 @@ import { type Evaluation, refuseFaultyMembers } from '../entities.ts'
 import type { KnownSubject } from './known-subject.ts'
 
 /** Each doubles the number of decisions. */
-const MOST_UNKNOWN = 4
+export const MOST_UNKNOWN_CONDITIONS = 4
 
 export type Holding = (condition: RequestCondition) => boolean
 
@@ -36,7 +36,7 @@ export async function inEveryCase<T extends Judged>(
   }
   const first = await judge(holdingWith(new Set()))
   if (unknown.size === 0) return first
-  if (unknown.size > MOST_UNKNOWN) return { decision: false, reason: 'condition-unknown' }
+  if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { decision: false, reason: 'condition-unknown' }
   let all = first
   for (const assumed of nonEmptySubsets([...unknown])) {
     const next = await judge(holdingWith(assumed))
@@ -50,7 +50,7 @@ function withFieldsOfBoth<T extends Judged>(one: T, other: T): T {
   return one.fields ? { ...one, fields: one.fields.filter((name) => other.fields?.includes(name)) } : one
 }
 
-function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<string>[] {
+export function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<string>[] {
   const sets = names.reduce<readonly (readonly string[])[]>(
     (some, name) => some.concat(some.map((set) => [...set, name])),
     [[]],
@@ -61,7 +61,7 @@ function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<string>
 /** Whether a condition holds, as far as that is known. Throws Problem invalid-body for a member that isn't a boolean. */
 export function knownConditions(
   { trust, now }: Asker,
-  evaluation: Evaluation,
+  evaluation: Pick<Evaluation, 'action' | 'context'>,
   { caller, byToken }: KnownSubject,
 ): (condition: RequestCondition) => boolean | undefined {
   return (condition) => {
@@ -74,7 +74,7 @@ export function knownConditions(
 }
 
 function toldIn(
-  evaluation: Evaluation,
+  evaluation: Pick<Evaluation, 'action' | 'context'>,
   { name }: RequestCondition,
   { conditions }: Asker['trust'],
 ): boolean | undefined {

@@ -1,8 +1,9 @@
 /** A simplified condition for SQLite: an expression about one row, which looks up related objects by index. */
 import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/conditions/condition.ts'
+import { instantOfText } from '../../sql/instant-of-text.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { type ConditionKinds, writeCondition } from '../../sql/write-condition.ts'
-import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
+import { comparable, jsonPath } from '../layout/schema.ts'
 import { padded } from './condition-values.ts'
 import { parameters } from './parameters.ts'
 import { columnOf, type FieldSql, fieldSql, instantColumn, notAnObject, type Scope, within } from './scope.ts'

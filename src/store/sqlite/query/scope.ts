@@ -1,8 +1,9 @@
 /** The table that a condition looks at, the table's name in the statement, and the SQL of its fields. */
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
+import { instantOfText } from '../../sql/instant-of-text.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
-import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
+import { comparable, jsonPath } from '../layout/schema.ts'
 import type { TableColumns } from './order.ts'
 
 export interface QueriedTable {

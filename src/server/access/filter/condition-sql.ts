@@ -1,0 +1,215 @@
+/** A condition as parameterised SQL for tables of somebody else's database. Types are those of fit-types.ts. */
+
+import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
+import type { Scalar } from '../../../resources/object.ts'
+import { quoteName } from '../../../store/sql/quote.ts'
+import { type ConditionKinds, writeCondition } from '../../../store/sql/write-condition.ts'
+import { bounds } from './bounds.ts'
+import type { Dialect, ElementsSql, ValueSql } from './dialect.ts'
+import { isTextual, type MappedColumn, type MappedTable, type Mapping } from './tables.ts'
+import type { Unsayable } from './unsayable.ts'
+
+/** A part of a statement. The placeholders of PostgreSQL count from `firstParameter`; those of SQLite are `?`. */
+export type Sql = {
+  readonly text: string
+  readonly parameters: readonly Scalar[]
+}
+
+export interface SqlAsked {
+  readonly dialect: Dialect
+  readonly mapping: Mapping
+  readonly resource: string
+  /** Counts from 1. */
+  readonly firstParameter: number
+}
+
+/** No name of a request begins like this, so that no name inside hides one outside. */
+export const OWN_NAMES = 'sallyport_'
+
+/** The most values of one condition; SQLite takes 32,766, and PostgreSQL 65,535. */
+const MOST_PARAMETERS = 10_000
+
+/** A placeholder while the text is built; no name contains the sign. */
+const MARK = /\$(\d+)/g
+
+interface Scope extends SqlAsked {
+  readonly table: MappedTable
+  /** What stands before a column. */
+  readonly prefix: string
+  /** The number of tables around this one. */
+  readonly depth: number
+  readonly bind: (value: Scalar) => string
+  readonly unsayable: Unsayable
+}
+
+export function sqlOfCondition(condition: Condition, asked: SqlAsked, unsayable: Unsayable): Sql {
+  const bound: Scalar[] = []
+  const bind = (value: Scalar) => `$${bound.push(value)}`
+  const { table } = asked.mapping
+  const scope: Scope = { ...asked, table, prefix: nameOf(table), depth: 0, bind, unsayable }
+  const marked = writeCondition(condition, scope, KINDS)
+  if (bound.length > MOST_PARAMETERS) {
+    unsayable.add(`the condition compares with ${bound.length} values, and a filter has at most ${MOST_PARAMETERS}`)
+  }
+  return numbered(marked, bound, asked)
+}
+
+/** PostgreSQL may name a parameter twice; SQLite's placeholders stand for the parameters in their order. */
+function numbered(marked: string, bound: readonly Scalar[], { dialect, firstParameter }: SqlAsked): Sql {
+  if (dialect.placeholder(1) !== dialect.placeholder(2)) {
+    const text = marked.replace(MARK, (_, number) => dialect.placeholder(Number(number) + firstParameter - 1))
+    return { text, parameters: bound }
+  }
+  const parameters: Scalar[] = []
+  const text = marked.replace(MARK, (_, number) => {
+    parameters.push(bound[Number(number) - 1] as Scalar)
+    return dialect.placeholder(parameters.length)
+  })
+  return { text, parameters }
+}
+
+function nameOf({ name }: MappedTable): string {
+  return name.map(quoteName).join('.')
+}
+
+const KINDS: ConditionKinds<Scope> = {
+  holds: holdsSql,
+  present: presentSql,
+  between: betweenSql,
+  time: timeSql,
+  related: relatedSql,
+  climb: climbSql,
+}
+
+function holdsSql({ field, values }: Holds, scope: Scope): string {
+  const { dialect, bind } = scope
+  const column = columnOf(field, scope)
+  if (!column) return 'false'
+  if (isTime(column))
+    return scope.unsayable.add(`${place(field, scope)} is compared as a text, and its column holds times`)
+  const test = someValue(column, scope, (value) => dialect.among(value, values, bind))
+  const overlaps = column.list && dialect.overlaps?.(sqlOf(column, scope), column, values, bind)
+  return overlaps ? `(${overlaps} and ${test})` : test
+}
+
+function presentSql({ field }: Present, scope: Scope): string {
+  const column = columnOf(field, scope)
+  if (!column) return 'false'
+  if (!column.list) return `${sqlOf(column, scope)} is not null`
+  const { from, present } = elementsOf(column, scope, 'e')
+  return `exists (select 1 from ${from} where ${present})`
+}
+
+function betweenSql(condition: Between, scope: Scope): string {
+  const column = columnOf(condition.field, scope)
+  if (!column) return 'false'
+  const [low, high] = bounds(condition)
+  return someValue(column, scope, (value) => scope.dialect.between(value, low, high, scope.bind))
+}
+
+const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00Z')
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** The bounds are strict, and instants are whole milliseconds: a database may hold shorter parts of a second. */
+function timeSql({ field, after = -Infinity, before = Infinity }: Time, scope: Scope): string {
+  const column = columnOf(field, scope)
+  if (!column) return 'false'
+  const period = { from: instant(Math.floor(after) + 1), to: instant(Math.ceil(before)) }
+  const told = `${place(field, scope)} is compared as a time, and its column holds none`
+  const passes = (value: ValueSql) => scope.dialect.within(value, period, scope.bind) ?? scope.unsayable.add(told)
+  return someValue(column, scope, passes)
+}
+
+function instant(milliseconds: number): number {
+  return Math.min(Math.max(milliseconds, FIRST_INSTANT), LAST_INSTANT)
+}
+
+function isTime({ type }: Pick<MappedColumn, 'type'>): boolean {
+  return type === 'timestamptz' || type === 'epoch-ms'
+}
+
+/** Whether a value of the field passes: the column's, or an element's. */
+function someValue(column: MappedColumn, scope: Scope, passes: (value: ValueSql) => string): string {
+  if (!column.list) return passes({ sql: sqlOf(column, scope), type: column.type, isColumn: true })
+  const { from, value } = elementsOf(column, scope, 'e')
+  return `exists (select 1 from ${from} where ${passes(value)})`
+}
+
+function elementsOf(column: MappedColumn, scope: Scope, letter: string): ElementsSql {
+  return scope.dialect.elements(sqlOf(column, scope), column, `${OWN_NAMES}${letter}${scope.depth}`)
+}
+
+/** Undefined, and told, if no column has the field. */
+function columnOf(field: string, scope: Scope): MappedColumn | undefined {
+  const column = scope.table.columns.get(field)
+  if (!column) scope.unsayable.add(`${place(field, scope)} has no column: name it in \`columns\``)
+  return column
+}
+
+function place(field: string, { resource }: Scope): string {
+  return `\`${field}\` of \`${resource}\``
+}
+
+function sqlOf({ name }: MappedColumn, { prefix }: Scope): string {
+  return `${prefix}.${quoteName(name)}`
+}
+
+/** The table of related objects in a query inside of this scope, with a name of its own; undefined if there is none. */
+function within(scope: Scope, resource: string): (Scope & { readonly source: string }) | undefined {
+  const table = scope.mapping.related.get(resource)
+  if (!table) {
+    scope.unsayable.add(`the filter depends on objects of \`${resource}\`: name their table in \`related\``)
+    return undefined
+  }
+  const prefix = quoteName(`${OWN_NAMES}r${scope.depth + 1}`)
+  return { ...scope, resource, table, prefix, depth: scope.depth + 1, source: `${nameOf(table)} as ${prefix}` }
+}
+
+/** A field's values in a query: one row for each. */
+function valuesOf(
+  column: MappedColumn,
+  scope: Scope,
+  letter: string,
+): { readonly from?: string; readonly value: ValueSql } {
+  if (column.list) return elementsOf(column, scope, letter)
+  return { value: { sql: sqlOf(column, scope), type: column.type, isColumn: true } }
+}
+
+function relatedSql({ field, by, resource, where }: Related, scope: Scope): string {
+  const related = within(scope, resource)
+  const own = columnOf(field, scope)
+  const other = related && columnOf(by, related)
+  if (!related) return 'false'
+  const test = writeCondition(where, related, KINDS)
+  if (!own || !other) return 'false'
+  const [mine, theirs] = [valuesOf(own, scope, 'v'), valuesOf(other, related, 'w')]
+  const sources = [mine.from, related.source, theirs.from].filter((one) => one !== undefined)
+  return `exists (select 1 from ${sources.join(' cross join ')} where ${equal(mine.value, theirs.value, scope)} and ${test})`
+}
+
+/** Strict: a number equals no text. */
+function equal(one: ValueSql, other: ValueSql, { dialect, unsayable }: Scope): string {
+  if (isTime(one) || isTime(other)) return unsayable.add('a date-time leads to no related object')
+  const areAlike = isTextual(one.type) ? isTextual(other.type) : one.type === other.type
+  return areAlike ? dialect.equal(one, other) : 'false'
+}
+
+/** Step by step from this object; a circle ends at the depth. Only texts are ids. */
+function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+  const first = within(scope, resource)
+  const own = columnOf(field, scope)
+  if (!first) return 'false'
+  const [up, id] = [columnOf(field, first), columnOf('id', first)]
+  const test = writeCondition(where, first, KINDS)
+  if (!own || !up || !id || !isTextual(own.type)) return 'false'
+  const steps = quoteName(`${OWN_NAMES}steps${first.depth}`)
+  const [start, next] = [valuesOf(own, scope, 'v'), valuesOf(up, first, 'w')]
+  const step: ValueSql = { sql: `${steps}."id"`, type: start.value.type, isColumn: false }
+  const reached = `${steps} cross join ${first.source}`
+  const here = scope.dialect.equal(step, valuesOf(id, first, 'i').value)
+  const begin = `select ${start.value.sql}, 1${start.from ? ` from ${start.from}` : ''} where ${start.value.sql} is not null`
+  const further = `select ${next.value.sql}, ${steps}."n" + 1 from ${[reached, next.from].filter(Boolean).join(' cross join ')}
+    where ${here} and ${steps}."n" < ${depth} and ${next.value.sql} is not null`
+  return `exists (with recursive ${steps}("id", "n") as (${begin} union ${further})
+    select 1 from ${reached} where ${here} and ${test})`
+}

@@ -1,0 +1,114 @@
+/** The tables that a request describes, checked against the schemas. Nothing that isn't checked gets into a statement. */
+
+import { pointerOfPath } from '../../../base/json-pointer.ts'
+import type { FieldFault } from '../../../base/problems/problem.ts'
+import { IDENTIFIER } from '../../../resources/built-in/filter-schemas.ts'
+import type { Field, Resource } from '../../../resources/resource.ts'
+import { OWN_NAMES } from './condition-sql.ts'
+import type { Dialect } from './dialect.ts'
+import type { ResourceNamed } from './fit-types.ts'
+import type { ColumnType, ListForm, MappedColumn, MappedTable, Mapping } from './tables.ts'
+
+/** As the request has it. */
+interface DescribedTable {
+  /** A name, or a schema and a name with a dot between. */
+  readonly table: string
+  /** By field; without it, each field has a column of its own name. */
+  readonly columns?: Readonly<Record<string, string | DescribedColumn>>
+}
+
+interface DescribedColumn {
+  readonly column?: string
+  readonly type?: ColumnType
+  readonly list?: ListForm
+}
+
+export interface DescribedTables extends DescribedTable {
+  readonly related?: Readonly<Record<string, DescribedTable>>
+}
+
+const NAME = new RegExp(`^${IDENTIFIER}$`)
+
+interface Reading {
+  readonly resource: Resource
+  readonly named: ResourceNamed
+  readonly dialect: Dialect
+  /** The place of the value in the body. */
+  readonly place: readonly string[]
+}
+
+/** The faults name places in the body. */
+export function readMapping(
+  described: DescribedTables,
+  reading: Reading,
+): Mapping | { readonly faults: readonly FieldFault[] } {
+  const faults: FieldFault[] = []
+  const tell: Tell = (place, detail, code) => void faults.push({ pointer: pointerOfPath(place), detail, code })
+  const table = readTable(described, reading, tell)
+  const related = Object.entries(described.related ?? {}).flatMap(([name, one]) => {
+    const place = [...reading.place, 'related', name]
+    const resource = reading.named(name)
+    if (resource) return [[name, readTable(one, { ...reading, resource, place }, tell)] as const]
+    tell(place, 'must be a resource that a schema declares', 'resource')
+    return []
+  })
+  return faults.length > 0 ? { faults } : { table, related: new Map(related) }
+}
+
+type Tell = (place: readonly string[], detail: string, code: string) => void
+
+function readTable({ table, columns }: DescribedTable, reading: Reading, tell: Tell): MappedTable {
+  const { resource, place } = reading
+  const name = table.split('.')
+  if (name.length > 2 || !name.every(isName))
+    tell([...place, 'table'], 'must be a name, or a schema and a name', 'name')
+  if (name.some((part) => part.toLowerCase().startsWith(OWN_NAMES))) {
+    tell([...place, 'table'], `must not begin with \`${OWN_NAMES}\``, 'name')
+  }
+  const described = columns ? Object.entries(columns) : namedAlike(resource)
+  const read = described.flatMap(([fieldName, column]) => {
+    const field = resource.fields.get(fieldName)
+    const here = { ...reading, place: [...place, 'columns', fieldName] }
+    if (field?.type === 'other') return []
+    if (field) return [[fieldName, readColumn(field, column, here, tell)] as const]
+    tell(here.place, `must be a field of \`${resource.name}\``, 'field')
+    return []
+  })
+  return { name, columns: new Map(read) }
+}
+
+function namedAlike({ fields }: Resource): readonly (readonly [string, string])[] {
+  return [...fields.keys()].filter(isName).map((name) => [name, name] as const)
+}
+
+function isName(text: string): boolean {
+  return NAME.test(text)
+}
+
+function readColumn(
+  field: Field,
+  described: string | DescribedColumn,
+  { dialect, place }: Reading,
+  tell: Tell,
+): MappedColumn {
+  const { column = field.name, type, list } = typeof described === 'string' ? { column: described } : described
+  if (!isName(column)) tell(place, 'must be the name of a column: letters, digits and `_`', 'name')
+  const types = TYPES[field.time ? 'time' : field.type].filter((one) => dialect.types.includes(one))
+  const lists = field.list ? dialect.lists : []
+  if (type && !types.includes(type)) tell([...place, 'type'], `must be one of ${types.join(', ')}`, 'type')
+  if (list && !lists.includes(list)) {
+    tell([...place, 'list'], field.list ? `must be one of ${lists.join(', ')}` : 'the field is no list', 'list')
+  }
+  const form = list ?? lists[0]
+  return { name: column, type: type ?? types[0] ?? 'text', ...(form && { list: form }) }
+}
+
+/** The types of columns that can hold a field: the first one that the dialect has, unless the request tells another. */
+const TYPES: Readonly<Record<Field['type'] | 'time', readonly ColumnType[]>> = {
+  string: ['text', 'uuid', 'enum', 'bigint'],
+  time: ['timestamptz', 'text', 'epoch-ms'],
+  integer: ['number'],
+  number: ['number'],
+  boolean: ['boolean'],
+  other: [],
+}
