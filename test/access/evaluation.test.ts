@@ -121,6 +121,19 @@ describe('an evaluation', () => {
     expect([forged.status, forged.headers.has('www-authenticate')]).to.deep.equal([401, true])
   })
 
+  it('leaves a record whose question masks.yaml masks, too', async () => {
+    const masks = 'fields: [subject]\nfacts: { notes: [ownerId] }\n'
+    const masked = await startTestServer({ demo: true, files: { 'policies/masks.yaml': masks } })
+    const token = await masked.token('shop', 'pdp-client')
+    const listed = await masked.ask('GET', '/api/v1/notes', { token: await masked.token('alice', 'member') })
+    await masked.ask('POST', PATH, { token, body: about('alice', 'read', 'notes', listed.body.items[0].id) })
+    const record = (await masked.decisions()).at(-1)
+    expect(record?.subject).to.equal('***')
+    expect(JSON.stringify(record)).to.include('"decision":true')
+    expect(JSON.stringify(record)).to.not.include('alice')
+    await masked.stop()
+  })
+
   it('leaves a record: the service is its caller, and the question has its evidence', async () => {
     await ask(about('alice', 'read', 'notes', note))
     const record = (await server.decisions()).at(-1) as Record<string, unknown>

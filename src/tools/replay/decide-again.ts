@@ -73,7 +73,16 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
   if (typeof request === 'string') return undecidable(request)
   const policy = replayPolicy.policyAt(Date.parse(record.time))
   const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
-  return unknown === undefined ? authorizeAgain(policy, { record, request, stage }) : undecidable(unknown)
+  if (unknown !== undefined) return undecidable(unknown)
+  const again = await authorizeAgain(policy, { record, request, stage })
+  return again.kind === 'allowed' && mayAnswerOtherwise(record, policy) ? undecidable(QUESTIONS) : again
+}
+
+/** The questions of another service are only kept to be read. */
+const QUESTIONS = 'the questions of another service are not decided again'
+
+function mayAnswerOtherwise({ asked = [], revision }: DecisionRecord, policy: ActivePolicy): boolean {
+  return asked.length > 0 && revision !== policy.revision
 }
 
 interface Recorded {

@@ -1,0 +1,56 @@
+/** Records of questions are replayed honestly: whether the service may ask is decided again, its questions are not. */
+import { expect } from 'chai'
+import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
+import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
+import type { ActivePolicy } from '../../src/policy/active-policy.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { type Again, decideAgain } from '../../src/tools/replay/decide-again.ts'
+import { withRules } from '../policy-text.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+describe('a record of questions', () => {
+  let server: TestServer
+  let record: DecisionRecord
+  let again: (rules: string) => Promise<Again>
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+    const body = {
+      subject: { type: 'user', id: 'alice' },
+      action: { name: 'read' },
+      resource: { type: 'users', id: 'alice' },
+    }
+    const token = await server.token('shop', 'pdp-client')
+    await server.ask('POST', '/access/v1/evaluation', { token, body })
+    record = (await server.decisions()).at(-1) as unknown as DecisionRecord
+    const { resources, policy } = server.app
+    const files = await readPolicyFiles(`${server.folder}/policies`)
+    again = (rules) => {
+      const file = files['policy.csv']
+      const policyFile = { ...file, text: withRules(file.text, rules) }
+      const parsed = parsePolicy({ ...files, 'policy.csv': policyFile }, resources)
+      const revision = rules === '' ? policy.active.revision : 'another'
+      const snapshot = casbinPolicy(packPolicy(parsed), resources)
+      const active = { ...policy.active, snapshot, revision } as ActivePolicy
+      return decideAgain({ resources, policyAt: () => active }, record)
+    }
+  })
+  after(() => server.stop())
+
+  it('is the same under the policy that decided it', async () => {
+    expect((await again('')).kind).to.equal('allowed')
+  })
+
+  it('is undecidable under another policy, and no difference', async () => {
+    expect(await again('p, member, users, read, any, *, deny')).to.deep.equal({
+      kind: 'undecidable',
+      why: 'the questions of another service are not decided again',
+    })
+  })
+
+  it('is refused under a policy by which the service may not ask', async () => {
+    expect((await again('p, pdp-client, system/access, evaluate, any, *, deny')).kind).to.equal('refused')
+  })
+})
