@@ -76,6 +76,20 @@ describe('the client with our own server', () => {
     expect((await asked[1]).decision).to.equal(true)
   })
 
+  it('gets a filter of rows, as UCAST and as SQL', async () => {
+    const client = connect()
+    const query = { subject: { type: 'user', id: 'alice' }, action: { name: 'read' }, resource: { type: 'notes' } }
+    const { kind, ucast, context } = await client.filter(query)
+    expect({ kind, ucast }).to.deep.equal({
+      kind: 'condition',
+      ucast: { type: 'field', operator: 'eq', field: 'ownerId', value: 'alice' },
+    })
+    expect(context?.revision).to.match(/^[0-9a-f]{16}$/)
+    const { sql } = await client.filter(query, { sql: { dialect: 'sqlite', table: 'notes' } })
+    expect(sql?.parameters).to.deep.equal(['alice'])
+    expect((await client.filter({ ...query, subject: { type: 'user', id: 'nobody' } })).kind).to.equal('never')
+  })
+
   it('asks again after a change of the policy', async () => {
     const client = connect({ cache: { seconds: 60 } })
     const decided = async (who: string) => (await client.evaluate(about(who, 'read'))).decision
