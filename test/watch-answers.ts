@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CheckedAnswer } from './answer-checker.ts'
 
-/** With the values of the request's headers Authorization. */
+/** With the values of the request's headers Authorization and X-Sallyport-Key. */
 type Note = (answer: CheckedAnswer, credentials: readonly string[]) => void
 
 /** By port. What the parser refuses by itself is no request to Node, so it isn't seen. */
@@ -49,5 +49,6 @@ function headersIn(given: unknown): Headers {
 }
 
 function credentialsIn(rawHeaders: readonly string[]): readonly string[] {
-  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'authorization')
+  const isCredential = (name = '') => /^(?:authorization|x-sallyport-key)$/i.test(name)
+  return rawHeaders.filter((_, i) => i % 2 === 1 && isCredential(rawHeaders[i - 1]))
 }

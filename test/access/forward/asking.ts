@@ -55,23 +55,34 @@ interface Asking {
   readonly token?: string
   /** Further headers, as bytes. */
   readonly more?: readonly string[]
-  /** The method of the gateway's own request. */
+  /** The method and the body of the gateway's own request. */
   readonly by?: string
+  readonly body?: string
 }
 
 /** As a gateway asks. An empty method or URI is not sent. */
 export async function ask(url: string, asking: Asking): Promise<RawAnswer> {
-  const { profile = 'traefik', method = 'GET', uri = '/api/orders', key, token, more = [], by = 'GET' } = asking
+  const {
+    profile = 'traefik',
+    method = 'GET',
+    uri = '/api/orders',
+    key,
+    token,
+    more = [],
+    by = 'GET',
+    body = '',
+  } = asking
   const [methodName, uriName] = PAIRS[profile]
   const headers = [
     ...(method === '' ? [] : [`${methodName}: ${method}`]),
     ...(uri === '' ? [] : [`${uriName}: ${uri}`]),
     ...(key === undefined ? [] : [`X-Sallyport-Key: ${key}`]),
     ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    ...(body === '' ? [] : [`Content-Length: ${body.length}`]),
     ...more,
   ]
   const { answers } = await converse(url, [
-    Buffer.from(request(`${by} /access/v1/forward/${profile}`, headers), 'latin1'),
+    Buffer.from(request(`${by} /access/v1/forward/${profile}`, headers, body), 'latin1'),
   ])
   const [answer] = answers
   if (!answer) throw new Error(`no answer to ${by} ${uri}`)

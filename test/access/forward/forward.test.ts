@@ -1,5 +1,5 @@
 /** Forward auth, asked as each gateway asks: who may ask, what is decided, and what the gateway is told. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -142,6 +142,12 @@ describe('forward auth', () => {
     expect((await ask(server.url, { key, token: callers.sam })).status).to.equal(204)
     await server.app.directory.revokeKey(readApiKey(key)?.id ?? '')
     expectRefused(await ask(server.url, { key, token: callers.sam }), 403, 'gateway-refused')
+    const blocked = { key: await server.addKey('blocked-edge', 'gateway'), token: await server.token('eve', 'support') }
+    expect((await ask(server.url, blocked)).status).to.equal(204)
+    await writeFile(join(server.folder, 'policies/blocked.txt'), 'user:blocked-edge\nuser:eve\n')
+    await server.app.policy.reload()
+    expectRefused(await ask(server.url, blocked), 403, 'gateway-refused')
+    expectRefused(await ask(server.url, { ...blocked, key: server.key }), 403, 'blocked')
   })
 
   it("the client's other headers are for the application", async () => {
@@ -158,6 +164,27 @@ describe('forward auth', () => {
     expect([status, headers.etag]).to.deep.equal([204, undefined])
     expect(await lastRecord()).to.include({ method: 'POST', action: 'create' })
     expect((await asked({ token: callers.sam, uri: '/api/orders?limit=x&a=1&a=2' })).status).to.equal(204)
+  })
+
+  it("the gateway's own method and body mean nothing, as when Traefik keeps its client's", async () => {
+    for (const [by, body] of [
+      ['POST', '{"customerId":"sam"}'],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['OPTIONS', ''],
+      ['PROPFIND', ''],
+      ['HEAD', ''],
+    ] as const) {
+      const { status, headers } = await asked({ by, body, token: callers.sam })
+      expect([status, headers['x-sallyport-subject']], by).to.deep.equal([204, 'sam'])
+      // An answer to HEAD has the length of a body that doesn't come.
+      if (by === 'HEAD') continue
+      const refused = await asked({ by, body, method: 'DELETE', uri: '/api/orders/1' })
+      expect([refused.status, refused.headers['x-sallyport-problem']], by).to.deep.equal([401, 'credentials-missing'])
+    }
+    // A preflight that lost its headers on the way is no permission.
+    const lost = await asked({ by: 'OPTIONS', method: '', uri: '' })
+    expect([lost.status, lost.headers['x-sallyport-problem']]).to.deep.equal([400, 'invalid-forward'])
   })
 
   it('nothing is written, whatever is asked', async () => {
@@ -242,6 +269,30 @@ describe('forward auth of limited callers', () => {
       const statuses = []
       for (let i = 0; i < 4; i++) statuses.push((await ask(server.url, { key: 'sp_wrong' })).status)
       expect(statuses).to.deep.equal([403, 403, 429, 429])
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('forward auth by conditions and by the age of routes', () => {
+  it('asks the client to sign in again where the policy wants that, and ends with the route', async () => {
+    const notes = JSON.parse(await readFile(new URL('../../../schemas/notes.json', import.meta.url), 'utf8'))
+    for (const route of notes['x-resource'].routes) if (route.path === '/api/v1/notes') route.sunset = '2020-01-01'
+    const files = {
+      'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',
+      'schemas/notes.json': JSON.stringify(notes),
+    }
+    const server = await startAskedServer({ files }, 'p, everyone, accounts, create, fresh, *, allow')
+    try {
+      const token = await server.token('zoe')
+      for (const profile of PROFILES) {
+        const asking = { profile, key: server.key, token, method: 'POST' }
+        const again = await ask(server.url, { ...asking, uri: '/api/accounts' })
+        expectRefused(again, 401, 'step-up-required')
+        expect(again.headers['www-authenticate']).to.contain('insufficient_user_authentication')
+        expectRefused(await ask(server.url, { ...asking, uri: '/api/v1/notes' }), told(profile, 410), 'gone')
+      }
     } finally {
       await server.stop()
     }
