@@ -48,6 +48,8 @@ export interface DecisionRecord {
   readonly facts?: Facts | undefined
   /** What another service asked, and how it was decided (docs/authzen.md). */
   readonly asked?: readonly AskedRecord[] | undefined
+  /** What another service searched for, and what it found. */
+  readonly searched?: SearchRecord | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
 }
@@ -70,6 +72,17 @@ export interface AskedRecord
   /** Absent for `user`. */
   readonly subjectType?: string | undefined
   readonly decision: boolean
+}
+
+/** A page of a search of another service: each candidate was decided like an evaluation. */
+export interface SearchRecord extends Pick<DecisionRecord, 'subject' | 'resource' | 'objectId' | 'action'> {
+  readonly for: 'subject' | 'resource' | 'action'
+  /** Absent for `user`. */
+  readonly subjectType?: string | undefined
+  /** How many candidates were decided. */
+  readonly candidates: number
+  /** The ids, or the names of actions, that were found. */
+  readonly found: readonly string[]
 }
 
 /** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */

@@ -4,7 +4,7 @@ import { comparisonsIn, withValues } from '../decide/conditions/condition-values
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
-import { type AskedRecord, type DecisionRecord, MASKED } from './decision-record.ts'
+import { type AskedRecord, type DecisionRecord, MASKED, type SearchRecord } from './decision-record.ts'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -15,8 +15,22 @@ type Values = Readonly<Record<string, Json>>
  */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
-  const { asked } = record
-  return { ...maskOne(record, masks), ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }) }
+  const { asked, searched } = record
+  return {
+    ...maskOne(record, masks),
+    ...(asked && { asked: asked.map((one) => maskOne(one, masks)) }),
+    ...(searched && { searched: maskSearch(searched, masks) }),
+  }
+}
+
+/** What was found are ids of subjects or of objects, which a mask may hide. */
+function maskSearch(record: SearchRecord, masks: Masks): SearchRecord {
+  const masked = maskOne(record, masks)
+  const [field, resource] =
+    record.for === 'subject' ? ['subject' as const, USERS] : ['objectId' as const, record.resource]
+  const facts = masks.facts.get(resource ?? '')
+  const hides = record.for !== 'action' && (masks.fields.has(field) || facts?.has('id') || facts?.has('*'))
+  return hides ? { ...masked, found: masked.found.map(() => MASKED) } : masked
 }
 
 /** A record, or one question in it. */

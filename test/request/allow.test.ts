@@ -31,6 +31,9 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/access/v1/evaluation': 'POST, OPTIONS',
   '/access/v1/evaluations': 'POST, OPTIONS',
   '/access/v1/filter': 'POST, OPTIONS',
+  '/access/v1/search/subject': 'POST, OPTIONS',
+  '/access/v1/search/resource': 'POST, OPTIONS',
+  '/access/v1/search/action': 'POST, OPTIONS',
 }
 
 /** fetch refuses TRACE and what it doesn't know; node:http sends every method that its parser accepts. */

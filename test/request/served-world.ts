@@ -38,12 +38,14 @@ interface Serving {
   readonly files?: (ofWorld: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
   /** Callers besides the world's; the token of each is its id. */
   readonly others?: readonly Caller[]
+  /** By the id of a users record: its roles. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
 export async function serveWorld(
   world: World,
   use: (served: ServedWorld) => Promise<void>,
-  { files = (ofWorld) => ofWorld, others = [] }: Serving = {},
+  { files = (ofWorld) => ofWorld, others = [], roles = {} }: Serving = {},
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-world-'))
   const rendered = Object.values(filesOfWorld(world)).flatMap((file) => (file ? [[file.name, file.text]] : []))
@@ -69,7 +71,10 @@ export async function serveWorld(
   })
   try {
     for (const [resource, objects] of world.objects ?? []) {
-      const stored = objects.map(({ id, createdAt, updatedAt, ...document }) => ({ id: String(id), document }))
+      const stored = objects.map(({ id, createdAt, updatedAt, ...own }) => {
+        const held = resource === 'users' ? (roles[String(id)] ?? []) : []
+        return { id: String(id), document: held.length > 0 ? { ...own, roles: held } : own }
+      })
       await app.seeding.insert(resource, stored)
     }
     await use({ app, ask: (...asked) => ask(app, world, ...asked) })

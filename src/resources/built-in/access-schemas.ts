@@ -10,7 +10,7 @@ const LONGEST_NAME = 1024
 /** The most evaluations of one request. */
 const MOST_EVALUATIONS = 1000
 
-const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
+export const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
 
 const PROPERTIES: JsonObject = { type: 'object' }
 

@@ -11,6 +11,7 @@ import {
 import { FILTER_REQUEST_SCHEMA, FILTER_SCHEMA } from './filter-schemas.ts'
 import { gatewayRoutes } from './gateways.ts'
 import { action, askingRoute, builtIn, documentRoute } from './make.ts'
+import { SEARCHES } from './search-schemas.ts'
 
 const NAME = 'system/access'
 
@@ -48,6 +49,7 @@ export const ACCESS: Resource = builtIn(NAME, {
       faults: faultsOfFilter,
       gives: FILTER_SCHEMA,
     }),
+    ...SEARCHES.map(({ path, ...exchange }) => askingRoute(NAME, path, 'search', exchange)),
   ],
   // An action whose route a server doesn't have yet may be granted already.
   actions: ['read', 'evaluate', 'search', 'filter', 'forward', 'options'].map((name) => action(name, 'whole')),

@@ -11,18 +11,18 @@ export interface SubjectEntity {
   readonly properties?: Members
 }
 
-interface ResourceEntity {
+export interface ResourceEntity {
   readonly type: string
   readonly id: string
   readonly properties?: Members
 }
 
-interface ActionEntity {
+export interface ActionEntity {
   readonly name: string
   readonly properties?: Members & { readonly fields?: readonly string[]; readonly body?: Members }
 }
 
-type ContextMembers = Members & { readonly fields?: readonly string[] }
+export type ContextMembers = Members & { readonly fields?: readonly string[] }
 
 /** May this subject do this action on this object? */
 export interface Evaluation {

@@ -23,6 +23,11 @@ export function routeAsked(
   return actions.get(action) ?? { reason: 'action-unknown' }
 }
 
+/** The actions that a resource's routes give, `list` and `create` included; none for an unknown resource. */
+export function actionsAsked(resources: Resources, type: string): readonly AskedRoute[] {
+  return [...((made.get(resources) ?? makeTargets(resources)).get(type)?.values() ?? [])]
+}
+
 /** By resource and action. Built-in resources have no objects. */
 function makeTargets(resources: Resources): Targets {
   const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)

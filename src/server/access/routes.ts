@@ -7,12 +7,18 @@ import { answerEvaluation } from './evaluate/evaluation.ts'
 import { answerEvaluations } from './evaluate/evaluations.ts'
 import { showMetadata } from './evaluate/metadata.ts'
 import { answerFilter } from './filter/filter.ts'
+import { answerSearch } from './search/search.ts'
 
 export const ACCESS_HANDLERS: Readonly<Record<string, Handler>> = {
   '/.well-known/authzen-configuration': (services, request) => showMetadata(services, request),
   '/access/v1/evaluation': (services, request, _, input) => answerEvaluation(services, request, bodyOf(input)),
   '/access/v1/evaluations': (services, request, _, input) => answerEvaluations(services, request, bodyOf(input)),
   [FILTER_PATH]: (services, request, _, input) => answerFilter(services, request, bodyOf(input)),
+  '/access/v1/search/subject': (services, request, _, input) =>
+    answerSearch(services, request, 'subject', bodyOf(input)),
+  '/access/v1/search/resource': (services, request, _, input) =>
+    answerSearch(services, request, 'resource', bodyOf(input)),
+  '/access/v1/search/action': (services, request, _, input) => answerSearch(services, request, 'action', bodyOf(input)),
 }
 
 function bodyOf(input: Input): Readonly<Record<string, Json>> {

@@ -92,6 +92,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     can: canOf(request),
     facts: evidence?.facts,
     asked: outcome?.asked,
+    searched: outcome?.searched,
     status: answeredStatus(request),
     microseconds: Math.round(secondsOf(request) * 1e6),
   }

@@ -9,7 +9,7 @@ import type { Steps } from '../../decide/facts.ts'
 import type { Abilities } from '../../decide/grants/abilities.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
-import type { AskedRecord } from '../../decision-log/decision-record.ts'
+import type { AskedRecord, SearchRecord } from '../../decision-log/decision-record.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
@@ -94,6 +94,8 @@ export interface Outcome {
   readonly objectId?: string
   /** The questions of another service, for the decision record. */
   readonly asked?: readonly AskedRecord[]
+  /** A search of another service, for the decision record. */
+  readonly searched?: SearchRecord
 }
 
 /** JSON that is turned into text only once, for all readers. */

@@ -26,7 +26,7 @@ export function claimOf(
 ): Claim | undefined {
   if (key === undefined) return undefined
   if (!caller) throw new Problem('invalid-idempotency-key', 'An idempotency key needs a caller; send credentials.')
-  const fingerprint = createHash('sha256').update(canonical(body)).digest('base64url')
+  const fingerprint = createHash('sha256').update(canonicalJson(body)).digest('base64url')
   return { subject: caller.id, route: route.path, key, fingerprint }
 }
 
@@ -70,9 +70,9 @@ function reused(): Problem {
 }
 
 /** JSON with sorted members, because their order has no meaning. */
-function canonical(json: Json): string {
-  if (Array.isArray(json)) return `[${json.map(canonical).join()}]`
+export function canonicalJson(json: Json): string {
+  if (Array.isArray(json)) return `[${json.map(canonicalJson).join()}]`
   if (typeof json !== 'object' || json === null) return JSON.stringify(json)
   const members = Object.entries(json).toSorted(([a], [b]) => byText(a, b))
-  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonical(value)}`).join()}}`
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonicalJson(value)}`).join()}}`
 }
