@@ -58,6 +58,8 @@ export async function startAuthzenServer(port = 0): Promise<AuthzenServer> {
     const { status, body } = answerTo(one, started.metadata)
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
   })
+  // A busy machine may pause for longer than Node's few seconds.
+  server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     connections++
     sockets.add(socket)
