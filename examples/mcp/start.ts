@@ -37,7 +37,8 @@ const token = () =>
 let made = { token: token(), at: Date.now() }
 const client = new AuthzenClient({
   url: `http://127.0.0.1:${port}`,
-  timeoutMs: 2000,
+  // For a demo on a busy machine; the default is 500.
+  timeoutMs: 10_000,
   token: () => {
     if (Date.now() - made.at > 300_000) made = { token: token(), at: Date.now() }
     return made.token
