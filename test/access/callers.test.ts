@@ -1,8 +1,10 @@
 /** Who may assert what (policies/callers.yaml): words count only where an entry says so, and never beyond it. */
 import { readFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { withRules } from '../policy-text.ts'
+import { until } from '../request/until.ts'
 import { runs } from '../runs.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
@@ -303,5 +305,23 @@ describe('what an asking service asserts', () => {
     expect(await decided('crm', read({ inOffice: true }))).to.equal(true)
     expect(await decided('crm', read({ inOffice: false }))).to.equal('not-granted')
     expect(await decided('crm', read())).to.equal('condition-unknown')
+  })
+
+  it('is heeded as soon as the file changes, and a faulty file leaves the former in force', async () => {
+    const file = `${server.folder}/policies/callers.yaml`
+    const callers = await readFile(file, 'utf8')
+    const erin = about(ofMember('red'), 'call', { properties: TOOL })
+    const reason = ({ body }: Answer) => body.context.reason ?? body.decision
+    const asked = () => ask('hr', erin)
+    await writeFile(file, callers.replace('word: [member]', 'word: [membr]'))
+    await until(
+      () => server.ask('GET', '/readyz'),
+      ({ body }) => body.status === 'degraded',
+    )
+    expect(reason(await asked())).to.equal(true)
+    await writeFile(file, callers.replace('word: [member]', 'word: []'))
+    await until(asked, (answer) => reason(answer) === 'not-granted')
+    await writeFile(file, callers)
+    await until(asked, (answer) => reason(answer) === true)
   })
 })

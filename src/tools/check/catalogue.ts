@@ -4,6 +4,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
+import { privilegedWords } from './rules/callers.ts'
 import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
@@ -36,6 +37,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   unprivilegedWrites,
   inheritedPrivileges,
   rolesHandedOut,
+  privilegedWords,
   selfGrants,
   writesBeyondReads,
   schemaTells,

@@ -50,7 +50,7 @@ export const CELL = {
   inherits: 2,
 } as const
 
-type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'> | 'conditions.yaml'
+type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'> | 'conditions.yaml' | 'callers.yaml'
 
 export interface CheckedPolicy {
   /** The rules that haven't ended at `now`. */

@@ -87,6 +87,7 @@ export interface SettingChange {
     | 'page-size'
     | 'blocked'
     | 'mask'
+    | 'caller'
   readonly direction: Direction
   /** The relation, condition, route, role, limit or user; for other kinds a fixed word. */
   readonly name: string

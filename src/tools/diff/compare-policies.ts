@@ -7,6 +7,7 @@ import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareBlocked, compareRoles } from './compare-roles.ts'
 import { compareMasks, compareRouteViews } from './compare-shown.ts'
+import { compareTrust } from './compare-trust.ts'
 import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
 
 export interface PolicyDiff {
@@ -47,6 +48,7 @@ export function comparePolicies(
     ...compareLimits(policies),
     ...compareSizes(policies),
     ...compareMasks(policies),
+    ...compareTrust(policies),
     ...compareBlocked(blocked, now),
   ]
 }

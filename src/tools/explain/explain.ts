@@ -10,6 +10,7 @@ import { quote } from '../../present/quote.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
 import { conditionFacts, possibleConditionSets } from './facts/condition-facts.ts'
 import { relationFacts } from './facts/relation-facts.ts'
+import { trustNotes } from './facts/trust-notes.ts'
 import { allowedBy, type Finding, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
 import { nearestMisses } from './misses/nearest-misses.ts'
 import { noteNextChange } from './misses/next-change.ts'
@@ -53,7 +54,7 @@ function find(question: ExplainQuestion): Finding {
   const { request } = question
   if (request.kind === 'refused') return refusedBy('request', request.reason, request.answer)
   const found = decide(question, supposedRequest(question, request))
-  return { ...found, notes: [...found.notes, ...undeclaredRoles(question)] }
+  return { ...found, notes: [...found.notes, ...trustNotes(question), ...undeclaredRoles(question)] }
 }
 
 function decide(question: ExplainQuestion, request: SupposedRequest): Finding {

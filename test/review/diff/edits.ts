@@ -282,6 +282,33 @@ export const CASES: Readonly<Record<string, Case>> = {
       '= decision records mask users.* from now on',
     ],
   },
+  'an asking service is trusted more, and less': {
+    first: {
+      'callers.yaml': [
+        ['', 'support:\n  subjects: { user: token, badge: { word: [member] } }\n  resources: { orders: word }\n'],
+      ],
+    },
+    edits: {
+      'callers.yaml': [
+        [
+          '',
+          'support:\n  subjects: { user: directory, badge: { word: [member, auditor] } }\n  fields: understood\n' +
+            '  actions: { "*": { can_read: read } }\n  profiles: [nginx]\nadmin: { fields: understood }\n',
+        ],
+      ],
+    },
+    says: [
+      '+ caller support: subject user token -> directory',
+      '+ caller support: role auditor of badge none -> told',
+      '+ caller support: fields none -> understood',
+      '+ caller support: action can_read of * none -> read',
+      '+ caller admin: fields none -> understood',
+      '? caller support: profile nginx none -> usable',
+      '- caller support: attributes of orders told -> none',
+      '- caller support: profile each -> none',
+      '- caller admin: its entry also bounds what other roles of the same caller may assert',
+    ],
+  },
   'a condition means something else, another is written otherwise, and one is new': {
     first: {
       'policy.csv': [['', 'p, admin, users, delete, office, *, allow\np, admin, users, create, fresh, *, allow']],

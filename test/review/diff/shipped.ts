@@ -43,7 +43,7 @@ function edited(edits: Edits): LoadedPolicy {
 
 /** The optional files aren't shipped. */
 function filesToEdit(edits: Edits): PolicyFiles {
-  const added = ['masks.yaml', 'conditions.yaml'].filter((name) => edits[name])
+  const added = ['masks.yaml', 'conditions.yaml', 'callers.yaml'].filter((name) => edits[name])
   return { ...shippedFiles, ...Object.fromEntries(added.map((name) => [name, { name, text: '' }])) }
 }
 
