@@ -3,7 +3,7 @@
  * no expectation depends on (every expectation would still hold without them).
  */
 import { rulePlace } from '../../../decide/evidence.ts'
-import type { Policy } from '../../../decide/policy.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
@@ -39,7 +39,7 @@ export function measureCoverage(suite: PredictedSuite): Coverage {
   const { met, unmet, unpredictable } = statementsOf(suite)
   const depends = (change: (policy: Policy) => Policy) => isNoticed(suite, met, change)
   const rules = coverRules(suite, depends)
-  const asked = suite.evaluated.policy.rules.flatMap((rule, i) => (rules[i] ? [{ rule, part: rules[i] }] : []))
+  const asked = rulesServed(suite).flatMap((rule, i) => (rules[i] ? [{ rule, part: rules[i] }] : []))
   return {
     ...surveyCells(suite),
     rules,
@@ -68,8 +68,13 @@ function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: (po
   return stated.some((one) => !one.holds(evaluated))
 }
 
+/** No request to this server is about a resource that is kept elsewhere. */
+function rulesServed({ evaluated, resources }: PredictedSuite): readonly Rule[] {
+  return evaluated.policy.rules.filter(({ resource }) => !resources.byName.get(resource)?.external)
+}
+
 function coverRules(suite: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return suite.evaluated.policy.rules.map((rule) => ({
+  return rulesServed(suite).map((rule) => ({
     ...rulePart(suite, rule.line),
     covered: depends((policy) => ({ ...policy, rules: policy.rules.filter(({ line }) => line !== rule.line) })),
   }))
@@ -82,7 +87,7 @@ function mistakesOf(
   rules: readonly CoveredPart[],
 ): readonly UnseenMistakes[] {
   const covered = new Set(rules.filter((rule) => rule.covered).map(({ place }) => place))
-  const lines = suite.evaluated.policy.rules.map(({ line }) => line)
+  const lines = rulesServed(suite).map(({ line }) => line)
   const asked = new Set(lines.filter((line) => covered.has(rulePart(suite, line).place)))
   return unseenMistakes(suite, met, asked).map(({ line, operators }) => ({ ...rulePart(suite, line), operators }))
 }
@@ -96,8 +101,9 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
  * A relation is covered if an expectation fails without it. Without the relation, no object relates to a caller in this
  * way.
  */
-function coverRelations({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return [...evaluated.policy.ownership].flatMap(([resource, { relations }]) =>
+function coverRelations({ evaluated, resources }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
+  const served = [...evaluated.policy.ownership].filter(([name]) => !resources.byName.get(name)?.external)
+  return served.flatMap(([resource, { relations }]) =>
     [...relations.keys()].map((name) => ({
       place: `ownership.yaml: ${resource}.${name}`,
       text: `${resource}: ${name}`,
@@ -114,8 +120,9 @@ function withoutRelation(policy: Policy, resource: string, name: string): Policy
 }
 
 /** A view is covered if an expectation fails without it. Without the view, no rule and no route means its fields. */
-function coverViews({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return [...evaluated.policy.views].flatMap(([resource, views]) =>
+function coverViews({ evaluated, resources }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
+  const served = [...evaluated.policy.views].filter(([name]) => !resources.byName.get(name)?.external)
+  return served.flatMap(([resource, views]) =>
     [...views.keys()].map((name) => ({
       place: `views.yaml: ${resource}.${name}`,
       text: `${resource}: ${name}`,

@@ -52,14 +52,19 @@ export interface Wanted {
   readonly only: ReadonlySet<Operator> | undefined
 }
 
-/** In the order of the files' lines: the same policy has the same mutants in the same order. */
+/**
+ * In the order of the files' lines: the same policy has the same mutants in the same order. No expectation can notice a
+ * mistake about a resource that is kept elsewhere.
+ */
 export function makeMutants(source: Source, policy: Policy, { valuesOf, only }: Wanted): readonly Mutant[] {
   const vocabulary = vocabularyOf(policy)
   return [
     ...mutateRules(source, vocabulary),
     ...mutateLinks(source, vocabulary),
     ...mutateVocabulary(source, policy, valuesOf),
-  ].filter(({ operator }) => only?.has(operator) ?? true)
+  ]
+    .filter(({ operator }) => only?.has(operator) ?? true)
+    .filter(({ resource = '' }) => !source.resources.byName.get(resource)?.external)
 }
 
 /** The killed mutants, in percent of those that some request could notice. */
