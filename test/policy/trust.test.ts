@@ -10,6 +10,8 @@ import {
   trustOf,
 } from '../../src/decide/grants/trust.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import schema from '../../src/policy/schemas/callers.schema.json' with { type: 'json' }
+import { gatewayRoutes } from '../../src/resources/built-in/gateways.ts'
 import { runs } from '../runs.ts'
 import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'
@@ -83,7 +85,7 @@ gateway:
         const all = trusted(callers, roles)
         for (const role of roles) expect(beyond(all, trusted(callers, [role]))).to.deep.equal([])
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(120) },
     )
   })
 
@@ -101,6 +103,11 @@ gateway:
     expect(named).to.deep.equal(['peek', 'list', 'read', 'other'])
     expect(actionNamed(trust, 'jobs', 'GET')).to.equal('read')
     expect(actionNamed(DEFAULT_TRUST, 'docs', 'GET')).to.equal('GET')
+  })
+
+  it('knows the profiles that the server has routes for, and no others', () => {
+    const routes = gatewayRoutes('system/access', 'forward').flatMap(({ gateway }) => gateway?.name ?? [])
+    expect(schema.$defs.caller.properties.profiles.items.enum).to.deep.equal(routes)
   })
 
   it('finds the gateway of a socket address, and no other', () => {
