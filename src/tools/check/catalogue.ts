@@ -4,7 +4,6 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
-import { privilegedWords } from './rules/callers.ts'
 import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
@@ -19,7 +18,13 @@ import { expiredBlocks, expiredRules, unknownUsersInBlocked, unknownUsersInRules
 import { undecidedResources } from './rules/undecided.ts'
 import { rolesWithoutGrant, unusedConditions, unusedRelations, unusedViews } from './rules/unused.ts'
 import { writesBeyondReads } from './rules/write-beyond-read.ts'
-import { inheritedPrivileges, publicWrites, rolesHandedOut, unprivilegedWrites } from './rules/writes.ts'
+import {
+  inheritedPrivileges,
+  privilegedWords,
+  publicWrites,
+  rolesHandedOut,
+  unprivilegedWrites,
+} from './rules/writes.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
 
 const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [

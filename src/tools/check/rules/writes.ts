@@ -1,5 +1,7 @@
 /** Finds rules that allow unusual writes: by anybody, to objects of others, or to the roles of users. */
 
+import { inheritedBy } from '../../../decide/callers-and-routes.ts'
+import type { CallerEntry } from '../../../decide/grants/trust.ts'
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
@@ -106,4 +108,45 @@ function writesOfRoles(rule: Rule, resource: Resource, { views }: Policy): reado
   if (resource.name !== USERS || !resource.fields.has(ROLES)) return []
   const named = rule.views.includes('*') || rule.views.some((view) => views.get(USERS)?.get(view)?.has(ROLES))
   return named ? performed(rule, writingActions(resource)).filter((name) => resource.actions.get(name)?.hasFields) : []
+}
+
+export const privilegedWords: PolicyCheck<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'caller-word-privileged',
+      meaning:
+        'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
+        'role, by its word alone: whoever has the key of the service gets decisions as a privileged user',
+      mend: 'Name lesser roles, or take the roles from the directory or from a token of the user',
+    },
+  ],
+  find: ({ policy, placeOfKey }) =>
+    [...policy.callers.values()].flatMap((entry) =>
+      privilegedIn(entry, policy).map(({ type, roles }) => {
+        const may = `\`${entry.name}\` may give subjects of the type \`${type}\` the privileged ${namesText(roles)}`
+        const message = `${may} by its word, so its key is enough to ask as a privileged user`
+        const hint = 'name lesser roles, or write `directory` or `token`'
+        return warning(
+          placeOfKey('callers.yaml', [entry.name, 'subjects', type]),
+          'caller-word-privileged',
+          message,
+          hint,
+        )
+      }),
+    ),
+}
+
+interface PrivilegedWord {
+  readonly type: string
+  readonly roles: readonly string[]
+}
+
+function privilegedIn({ subjects }: CallerEntry, policy: Policy): readonly PrivilegedWord[] {
+  return [...subjects].flatMap(([type, source]) => {
+    if (source.kind !== 'word') return []
+    const roles = [...source.roles].filter((role) =>
+      [...inheritedBy(policy, role)].some((one) => policy.roles.get(one)?.privileged),
+    )
+    return roles.length > 0 ? [{ type, roles }] : []
+  })
 }
