@@ -1,6 +1,7 @@
 /** A server that gateways may ask, and their requests as their makers describe them. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expect } from 'chai'
 import { createApiKey, hashOfSecret } from '../../../src/identity/directory/api-key.ts'
 import { withRules } from '../../policy-text.ts'
 import { converse, type RawAnswer, request } from '../../request/raw.ts'
@@ -43,6 +44,8 @@ export const PAIRS: Readonly<Record<ProfileName, readonly [method: string, uri: 
   traefik: ['X-Forwarded-Method', 'X-Forwarded-Uri'],
   caddy: ['X-Forwarded-Method', 'X-Forwarded-Uri'],
 }
+
+export const PROFILES = Object.keys(PAIRS) as readonly ProfileName[]
 
 interface Asking {
   readonly profile?: ProfileName
@@ -87,4 +90,19 @@ export async function ask(url: string, asking: Asking): Promise<RawAnswer> {
   const [answer] = answers
   if (!answer) throw new Error(`no answer to ${by} ${uri}`)
   return answer
+}
+
+/** What nginx is told instead of other refusals than 401. */
+export const told = (profile: ProfileName, status: number) => (profile === 'nginx' && status !== 401 ? 403 : status)
+
+export function expectRefused(answer: RawAnswer, status: number, code: string): void {
+  expect([answer.status, answer.headers['x-sallyport-problem']]).to.deep.equal([status, code])
+  expect(JSON.parse(answer.text)).to.include({ status, code })
+  expect(answer.headers).to.include({
+    'cache-control': 'no-store',
+    'x-sallyport-subject': '',
+    'x-sallyport-roles': '',
+    'x-sallyport-revision': answer.headers['policy-revision'],
+  })
+  expect(JSON.parse(answer.text).instance).to.equal(`urn:uuid:${answer.headers['x-sallyport-request']}`)
 }

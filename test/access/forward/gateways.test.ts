@@ -11,6 +11,7 @@ import { converse, type RawAnswer, request } from '../../request/raw.ts'
 import { runs } from '../../runs.ts'
 import { type AskedServer, startAskedServer } from './asking.ts'
 import { type Application, GATEWAYS, type Gateway, type GatewayName, startApplication } from './gateways.ts'
+import { isPlain, PIECES } from './paths.ts'
 
 const IDENTITY = ['x-sallyport-subject', 'x-sallyport-roles', 'x-sallyport-revision', 'x-sallyport-request'] as const
 
@@ -225,64 +226,6 @@ describe('a real gateway', function () {
     expect(application.received).to.deep.equal([])
   })
 })
-
-/** Parts of paths that programs read in different ways, and plain ones. */
-const PIECES = [
-  '/7',
-  '/o-1_a.b~c',
-  '/caf%C3%A9',
-  '/%41',
-  "/a!$&'()*+,=:@",
-  '?a=1;b=%2F..//',
-  '/',
-  '//7',
-  '/.',
-  '/..',
-  '/../orders',
-  '/%2e',
-  '/%2E%2e/orders',
-  '/.%2e/',
-  '/x/../7',
-  ';a=b',
-  '/7;a',
-  '%2F7',
-  '/..%2f7',
-  '\\7',
-  '/..\\7',
-  '%5C7',
-  '/%255c',
-  '/%252e%252e/',
-  '%00',
-  '/7%00',
-  '/7%0a',
-  '#7',
-  '/7#?',
-  '%237',
-  '%3F7',
-  '%3B7',
-  '/\xe9',
-  '/%ff',
-  '/%C0%AE',
-  '/%',
-  '/"7"',
-  '/{7}',
-  '/7|8',
-  '/7^8',
-] as const
-
-/** Whether it is a path of `/api/orders` or `/api/orders/{id}` that can be read in one way only. */
-function isPlain(uri: string): boolean {
-  const [, id, query = ''] = /^\/api\/orders(?:\/([\w.~!$&'()*+,=:@%-]+))?(?:\?(.*))?$/s.exec(uri) ?? ['', '.', '#']
-  if (/[#\x80-\xff]/.test(query)) return false
-  if (id === undefined) return true
-  try {
-    const text = decodeURIComponent(id)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-    return !/[/\\;?#%\0-\x1f\x7f]|^\.\.?$/.test(text)
-  } catch {
-    return false
-  }
-}
 
 /** What gateways ask about from now on. */
 function urisAskedOf({ url }: AskedServer): string[] {
