@@ -76,6 +76,21 @@ describe('the client with our own server', () => {
     expect((await asked[1]).decision).to.equal(true)
   })
 
+  it('finds subjects, resources and actions, page by page', async () => {
+    const client = connect()
+    const { subject, resource } = about('alice', 'read')
+    const actions = await client.search('action', { subject, resource })
+    const names = actions.results.map(({ name }) => name)
+    expect(names).to.include.members(['read', 'update', 'delete'])
+    for (const name of names) expect((await client.evaluate(about('alice', name))).decision, name).to.equal(true)
+    const found: string[] = []
+    const who = { subject: { type: 'user' }, action: { name: 'read' }, resource }
+    for await (const { id } of client.searchAll('subject', who, { page: { limit: 1 } })) found.push(id)
+    expect(found).to.include('alice').and.not.include('bob')
+    const notes = await client.search('resource', { subject, action: { name: 'read' }, resource: { type: 'notes' } })
+    expect(notes.results).to.deep.include({ type: 'notes', id: note })
+  })
+
   it('gets a filter of rows, as UCAST and as SQL', async () => {
     const client = connect()
     const query = { subject: { type: 'user', id: 'alice' }, action: { name: 'read' }, resource: { type: 'notes' } }

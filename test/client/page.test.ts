@@ -15,7 +15,7 @@ describe('docs/client.md', () => {
 
   it('has commands that all work, and print what it shows', () => {
     const shown = page.blocks.filter(({ output }) => output.length > 0)
-    expect(shown).to.have.length(2)
+    expect(shown).to.have.length(3)
     for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
     expect(page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])).to.deep.equal([])
   })

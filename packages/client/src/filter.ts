@@ -1,6 +1,6 @@
 /**
  * Filters: which rows of a service's own table may a subject see? An addition of Sallyport to the standard
- * (`POST /access/v1/filter`, docs/filter.md): always, never, or a condition as UCAST and as SQL.
+ * (`POST /access/v1/filter`, docs/filters.md): always, never, or a condition as UCAST and as SQL.
  */
 import type { Properties, Question, Resource } from './entities.ts'
 import { AuthzenError } from './error.ts'
