@@ -1,6 +1,6 @@
 /** `sallyport init`: a project whose own tests are green at once, and red when somebody opens a hole. */
 import { execFileSync } from 'node:child_process'
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { withRules } from '../policy-text.ts'
@@ -86,6 +86,20 @@ describe('sallyport init', () => {
     expect(await readdir(join(workshop.folder, 'taken'))).to.deep.equal(['README.md'])
   })
 
+  it('takes a link that leads nowhere for a file, and leaves no folder behind', async () => {
+    await mkdir(join(workshop.folder, 'linked'))
+    await symlink('/nowhere/package.json', join(workshop.folder, 'linked/package.json'))
+    const { code, stderr } = await workshop.sallyport('.', 'init', 'linked', '--yes')
+    expect(code).to.equal(2)
+    expect(stderr).to.include('`package.json`')
+    expect(await readdir(join(workshop.folder, 'linked'))).to.deep.equal(['package.json'])
+    await symlink('/nowhere/at-all', join(workshop.folder, 'nowhere'))
+    const toNowhere = await workshop.sallyport('.', 'init', 'nowhere', '--yes')
+    expect(toNowhere.code).to.equal(2)
+    expect(toNowhere.stderr).to.include("can't be written")
+    expect((await workshop.sallyport('.', 'init', '', '--yes')).code).to.equal(2)
+  })
+
   it('takes the present folder, beside files that are none of its own', async () => {
     await mkdir(join(workshop.folder, 'here/.git'), { recursive: true })
     const { code, stdout } = await workshop.sallyport('here', 'init', '--yes')
@@ -97,8 +111,7 @@ describe('sallyport init', () => {
     await mkdir(join(workshop.folder, 'half'))
     await writeFile(join(workshop.folder, 'half/test'), 'a file, where a folder must be made')
     expect(await workshop.sallyport('.', 'init', 'half', '--yes')).to.include({ code: 2 })
-    const left = await readdir(join(workshop.folder, 'half'), { recursive: true, withFileTypes: true })
-    expect(left.filter((one) => one.isFile()).map(({ name }) => name)).to.deep.equal(['test'])
+    expect(await readdir(join(workshop.folder, 'half'))).to.deep.equal(['test'])
   })
 
   it('refuses a name that no package can have, and asks nobody where nobody answers', async () => {

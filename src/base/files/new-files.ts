@@ -1,6 +1,6 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
 export interface NewFile {
@@ -41,23 +41,26 @@ async function writeInto(
   files: readonly NewFile[],
   complete: (folder: string) => Promise<unknown>,
 ): Promise<void> {
-  const written: string[] = []
+  /** Files and folders that weren't there before. */
+  const made: string[] = []
   try {
     for (const { name, text } of files) {
       const path = join(folder, name)
-      await mkdir(dirname(path), { recursive: true })
+      const first = await mkdir(dirname(path), { recursive: true })
+      if (first !== undefined) made.push(first)
       await writeFile(path, text, { flag: 'wx' })
-      written.push(path)
+      made.push(path)
     }
     await complete(folder)
   } catch (error) {
-    await Promise.all(written.map((path) => rm(path, { force: true })))
+    for (const path of made) await rm(path, { recursive: true, force: true })
     throw error
   }
 }
 
+/** A link that leads nowhere exists, too. */
 async function exists(path: string): Promise<boolean> {
-  return access(path).then(
+  return lstat(path).then(
     () => true,
     () => false,
   )

@@ -35,7 +35,7 @@ Exit code: 0, or 2 when it could not run; then it wrote nothing.`)
 
 /** Names of npm packages: https://docs.npmjs.com/cli/configuring-npm/package-json#name */
 function nameOf(directory: string): string {
-  const name = basename(resolve(directory))
+  const name = directory === '' ? '' : basename(resolve(directory))
   if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name)) return name
   throw new ToolError(
     `${quote(name)} can't be the name of a project: name the directory with small letters, digits, \`-\`, \`_\` and \`.\``,

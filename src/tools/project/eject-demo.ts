@@ -1,6 +1,7 @@
 /** Copies the policy and the schemas of the demo out of the package, so that they can be changed. */
 import { takenNames, writeNew } from '../../base/files/new-files.ts'
 import { ToolError } from '../load-policy.ts'
+import { orTell } from './make-project.ts'
 import { packageFiles } from './package-files.ts'
 import { inProject } from './plan-project.ts'
 
@@ -16,6 +17,6 @@ export async function ejectDemo(folder: string): Promise<readonly string[]> {
     )
   }
   const files = (await Promise.all(FOLDERS.map((name) => packageFiles(name, name)))).flat()
-  await writeNew(folder, files.map(inProject))
+  await orTell(folder, () => writeNew(folder, files.map(inProject)))
   return FOLDERS
 }

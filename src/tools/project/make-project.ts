@@ -24,7 +24,20 @@ export async function makeProject(folder: string, wishes: ProjectWishes): Promis
         .join(', ')} already, and nothing was written: name a new directory, or remove what would be replaced`,
     )
   }
-  await writeNew(folder, files, hasMatrices ? undefined : writeMatrices)
+  await orTell(folder, () => writeNew(folder, files, hasMatrices ? undefined : writeMatrices))
+}
+
+/** Throws ToolError in place of what the system says, which names no way out. */
+export async function orTell(folder: string, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    throw new ToolError(
+      `${folder} can't be written (${code}), and nothing was changed: name another directory, or mend it`,
+    )
+  }
 }
 
 /** States every answer of the new policy. */
