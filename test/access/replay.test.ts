@@ -13,7 +13,8 @@ import { startTestServer, type TestServer } from '../server.ts'
 describe('a record of questions', () => {
   let server: TestServer
   let record: DecisionRecord
-  let again: (rules: string) => Promise<Again>
+  let search: DecisionRecord
+  let again: (rules: string, decided?: DecisionRecord) => Promise<Again>
 
   before(async () => {
     server = await startTestServer({ demo: true })
@@ -25,29 +26,33 @@ describe('a record of questions', () => {
     const token = await server.token('shop', 'pdp-client')
     await server.ask('POST', '/access/v1/evaluation', { token, body })
     record = (await server.decisions()).at(-1) as unknown as DecisionRecord
+    await server.ask('POST', '/access/v1/search/action', { token, body })
+    search = (await server.decisions()).at(-1) as unknown as DecisionRecord
     const { resources, policy } = server.app
     const files = await readPolicyFiles(`${server.folder}/policies`)
-    again = (rules) => {
+    again = (rules, decided = record) => {
       const file = files['policy.csv']
       const policyFile = { ...file, text: withRules(file.text, rules) }
       const parsed = parsePolicy({ ...files, 'policy.csv': policyFile }, resources)
       const revision = rules === '' ? policy.active.revision : 'another'
       const snapshot = casbinPolicy(packPolicy(parsed), resources)
       const active = { ...policy.active, snapshot, revision } as ActivePolicy
-      return decideAgain({ resources, policyAt: () => active }, record)
+      return decideAgain({ resources, policyAt: () => active }, decided)
     }
   })
   after(() => server.stop())
 
   it('is the same under the policy that decided it', async () => {
-    expect((await again('')).kind).to.equal('allowed')
+    for (const one of [record, search]) expect((await again('', one)).kind).to.equal('allowed')
   })
 
   it('is undecidable under another policy, and no difference', async () => {
-    expect(await again('p, member, users, read, any, *, deny')).to.deep.equal({
-      kind: 'undecidable',
-      why: 'the questions of another service are not decided again',
-    })
+    for (const one of [record, search]) {
+      expect(await again('p, member, users, read, any, *, deny', one)).to.deep.equal({
+        kind: 'undecidable',
+        why: 'the questions of another service are not decided again',
+      })
+    }
   })
 
   it('is refused under a policy by which the service may not ask', async () => {

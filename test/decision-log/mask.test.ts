@@ -188,6 +188,19 @@ describe('a mask', () => {
     )
   })
 
+  it('takes what a search found out of the record, where it is of the masked kind', () => {
+    const found = { candidates: 2, found: ['value-found'] }
+    const people: DecisionRecord = { ...RECORD, searched: { for: 'subject', resource: 'orders', ...found } }
+    const orders: DecisionRecord = { ...RECORD, searched: { for: 'resource', resource: 'orders', ...found } }
+    const line = (record: DecisionRecord, fields: (typeof MASKABLE)[number][], own: string[] = []) =>
+      recordLine(mask(record, masksOf({ fields, orders: own, users: [] })))
+    expect(line(people, ['subject'])).to.not.contain('value-found')
+    expect(line(people, ['objectId'])).to.contain('value-found')
+    expect(line(orders, ['objectId'])).to.not.contain('value-found')
+    expect(line(orders, ['address'], ['*'])).to.not.contain('value-found')
+    expect(line(orders, ['subject'])).to.contain('value-found')
+  })
+
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
     expect(recordLine(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain(

@@ -81,8 +81,8 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
 /** The questions of another service are only kept to be read. */
 const QUESTIONS = 'the questions of another service are not decided again'
 
-function mayAnswerOtherwise({ asked = [], revision }: DecisionRecord, policy: ActivePolicy): boolean {
-  return asked.length > 0 && revision !== policy.revision
+function mayAnswerOtherwise({ asked = [], searched, revision }: DecisionRecord, policy: ActivePolicy): boolean {
+  return (asked.length > 0 || searched !== undefined) && revision !== policy.revision
 }
 
 interface Recorded {
