@@ -1,6 +1,6 @@
 /** Commands that the program prints name it in the way that works where they are typed. */
 import { expect } from 'chai'
-import { invocation } from '../../src/cli/serve/invocation.ts'
+import { invocation, programHere } from '../../src/present/invocation.ts'
 
 describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [
@@ -14,6 +14,12 @@ describe('a command that is printed', () => {
       expect(invocation({}, folder, root)).to.equal(expected)
     })
   }
+
+  it('is the script of npm that runs this program, where there is one', () => {
+    const [folder, root] = ['/tmp/copy', '/srv/sallyport/']
+    expect(programHere({ npm_lifecycle_event: 'sallyport' }, folder, root)).to.equal('npm run -s sallyport --')
+    expect(programHere({ npm_lifecycle_event: 'start' }, folder, root)).to.include('node ')
+  })
 
   it('takes along what the keys and tokens depend on, and nothing else', () => {
     const environment = { DATA_DIR: "it's mine", JWT_ISSUER: 'https://a.example', JWT_AUDIENCE: '', PORT: '1' }

@@ -100,6 +100,17 @@ describe('the package', () => {
     expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
   }).timeout(120_000)
 
+  it('explains a wrong cell with a command that works there', async () => {
+    const env = { ...installed.env, npm_lifecycle_event: 'test' }
+    const asked = async (...args: readonly string[]) => ranIn(installed.app, env, ['npx', 'sallyport', ...args])
+    await asked('init', 'why', '--yes')
+    const run = (command: string) => ranIn(join(installed.app, 'why'), env, ['bash', '-c', command])
+    await run("sed -i '/^# end of policy/i p, member, users, list, any, *, allow' policies/policy.csv")
+    const { stdout } = await run('npx sallyport matrix test')
+    const [, command = 'false'] = /why: (npx sallyport policy explain .*)$/m.exec(stdout) ?? []
+    expect((await run(command)).stdout, stdout).to.include('ALLOW')
+  }).timeout(60_000)
+
   it('is what npm create runs', async () => {
     const create = join(installed.app, 'node_modules/create-sallyport')
     await cp(join(import.meta.dirname, '../../packages/create-sallyport'), create, { recursive: true })

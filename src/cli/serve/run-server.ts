@@ -3,12 +3,12 @@ import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { type Config, type Flags, readConfig } from '../../config/config.ts'
+import { invocation } from '../../present/invocation.ts'
 import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
 import { welcome } from '../../server/parts/demo/welcome.ts'
 import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
 import { demoFolders } from './demo-folders.ts'
-import { invocation } from './invocation.ts'
 
 const AFTER_START_MS = 1000
 

@@ -1,6 +1,7 @@
 /** The command that explains the decision of a cell. It supposes what the cell supposes, as far as the command can. */
 import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { programHere } from '../../../present/invocation.ts'
 import { shellWord } from '../../../present/quote.ts'
 import { NONE } from '../../asked/supposed-names.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -22,7 +23,7 @@ export function explainCommand({ folders, policy, resources }: Suite, expectatio
     ...(folders.policies === 'policies' ? [] : ['--policies', folders.policies]),
     ...(folders.schemas === 'schemas' ? [] : ['--schemas', folders.schemas]),
   ]
-  return `npm run -s sallyport -- ${words.map(shellWord).join(' ')}`
+  return `${programHere(process.env)} ${words.map(shellWord).join(' ')}`
 }
 
 /** Of a new object, the relations that it will have. */
