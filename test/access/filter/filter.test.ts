@@ -109,6 +109,10 @@ describe('a filter', () => {
 
   it('refuses what it cannot say, and names it', async () => {
     expect(await faultsOf(about('alice', 'create', 'notes'))).to.deep.equal([422, 'filter-unsayable', '/action/name'])
+    for (const action of ['update', 'read', 'fly']) {
+      const withBody = { ...about('alice', action, 'orders'), action: { name: action, properties: { body: {} } } }
+      expect(await faultsOf(withBody)).to.deep.equal([422, 'filter-unsayable', '/action/properties/body'])
+    }
     const unmapped = about('alice', 'read', 'notes', sqlite({ columns: { title: 'title' } }))
     expect(await faultsOf(unmapped)).to.deep.equal([422, 'filter-unsayable', '/options'])
     const { errors } = (await ask(unmapped)).body
@@ -132,6 +136,11 @@ describe('a filter', () => {
     for (const [options, ...pointers] of faulty) {
       expect(await faultsOf(about('alice', 'read', 'notes', options))).to.deep.equal([400, 'invalid-body', ...pointers])
     }
+    expect(await faultsOf(about('alice', 'read', 'notes', { ucast: false }))).to.deep.equal([
+      400,
+      'invalid-body',
+      '/options/ucast',
+    ])
     expect(await faultsOf({})).to.deep.equal([400, 'invalid-body', '/subject', '/resource', '/action'])
   })
 

@@ -45,9 +45,13 @@ interface Filtered extends Omit<Evaluated, 'decision' | 'fields'> {
 
 const NOTHING: Rows = { where: { kind: 'never' }, fields: undefined }
 
-/** Throws what the store throws, and Problem filter-unsayable for an action that concerns no stored rows. */
+/** Throws what the store throws, and Problem filter-unsayable for what can't be asked about all rows at once. */
 export async function filter(asker: Asker, asked: FilterRequest): Promise<Filtered> {
   const { subject, resource, action } = asked
+  if (action.properties?.body !== undefined) {
+    const reason = 'the values after a change are judged for one object: ask an evaluation, or leave the body out'
+    throw unsayableProblem([reason], '/action/properties/body')
+  }
   const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
   if ('reason' in target) return { rows: NOTHING, reason: target.reason }
   const { operation, action: known } = target.endpoint
