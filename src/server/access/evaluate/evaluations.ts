@@ -1,4 +1,5 @@
 /** POST /access/v1/evaluations: several questions, with defaults, each answered by itself. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '../../../base/problems/problem.ts'
 import type { AskedRecord } from '../../../decision-log/decision-record.ts'
 import type { Json } from '../../../resources/resource.ts'
@@ -37,19 +38,31 @@ export async function answerEvaluations(services: Services, request: HandledRequ
   }
 }
 
-/** The items at the same time: a store may answer many questions together. A decision that stops the rest is waited for. */
+/** Items that are answered at the same time: a store may answer their questions together. */
+const TOGETHER = 25
+
+/** How long other requests wait for a part of a batch, unless one group takes longer. */
+const SLICE_MS = 5
+
+/** With a semantic that stops, each decision is waited for. Other requests are answered in between. */
 async function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
-  if (semantic === 'execute_all') return Promise.all(items.map((item) => answerItem(asker, item)))
+  const size = semantic === 'execute_all' ? TOGETHER : 1
   const answered: Answered[] = []
-  for (const item of items) {
-    const one = await answerItem(asker, item)
-    answered.push(one)
-    if (one.decision === STOPS[semantic]) break
+  let since = performance.now()
+  for (let from = 0; from < items.length; from += size) {
+    const group = items.slice(from, from + size)
+    answered.push(...(await Promise.all(group.map((item) => answerItem(asker, item)))))
+    if (answered.at(-1)?.decision === STOPS[semantic]) break
+    if (performance.now() - since < SLICE_MS) continue
+    await nextTurn()
+    since = performance.now()
   }
   return answered
 }
 
-const STOPS: Readonly<Record<Exclude<Semantic, 'execute_all'>, boolean>> = {
+/** The decision that ends a batch. */
+const STOPS: Readonly<Record<Semantic, boolean | undefined>> = {
+  execute_all: undefined,
   deny_on_first_deny: false,
   permit_on_first_permit: true,
 }

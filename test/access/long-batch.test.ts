@@ -1,0 +1,73 @@
+/** A batch whose items are dear to decide doesn't stop the server: other requests are answered in between. */
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { withRules } from '../policy-text.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
+
+/** Nothing is told of any of them, so each is tried both ways: 1024 decisions for an item. */
+const FIELDS = ['a', 'b', 'c', 'd', 'e', 'f']
+const CONDITIONS = ['w', 'x', 'y', 'z']
+
+const DENIES = FIELDS.flatMap((field) =>
+  CONDITIONS.map((name) => `p, member, parts, call, r${field}+!${name}, *, deny`),
+)
+
+const FILES = {
+  'schemas/parts.json': JSON.stringify({
+    title: 'Part',
+    type: 'object',
+    'x-resource': { external: true, actions: ['call'] },
+    properties: {
+      id: { type: 'string', readOnly: true },
+      ...Object.fromEntries(FIELDS.map((name) => [name, { type: 'string', maxLength: 9 }])),
+    },
+    additionalProperties: false,
+  }),
+  'policies/conditions.yaml': CONDITIONS.map((name) => `${name}: { told: true }\n`).join(''),
+  'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
+parts:
+  relations:
+${FIELDS.map((name) => `    r${name}: { field: ${name}, in: [yes] }`).join('\n')}
+`,
+  'policies/policy.csv': withRules(
+    SHIPPED('policy.csv'),
+    ['p, member, parts, call, any, *, allow', ...DENIES].join('\n'),
+  ),
+  'policies/callers.yaml': 'pdp-client: { resources: { parts: word } }\n',
+}
+
+describe('a batch of dear questions', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ demo: true, files: FILES })
+  })
+  after(() => server.stop())
+
+  it('lets other requests be answered while it is decided', async () => {
+    const token = await server.token('service', 'pdp-client')
+    const body = {
+      subject: { type: 'user', id: 'alice' },
+      action: { name: 'call' },
+      resource: { type: 'parts', id: 'p1' },
+      evaluations: Array.from({ length: 1000 }, () => ({})),
+    }
+    let isDecided = false
+    const batch = server.ask('POST', '/access/v1/evaluations', { token, body }).then((answer) => {
+      isDecided = true
+      return answer
+    })
+    let others = 0
+    while (!isDecided) {
+      expect((await server.ask('GET', '/livez')).status).to.equal(200)
+      if (!isDecided) others++
+    }
+    const { status, body: answers } = await batch
+    expect(status).to.equal(200)
+    expect(answers.evaluations).to.have.length(1000)
+    expect(answers.evaluations[0].decision).to.equal(false)
+    // Without turns in between, at most those that came before the body was read.
+    expect(others).to.be.above(10)
+  }).timeout(60_000)
+})
