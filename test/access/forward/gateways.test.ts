@@ -1,7 +1,8 @@
 /** Real nginx and real Caddy with the example configurations: only what was decided reaches the application. */
 import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { INSTALL_MS } from '../../programs.ts'
@@ -33,6 +34,12 @@ const SPOOFED = [
   'X.Sallyport.Subject: ada',
   'X-Sallyport_Subject: ada',
   'X-Sallyport-Roles: admin',
+]
+
+const UPGRADES = [
+  ['Connection: close, Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'],
+  ['Connection: close, upgrade', 'upgrade: h2c'],
+  ['Connection: close, Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
 ]
 
 /** nginx makes 500 of every refusal but 401 and 403, so it is told 403. */
@@ -141,6 +148,18 @@ describe('a real gateway', function () {
       expect(application.received[0]?.headers.get('x-sallyport-subject')).to.deep.equal(['sam'])
     })
 
+    it(`${name} opens no tunnel to the application, in which nothing would be decided`, async () => {
+      for (const upgrade of UPGRADES) {
+        application.forget()
+        const { status } = await send(at(), 'GET /api/orders', [bearer(callers.sam), ...upgrade])
+        expect([status, application.upgraded], upgrade.join()).to.deep.equal([200, []])
+        expect([...(application.received[0]?.headers.keys() ?? [])]).not.to.include('upgrade')
+        // The negative control: without the gateway, there is one.
+        await upgradedAt(application, upgrade)
+        expect(application.upgraded).to.deep.equal(['/api/orders'])
+      }
+    })
+
     it(`${name} decides about a body by its headers, and passes it on`, async () => {
       for (const [framing, body] of [
         ['Content-Length: 13', '{"total": 10}'],
@@ -226,6 +245,14 @@ describe('a real gateway', function () {
     expect(application.received).to.deep.equal([])
   })
 })
+
+/** Asks the application itself, and waits until the connection is over. */
+async function upgradedAt({ at }: Application, headers: readonly string[]): Promise<void> {
+  const [host = '', port] = at.split(':')
+  const socket = connect(Number(port), host)
+  socket.resume().write(`GET /api/orders HTTP/1.1\r\nHost: ${at}\r\n${headers.join('\r\n')}\r\n\r\n`)
+  await once(socket, 'close')
+}
 
 /** What gateways ask about from now on. */
 function urisAskedOf({ url }: AskedServer): string[] {

@@ -118,13 +118,16 @@ export interface Application {
   readonly at: string
   /** Since the start, or since `forget`. */
   readonly received: readonly Received[]
+  /** The paths of requests whose connections became tunnels. */
+  readonly upgraded: readonly string[]
   forget(): void
   stop(): Promise<void>
 }
 
-/** It answers 200 to everything. */
+/** It answers 200 to everything, and upgrades a connection to whatever is asked for. */
 export async function startApplication(): Promise<Application> {
   const received: Received[] = []
+  const upgraded: string[] = []
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += chunk))
@@ -133,11 +136,21 @@ export async function startApplication(): Promise<Application> {
       response.end('from the application')
     })
   })
+  server.on('upgrade', ({ url = '', headers }, socket) => {
+    upgraded.push(url)
+    socket.on('error', () => undefined)
+    const answer = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${headers.upgrade}`, '', '']
+    socket.end(answer.join('\r\n'))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     at: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    forget: () => void received.splice(0),
+    upgraded,
+    forget: () => {
+      received.splice(0)
+      upgraded.splice(0)
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
