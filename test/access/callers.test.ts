@@ -31,6 +31,7 @@ const FILES = {
   'policies/roles.yaml': `${SHIPPED('roles.yaml')}
 crm: { description: Asks with the users' tokens. }
 hr: { description: Tells who works in which department. }
+writer: { description: Tells of notes. }
 `,
   'policies/conditions.yaml': `
 soft: { told: true }
@@ -52,6 +53,7 @@ tools:
     SHIPPED('policy.csv'),
     `p, crm, system/access, evaluate, any, *, allow
 p, hr,  system/access, evaluate, any, *, allow
+p, writer, system/access, evaluate, any, *, allow
 p, member, tools, call,    mine,           *, allow
 p, member, tools, call,    closed,         *, deny
 p, member, tools, approve, !closed,        *, allow
@@ -71,6 +73,8 @@ crm:
 hr:
   subjects: { employee: { word: [member] } }
   resources: { tools: word, notes: word }
+writer:
+  resources: { notes: word }
 `,
 }
 
@@ -275,6 +279,21 @@ describe('what an asking service asserts', () => {
       about(ofMember(undefined), 'read', { type: 'notes', id, properties: { ownerId: 'erin', title: 'Mine' } })
     expect(await decided('hr', forged(note))).to.equal('not-granted-here')
     expect(await decided('hr', forged('new'))).to.equal(true)
+  })
+
+  it('is judged with its body where it is stored, as if nothing were told', async () => {
+    const update = (id: string, subject: object, body?: object, properties: object = {}) => {
+      const action = { name: 'update', ...(body && { properties: { body } }) }
+      return about(subject, action, { type: 'notes', id, properties })
+    }
+    const alice = { id: 'alice' }
+    for (const role of ['crm', 'pdp-client', 'writer']) {
+      expect(await decided(role, update(note, alice, { title: 'x' })), role).to.equal(true)
+      expect(await decided(role, update(note, alice, { title: 7 })), role).to.equal('body-invalid')
+      expect(await decided(role, update(note, alice, { title: 'x' }, { wheels: 4 })), role).to.equal(true)
+    }
+    const elsewhere = await ask('writer', update('new', alice, { title: 'x' }))
+    expect([elsewhere.status, elsewhere.body.errors[0].pointer]).to.deep.equal([400, '/action/properties/body'])
   })
 
   it('maps names of actions, for one resource or for all', async () => {

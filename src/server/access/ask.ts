@@ -62,10 +62,13 @@ async function decideAbout(asker: Asker, asked: Asked): Promise<Judged> {
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
   if (target.route.kind === 'caller' && id !== subject.caller.id) return { decision: false, reason: 'object-missing' }
-  const told = toldObject(asker, target.resource, evaluation, subject)
-  if (told && target.resource.external) return decideAboutTold(asker, asked, told)
+  const told = () => toldObject(asker, target.resource, evaluation, subject)
+  const elsewhere = target.resource.external ? told() : undefined
+  if (elsewhere) return decideAboutTold(asker, asked, elsewhere)
   const decision = await asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot))
-  if (isRefusal(decision) && decision.check === 'missing' && told) return decideAboutTold(asker, asked, told)
+  // Of a stored object, nothing that is told counts, nor is refused.
+  const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
+  if (unstored) return decideAboutTold(asker, asked, unstored)
   const result = isRefusal(decision) ? decision : await fieldsGranted(asker, decision, target, evaluation)
   return isRefusal(result) ? refusedBy(result) : judge(asker, result, fieldsAsked(evaluation))
 }
