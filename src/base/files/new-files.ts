@@ -1,6 +1,6 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
 export interface NewFile {
@@ -48,8 +48,9 @@ async function writeInto(
       const path = join(folder, name)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
-      await writeFile(path, text, { flag: 'wx' })
+      const file = await open(path, 'wx')
       made.push(path)
+      await file.writeFile(text).finally(() => file.close())
     }
     await complete(folder)
   } catch (error) {

@@ -1,11 +1,11 @@
 /** Puts written matrices into a folder. Existing files stay unless they may be replaced. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type NewFile, takenNames } from '../../../base/files/new-files.ts'
+import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
 import { ToolError } from '../../load-policy.ts'
 import { BODIES } from '../read/matrix-file.ts'
 
-/** Returns the paths written. If a file exists already, throws ToolError and writes nothing. */
+/** Returns the paths written. If a file exists already, throws ToolError. When it throws, nothing is left. */
 export async function storeNew(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
   const names = await takenNames(
     folder,
@@ -17,13 +17,18 @@ export async function storeNew(folder: string, files: readonly NewFile[]): Promi
       `${taken.join(', ')} would be overwritten: write to another folder with --out, or replace it with --force`,
     )
   }
-  return storeOver(folder, files)
+  if (files.length > 0) await writeNew(folder, files)
+  return pathsOf(folder, files)
 }
 
 /** The same, but replaces existing files. */
 export async function storeOver(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
   await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
   await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
+  return pathsOf(folder, files)
+}
+
+function pathsOf(folder: string, files: readonly NewFile[]): readonly string[] {
   return files.map(({ name }) => join(folder, name))
 }
 

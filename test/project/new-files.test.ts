@@ -1,0 +1,40 @@
+/** New files: all of them, or none, whatever goes wrong on the way. */
+import { mkdtempSync } from 'node:fs'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
+import { removeWithTests } from '../ends-with-tests.ts'
+
+const BODY = { name: 'bodies/boards.json', text: '{}\n' }
+const MATRIX = { name: 'boards.csv', text: 'method\n' }
+/** No system takes such a name. */
+const IMPOSSIBLE = { name: `${'x'.repeat(300)}.csv`, text: '' }
+
+describe('matrices that are stored', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-new-files-')))
+  })
+
+  for (const inside of ['', 'test/matrix']) {
+    it(`leave nothing where one of them can't be written: ${inside || 'in a folder that exists'}`, async () => {
+      const target = join(folder, inside)
+      const stored = await storeNew(target, [BODY, IMPOSSIBLE, MATRIX]).catch(({ code }) => code)
+      expect(stored).to.equal('ENAMETOOLONG')
+      expect(await readdir(folder)).to.deep.equal([])
+      // The negative control: without that file, all are there.
+      expect(await storeNew(target, [BODY, MATRIX])).to.deep.equal([join(target, BODY.name), join(target, MATRIX.name)])
+      expect(await readFile(join(target, BODY.name), 'utf8')).to.equal(BODY.text)
+    })
+  }
+
+  it('leave what was there before', async () => {
+    await mkdir(join(folder, 'bodies'))
+    await writeFile(join(folder, 'bodies/users.json'), 'mine')
+    await storeNew(folder, [BODY, IMPOSSIBLE]).catch(() => undefined)
+    expect(await readdir(folder, { recursive: true })).to.deep.equal(['bodies', 'bodies/users.json'])
+    expect(await storeNew(folder, [])).to.deep.equal([])
+  })
+})
