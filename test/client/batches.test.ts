@@ -215,6 +215,21 @@ describe('evaluations', () => {
     ])
   })
 
+  it('permit nothing by an item with an error, whatever its decision says', async () => {
+    const errors = [{ status: 500 }, 'broken']
+    const items = errors.map((error) => ({ decision: true, context: { error } }))
+    server.instead = ({ path }, response) => {
+      const body = path.endsWith('s') ? { evaluations: items } : items[0]
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+      return true
+    }
+    expect(await decisions([ALLOWED, ALLOWED])).to.deep.equal([false, false])
+    expect(await decisions([ALLOWED, ALLOWED], { semantic: 'permit_on_first_permit' })).to.deep.equal([false, false])
+    const asked = [client.evaluate(ALLOWED), client.evaluate(ALLOWED)]
+    expect(await Promise.all(asked.map(codeOf))).to.deep.equal(['item-failed', 'item-failed'])
+    expect(await codeOf(client.evaluate(ALLOWED))).to.equal('item-failed')
+  })
+
   it('tell the error of an item in its context', async () => {
     const [first, second] = await client.evaluations([ALLOWED, { subject: ALLOWED.subject }])
     expect(first).to.deep.equal({ decision: true })

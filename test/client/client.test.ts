@@ -142,6 +142,19 @@ describe('the client', () => {
     )
   })
 
+  it('allows nothing by a permit with obligations, which the caller of `allows` never sees', async () => {
+    for (const [obligations, allowed] of [
+      [[{ id: 'step-up' }], false],
+      ['step-up', false],
+      [[], true],
+      [null, true],
+    ]) {
+      answering({ decision: true, context: { obligations } })
+      expect(await client.allows(READ), JSON.stringify(obligations)).to.equal(allowed)
+      expect((await client.evaluate(READ)).decision).to.equal(true)
+    }
+  })
+
   it('tells `onFault` of a fault, and not of a denial', async () => {
     const told: unknown[] = []
     const onFault = (error: unknown) => told.push(error)

@@ -19,7 +19,7 @@ export function readDecision(body: unknown): Decision {
 export function readDecisions(body: Body, asked: number, semantic: Semantic): readonly Decision[] {
   const { evaluations } = body
   if (!Array.isArray(evaluations)) throw invalid('the answer to a batch has no list `evaluations`')
-  const decisions = evaluations.map(readDecision)
+  const decisions = evaluations.map((one) => withoutFault(readDecision(one)))
   const stop = decisions.findIndex((one) => stops(one, semantic))
   const expected = stop < 0 ? asked : stop + 1
   if (decisions.length !== expected) {
@@ -33,15 +33,29 @@ export function stops({ decision }: Decision, semantic: Semantic): boolean {
   return decision === (semantic === 'permit_on_first_permit')
 }
 
-/** Why an item of a batch couldn't be decided (`context.error` of the standard); undefined where it was decided. */
-export function faultOfItem({ decision, context }: Decision): AuthzenError | undefined {
+/**
+ * Why an item of a batch couldn't be decided (`context.error` of the standard); undefined where it was decided.
+ * Whatever its `decision` says: an item with an error is no permit.
+ */
+export function faultOfItem({ context }: Decision): AuthzenError | undefined {
   const error = context?.error
-  if (decision || !isObject(error)) return undefined
-  const { status, message } = error
+  if (error === undefined || error === null) return undefined
+  const { status, message } = isObject(error) ? error : {}
   return new AuthzenError('item-failed', 'the policy decision point could not decide this question of a batch', {
     status: typeof status === 'number' ? status : undefined,
     answered: typeof message === 'string' ? message : undefined,
   })
+}
+
+function withoutFault(decision: Decision): Decision {
+  return decision.decision && faultOfItem(decision) ? { ...decision, decision: false } : decision
+}
+
+/** Nobody knows what an obligation asks for, unless the program does. */
+export function obligationsOf({ context }: Decision): unknown {
+  const obligations = context?.obligations
+  if (obligations === undefined || obligations === null) return undefined
+  return Array.isArray(obligations) && obligations.length === 0 ? undefined : obligations
 }
 
 /** `type` is that of the searched entities; actions have none. Throws AuthzenError. */

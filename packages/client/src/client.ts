@@ -1,5 +1,5 @@
 /** The client: questions in, decisions out, or an AuthzenError. It never turns a fault into a decision. */
-import { faultOfItem, readDecision, readDecisions, readFound, stops } from './answers.ts'
+import { faultOfItem, obligationsOf, readDecision, readDecisions, readFound, stops } from './answers.ts'
 import { Batches, split, toldOf } from './batches.ts'
 import { DecisionCache } from './decision-cache.ts'
 import { defaultEndpoints, discoverEndpoints, type Endpoints } from './discovery.ts'
@@ -75,13 +75,14 @@ export class AuthzenClient {
     return this.#bounded(() => this.#evaluate(text, question, options))
   }
 
-  /** True for a permit, and false for a denial and for every fault; `onFault` is told of faults. */
+  /** True for a permit without obligations, else false; `onFault` is told of faults. */
   async allows(
     question: Question,
     { onFault, ...options }: CallOptions & { readonly onFault?: (error: unknown) => void } = {},
   ): Promise<boolean> {
     try {
-      return (await this.evaluate(question, options)).decision
+      const decision = await this.evaluate(question, options)
+      return decision.decision && obligationsOf(decision) === undefined
     } catch (error) {
       onFault?.(error)
       return false
@@ -168,7 +169,10 @@ export class AuthzenClient {
 
   async #askOne(text: string, options: CallOptions): Promise<Decision> {
     const answer = await this.#noting(() => this.#caller.post(this.#endpoint('evaluation'), text, options))
-    return readDecision(answer.body)
+    const decision = readDecision(answer.body)
+    const fault = decision.decision ? faultOfItem(decision) : undefined
+    if (fault) throw fault
+    return decision
   }
 
   async #askMany(questions: readonly string[], timeoutMs: number): Promise<readonly (Decision | AuthzenError)[]> {

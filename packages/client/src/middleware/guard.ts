@@ -1,4 +1,5 @@
 /** What a guarded route does, for every framework: who asks for what, the decision, and the answer to a refusal. */
+import { obligationsOf } from '../answers.ts'
 import type { AuthzenClient } from '../client.ts'
 import type { Action, Decision, Properties, Resource, Subject } from '../entities.ts'
 import { AuthzenError } from '../error.ts'
@@ -79,15 +80,13 @@ async function resourceOf<Request>({ resource, params }: Guarded<Request>, reque
   throw new AuthzenError('not-asked', 'the route has no parameter `id`: name the resource by a function')
 }
 
-/** Nobody knows what an obligation asks for, unless the program does. */
 async function isFulfilled<Request>(
-  { context }: Decision,
+  decision: Decision,
   { fulfil }: GuardOptions<Request>,
   request: Request,
 ): Promise<boolean> {
-  const obligations = context?.obligations
-  if (obligations === undefined || obligations === null) return true
-  if (Array.isArray(obligations) && obligations.length === 0) return true
+  const obligations = obligationsOf(decision)
+  if (obligations === undefined) return true
   return Array.isArray(obligations) && (await fulfil?.(obligations, request)) === true
 }
 
