@@ -54,6 +54,17 @@ describe('a search of another service', () => {
     expect(all.length).to.be.greaterThan(notes.length)
   })
 
+  it('for resources with a body finds what a change may begin with, whatever the body makes of it', async () => {
+    const sam = { type: 'user', id: 'sam' }
+    const orders = (await server.ask('GET', '/api/orders?limit=50', { token: await server.token('sam', 'support') }))
+      .body.items as { id: string; status: string }[]
+    const placed = orders.flatMap(({ id, status }) => (status === 'placed' ? [{ type: 'orders', id }] : []))
+    expect(placed).not.to.deep.equal([])
+    const ship = { name: 'update', properties: { body: { status: 'shipped' } } }
+    const shipped = await found('resource', { subject: sam, action: ship, resource: { type: 'orders' } })
+    expect(shipped).to.have.deep.members(placed)
+  })
+
   it('for actions finds what may be done with the object, of all that its routes do', async () => {
     const actions = await found('action', { subject: ALICE, resource: note })
     const names = ['delete', 'list', 'read', 'replace', 'update']

@@ -9,7 +9,7 @@ import type { Rule } from '../policy.ts'
 import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
 import type { Asking, Has, Relation } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
-import { fitsObject, fitsResult, namesIn, type ResultNames } from '../rules/terms.ts'
+import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames } from '../rules/terms.ts'
 import type { CellBudget } from './cell-budget.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
 import { filterOf, whereGranted } from './list-filter.ts'
@@ -181,6 +181,13 @@ export class GrantTable {
     const values = this.#callerValues.map((name) => asking.valuesOf(name))
     const key = JSON.stringify([values, conditions, view ? [...view] : null])
     return this.#wheres.memo(key, { context: make })
+  }
+
+  /** Matches the objects that pass the first decision of a write, whatever it would make of them. */
+  whereStored(asking: Asking, holding: readonly string[]): Condition {
+    const { rules, ...rest } = this.#parts
+    const first = rules.filter(isOfFirstDecision).map(({ after: _, ...rule }) => rule)
+    return filterOf({ ...rest, rules: first }, this.#classes, asking, this.#named(holding))
   }
 
   /** The objects on which each class of fields is granted; for a write, if it leaves the object as it is. */

@@ -41,19 +41,23 @@ function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
   return terms.every(({ name, negated }) => holding.includes(name) !== negated)
 }
 
-/** The first decision, on the object as it is stored. A deny that asks for a result can't match yet. */
-export function fitsObject({ before, after, effect }: RelationColumn & Pick<Rule, 'effect'>, names: readonly string[]) {
-  return !(effect === 'deny' && after) && allFit(before, names)
+type RelationsAndEffect = RelationColumn & Pick<Rule, 'effect'>
+
+/** The first decision, on the object as it is stored, asks for the left side alone. */
+export function fitsObject(rule: RelationsAndEffect, names: readonly string[]) {
+  return isOfFirstDecision(rule) && allFit(rule.before, names)
+}
+
+/** A deny that asks for a result can't match yet. */
+export function isOfFirstDecision({ after, effect }: RelationsAndEffect): boolean {
+  return !(effect === 'deny' && after)
 }
 
 /**
  * The second decision, on the result of a write: an allow must fit before and after, and a deny needs only one of the
  * two. A left term whose name stands on the right too is asked of the stored object alone.
  */
-export function fitsResult(
-  { before, after = NO_TERMS, effect }: RelationColumn & Pick<Rule, 'effect'>,
-  names: ResultNames,
-) {
+export function fitsResult({ before, after = NO_TERMS, effect }: RelationsAndEffect, names: ResultNames) {
   if (!allFit(after, names.proposed)) return false
   const fitsBefore = allFit(before, names.stored)
   if (fitsBefore === (effect === 'deny')) return fitsBefore

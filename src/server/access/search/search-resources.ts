@@ -1,9 +1,10 @@
 /**
  * The candidates of a resource search: the stored objects that meet the policy's condition for the subject and the
- * action, as a list finds them. No other object can be allowed.
+ * action, as a list finds them, or with a body as a change may begin with them. No other object can be allowed.
  */
+import type { Condition } from '../../../decide/conditions/condition.ts'
 import { passRoleLevel, type Question } from '../../../decide/decide.ts'
-import { ListDecision } from '../../../decide/grants/list-decision.ts'
+import type { CallerGrants } from '../../../decide/grants/caller-grants.ts'
 import { actionNamed } from '../../../decide/grants/trust.ts'
 import { isBlocked } from '../../../policy/parse/parse-blocked.ts'
 import type { Route } from '../../../resources/resource.ts'
@@ -39,7 +40,7 @@ export async function objectsFor(
     passRoleLevel(listing(asker, { target, subject: found, evaluation: evaluationOf('') }), asker.policy.snapshot),
   )
   if (grants.kind !== 'grants') return NO_CANDIDATES
-  const { where } = new ListDecision(grants)
+  const where = candidatesWhere(grants, target, search)
   return async (after, most) => {
     const ids = await idsAfter(store, { resource: resource.type, where }, after, most)
     return ids.map((id) => {
@@ -47,6 +48,14 @@ export async function objectsFor(
       return { key: id, evaluation, result: evaluation.resource }
     })
   }
+}
+
+/** What a change would make of an object counts only if the question has its body. */
+function candidatesWhere(grants: CallerGrants, { endpoint }: AskedRoute, { action }: ResourceSearch): Condition {
+  const { table, asking, conditions, view } = grants
+  const changes = endpoint.operation === 'update' || endpoint.operation === 'replace'
+  if (changes && action.properties?.body) return table.whereStored(asking, conditions.holding)
+  return table.where(asking, conditions.holding, view)
 }
 
 interface Asked {
