@@ -38,6 +38,11 @@ export const PIECES = [
   '/%ff',
   '/%C0%AE',
   '/%',
+  '/7%EF%BC%8Fx',
+  '/%EF%BC%8E%EF%BC%8E',
+  '/%E2%81%84x',
+  '/7%E2%80%AE',
+  '/%E3%83%8E',
   '/"7"',
   '/{7}',
   '/7|8',
@@ -52,7 +57,7 @@ export function isPlain(uri: string): boolean {
   try {
     const text = decodeURIComponent(id)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-    return !/[/\\;?#%\0-\x1f\x7f]|^\.\.?$/.test(text)
+    return !/[/\\;?#%\0-\x1f\x7f\p{Bidi_Control}⁄∕∖⧸⧹﹒﹨％．／＼]|^\.\.?$/u.test(text)
   } catch {
     return false
   }
