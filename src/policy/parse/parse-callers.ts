@@ -72,10 +72,24 @@ function parseEntry(name: string, entry: Entry, known: Known, fault: Fault): Cal
     understandsFields: entry.fields === 'understood',
     aliases: parseAliases(actions, known, fault),
     conditions: parseTold(conditions, known, fault),
-    addresses: addresses.flatMap((text, i) => parseNetwork(text, (...rest) => fault(['addresses', i], ...rest)) ?? []),
+    addresses: addresses.flatMap((text, i) => parseAddresses(text, (...rest) => fault(['addresses', i], ...rest))),
     profiles: profiles && new Set(profiles),
   }
 }
+
+/** The network of all addresses would let everybody ask what any token may do. */
+function parseAddresses(
+  text: string,
+  fault: (code: string, message: string, hint?: string) => void,
+): readonly string[] {
+  const network = parseNetwork(text, fault)
+  if (network === undefined) return []
+  if (!network.endsWith('/0')) return [network]
+  fault('addresses-of-all', `\`${text}\` has every address, so everybody would be this gateway`, ONE_GATEWAY)
+  return []
+}
+
+const ONE_GATEWAY = 'name the networks from which the gateway alone can connect'
 
 function reportName(name: string, { roles }: Known, fault: Fault): void {
   if (roles.has(name)) return

@@ -224,6 +224,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Give the gateway a role of its own, and name the role',
   ),
   entry(
+    'addresses-of-all',
+    'In `callers.yaml`, `addresses` has the network of every address, so everybody would be the gateway',
+    'Name the networks from which the gateway alone can connect',
+  ),
+  entry(
     'addresses-shared',
     'Two entries of `callers.yaml` share addresses, so a connection could be either gateway',
     'Give each gateway networks of its own',
