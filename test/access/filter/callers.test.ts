@@ -40,6 +40,7 @@ tools:
     SHIPPED('policy.csv'),
     `p, crm, system/access, evaluate|filter, any, *, allow
 p, hr,  system/access, evaluate|filter, any, *, allow
+p, member, accounts, update, owner+office, *, allow
 p, member, tools, call,   mine,            *,     allow
 p, member, tools, call,   closed,          *,     deny
 p, member, tools, remove, soft+owned,      *,     allow
@@ -133,6 +134,19 @@ describe('a filter and callers.yaml', () => {
     expect(context.reason).to.equal('action-unknown')
     const aliased = await filterFor('crm', { subject: ALICE, action: { name: 'tools/call' } })
     expect(aliased.context.reason).to.equal(undefined)
+  })
+
+  it('has the reason of an evaluation where a condition that is not known could grant the action', async () => {
+    const asked = { subject: ALICE, action: { name: 'update' }, resource: { type: 'accounts' } }
+    const token = await server.token('shop', 'pdp-client')
+    const accounts = await server.ask('GET', '/api/accounts', { token: await server.token('alice', 'member') })
+    const resource = { type: 'accounts', id: accounts.body.items[0].id }
+    const evaluation = await server.ask('POST', '/access/v1/evaluation', { token, body: { ...asked, resource } })
+    const filter = await server.ask('POST', '/access/v1/filter', { token, body: asked })
+    expect([evaluation.body.context.reason, filter.body.context.reason]).to.deep.equal(
+      Array(2).fill('condition-unknown'),
+    )
+    expect(filter.body.kind).to.equal('never')
   })
 
   it('takes told conditions, and lets no row through that an unknown one could refuse', async () => {

@@ -35,16 +35,15 @@ export async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<Fi
     return asker.ask(decideFilter(questionOf(asker, about), asker.policy.snapshot))
   }
   const first = await decideWith(new Set())
-  if (isRefusal(first)) return { reason: denialReasonOf(first), evidence: first.evidence }
+  const { evidence } = first
+  if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence }
+  const all = [first]
+  for (const assumed of nonEmptySubsets([...unknown])) all.push(await decideWith(assumed))
+  const cases = all.filter((one) => !isRefusal(one))
+  if (isRefusal(first)) return { reason: cases.length > 0 ? 'condition-unknown' : denialReasonOf(first), evidence }
   // What a service doesn't tell of a subject is unknown, and may be what a deny asks for.
-  if (subject.isTold && first.lacking.length > 0) return { reason: 'attributes-missing', evidence: first.evidence }
-  if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence: first.evidence }
-  const cases = [first]
-  for (const assumed of nonEmptySubsets([...unknown])) {
-    const next = await decideWith(assumed)
-    if (isRefusal(next)) return { reason: 'condition-unknown', evidence: first.evidence }
-    cases.push(next)
-  }
+  if (subject.isTold && first.lacking.length > 0) return { reason: 'attributes-missing', evidence }
+  if (cases.length < all.length) return { reason: 'condition-unknown', evidence }
   return cases.length === 1 ? first : { ...first, granted: inAll(cases) }
 }
 
