@@ -5,6 +5,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
+import { BUILT_IN_RESOURCES } from '../../resources/built-in/resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../resources/schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../../resources/validate/compile-schema.ts'
@@ -18,22 +19,23 @@ export interface ParserData {
   readonly schemas: readonly SourceText[]
 }
 
-/** Resources without their validators, which can't be sent. */
+/** The resources of schema files, without their validators, which can't be sent. */
 export type PlainResources = readonly Omit<Resource, 'validate'>[]
 
 export type FromParser =
   | { readonly kind: 'policy'; readonly policy: PackedPolicy }
   | { readonly kind: 'faulty'; readonly diagnostics: readonly Diagnostic[]; readonly more: number }
 
-/** What a thread gets. */
+/** What a thread gets. It has the program's own resources itself. */
 export function plainResources({ byName }: Resources): PlainResources {
-  return [...byName.values()].map(({ validate: _, ...plain }) => plain)
+  return [...byName.values()].filter(({ builtIn }) => !builtIn).map(({ validate: _, ...plain }) => plain)
 }
 
 /** `schemas` have no faults. A validator is compiled on first use: only constants of relations need one. */
 export function restoreResources(plain: PlainResources, schemas: readonly SourceText[]): Resources {
   const compile = compilerOf(schemas)
-  const resources = plain.map((one): Resource => ({ ...one, validate: (object) => compile(one.name)(object) }))
+  const own = plain.map((one): Resource => ({ ...one, validate: (object) => compile(one.name)(object) }))
+  const resources = [...own, ...BUILT_IN_RESOURCES]
   return {
     byName: new Map(resources.map((resource) => [resource.name, resource])),
     routes: resources.flatMap(({ routes }) => routes),
@@ -52,8 +54,7 @@ function compilerOf(schemas: readonly SourceText[]): (resource: string) => Resou
 
 function validatorOf(resource: string, schemas: readonly SourceText[], compiler: SchemaCompiler): Resource['validate'] {
   const parsed = schemas.map(parseSchemaFile).find((one) => one.kind === 'file' && one.file.resource === resource)
-  // A resource of the program's own, whose fields no relation compares.
-  if (parsed?.kind !== 'file') return () => []
+  if (parsed?.kind !== 'file') throw new Error(`no schema declares ${resource}`)
   compiler.check(parsed.file)
   return compiler.validatorOf(parsed.file)
 }
