@@ -1,4 +1,5 @@
 /** The parts of docs/performance.md that a run says: between marks, so that what people wrote around them stays. */
+import { wrap } from '../../src/present/text.ts'
 import { BenchFailure } from '../failure.ts'
 import { plotsOf } from './plots.ts'
 import type { PartResult, RunResult } from './result.ts'
@@ -10,10 +11,19 @@ const QUIET = 1
 /** The page with the results in it. Throws BenchFailure for a mark that no part of the run belongs to. */
 export function fillPage(page: string, run: RunResult): string {
   const filled = page.replace(/(<!-- bench: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
-    return `${begin}${textOf(name, run)}\n${end}`
+    return `${begin}${folded(textOf(name, run))}\n${end}`
   })
   if (filled === page && !page.includes('<!-- bench: ')) throw new BenchFailure('the page has no marks for results')
   return filled
+}
+
+/** The most columns of a line of prose in pages (test/docs.test.ts). */
+const PROSE_WIDTH = 120
+
+/** Prose in lines that fit; tables, images and commands as they are. */
+function folded(text: string): string {
+  const lines = text.split('\n')
+  return lines.flatMap((line) => (/^(?:\||!| {4})/.test(line) ? [line] : wrap(line, '', PROSE_WIDTH))).join('\n')
 }
 
 function textOf(name: string, run: RunResult): string {

@@ -19,12 +19,12 @@ export function layOut(sections: readonly Section[]): string {
 }
 
 /** Breaks lines between words; all lines after the first are indented. */
-export function wrap(text: string, indent = '  '): readonly string[] {
+export function wrap(text: string, indent = '  ', width = TEXT_WIDTH): readonly string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(' ')) {
     const longer = line === '' ? word : `${line} ${word}`
-    if (stringWidth(longer) > TEXT_WIDTH && line !== '') {
+    if (stringWidth(longer) > width && line !== '') {
       lines.push(line)
       line = indent + word
     } else line = longer
