@@ -15,6 +15,7 @@ member: { description: Everybody., claims: [customers] }
 support: { description: Helps., privileged: true }
 auditor: { description: Sees., claims: [/groups/audit] }
 admin: { description: Runs., privileged: true }
+pdp-client: { description: Asks. }
 `
 
 describe('with an OpenID provider', () => {
