@@ -110,16 +110,13 @@ describe('docs/testing-policies.md', () => {
   /** In the folder, at the port of this test; how long it took and where are put back as the page has them. */
   function run(command: string): Promise<{ readonly code: number; readonly printed: string }> {
     const here = command.replaceAll('npm run -s sallyport --', SALLYPORT).replaceAll(':3000', `:${port}`)
+    // As npm tells the program which script runs it.
+    const env = { ...process.env, DATA_DIR: 'data', npm_lifecycle_event: 'sallyport' }
     return new Promise((resolve) => {
-      execFile(
-        'sh',
-        ['-c', here],
-        { cwd: folder, env: { ...process.env, DATA_DIR: 'data' } },
-        (error, stdout, stderr) => {
-          const printed = `${stdout}${stderr}`.replaceAll(`:${port}`, ':3000').replace(/\(\d+\.\d s,/, '(0.2 s,')
-          resolve({ code: error ? Number(error.code) : 0, printed })
-        },
-      )
+      execFile('sh', ['-c', here], { cwd: folder, env }, (error, stdout, stderr) => {
+        const printed = `${stdout}${stderr}`.replaceAll(`:${port}`, ':3000').replace(/\(\d+\.\d s,/, '(0.2 s,')
+        resolve({ code: error ? Number(error.code) : 0, printed })
+      })
     })
   }
 })

@@ -78,12 +78,12 @@ describe('the predictor, of the shipped policy', () => {
     const request = ownRequest(arranged.request)
     const here = await insert(request)
     const token = request.caller && (await server.token(request.caller.id, ...request.caller.roles))
-    const list = cell.method === 'GET' && cell.object.kind === 'none' && !isHealth(cell)
+    const list = cell.method === 'GET' && cell.object.kind === 'none' && !isOwnDocument(cell)
     const path = cell.path.replace('{id}', encodeURIComponent(request.id ?? '')) + (list ? '?limit=200' : '')
     const { status, body } = await server.ask(cell.method, path, { token, body: request.body })
     return {
       status,
-      seen: cell.method === 'HEAD' || status > 299 || isHealth(cell) ? undefined : fieldsOf(body, new Set(here)),
+      seen: cell.method === 'HEAD' || status > 299 || isOwnDocument(cell) ? undefined : fieldsOf(body, new Set(here)),
     }
   }
 
@@ -119,8 +119,8 @@ function ownRequest(request: ArrangedRequest): ArrangedRequest {
 }
 
 /** What the program says of itself isn't the policy's matter; only whether it does. */
-function isHealth({ path }: Pick<Cell, 'path'>): boolean {
-  return ['/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json'].includes(path)
+function isOwnDocument({ path }: Pick<Cell, 'path'>): boolean {
+  return ['/livez', '/readyz', '/openapi.json'].includes(path) || path.startsWith('/.well-known/')
 }
 
 /** Several objects of a list can't share an email. */
@@ -129,7 +129,7 @@ function alone(object: Representation, i: number): Representation {
 }
 
 function seenOf({ items, shown }: Answer, { method, path }: Cell): unknown {
-  if (method === 'HEAD' || isHealth({ path })) return undefined
+  if (method === 'HEAD' || isOwnDocument({ path })) return undefined
   if (items) return items.map((item) => Object.keys(item.shown).sort().join()).sort()
   const fields = Object.keys(shown ?? {}).sort()
   return fields.length === 0 ? undefined : fields
