@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { type Diagnostic, FileError } from '../../src/base/diagnostic.ts'
+import { BUILT_IN_PATHS } from '../../src/resources/built-in/resources.ts'
 import { SCHEMA_CODES } from '../../src/resources/check/codes.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { SourceText } from '../../src/resources/schema/schema-file.ts'
@@ -61,6 +62,15 @@ describe('a faulty schema file stops the start with file and place', () => {
       expect(written(diagnosticsOf(one.sources), one)).to.deep.equal(one.expected)
     })
   }
+
+  it('the hint about reserved paths names each path of the server, or what it begins with', () => {
+    const paths = SCHEMA_CODES['route-reserved'].match(/\/[\w./-]+/g) ?? []
+    const unnamed = BUILT_IN_PATHS.filter((path) => {
+      return !paths.some((one) => path === one || (one.endsWith('/') && path.startsWith(one)))
+    })
+    expect(unnamed).to.deep.equal([])
+    expect(BUILT_IN_PATHS).to.include('/access/v1/evaluation')
+  })
 
   it('every code has a case', () => {
     const used = new Set(names.flatMap((name) => readCase(name).expected.map((line) => line.split(' ')[1])))
