@@ -128,7 +128,9 @@ describe('explain, beside a running server', () => {
     const requests: Request[] = []
     // A client of this test can't ask for `*`.
     for (const route of resources.routes.filter(({ path }) => path !== '*')) {
-      for (const method of route.endpoints.keys()) requests.push(...(await requestsFor(person, route, method)))
+      // Nor does the command line know whether a gateway proves itself.
+      const methods = [...route.endpoints.keys()].filter((method) => !route.gateway || method === 'OPTIONS')
+      for (const method of methods) requests.push(...(await requestsFor(person, route, method)))
     }
     // Whether there is a session to end the command line can't know.
     return requests.filter(({ method, path }) => !(method === 'DELETE' && path === '/api/tokens/current'))
