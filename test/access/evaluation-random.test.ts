@@ -160,7 +160,11 @@ describe('an evaluation, in a random world', () => {
   }
   for (const [fault, answerer] of Object.entries(wrong)) {
     it(`is compared so that a server is found out that ${fault}`, async () => {
-      const outcome = await fc.check(inWorlds([TASKS], comparedWith(answerer)), { numRuns: 500, endOnFailure: true })
+      const outcome = await fc.check(inWorlds([TASKS], comparedWith(answerer)), {
+        numRuns: 500,
+        seed: 3,
+        endOnFailure: true,
+      })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     }).timeout(60_000)
   }

@@ -162,9 +162,9 @@ describe('data migrate', () => {
     while ((await migrate('--status')).stdout.startsWith('0001-remark  has not run') && child.exitCode === null);
     child.kill('SIGINT')
     const [code] = await closed
-    // It may have ended before the signal came.
+    // It may have ended before the signal came, or as it came.
     if (code === 1) expect(said).to.contain('run `sallyport data migrate` again to go on')
-    else expect([code, said]).to.deep.equal([0, said])
+    else expect(said).to.contain('the objects fit the schemas')
     expect((await migrate('--no-backup')).code).to.equal(0)
     expect((await migrate('--status')).stdout).to.match(/ran .*, 6012 objects/)
   })

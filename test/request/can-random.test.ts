@@ -77,7 +77,11 @@ describe('`?can=true` of items and lists', () => {
   }
   for (const [fault, answerer] of Object.entries(wrong)) {
     it(`are compared so that a server is found out that ${fault}`, async () => {
-      const outcome = await fc.check(tellsWhatTheGateAllows(answerer, [TASKS]), { numRuns: 500, endOnFailure: true })
+      const outcome = await fc.check(tellsWhatTheGateAllows(answerer, [TASKS]), {
+        numRuns: 500,
+        seed: 3,
+        endOnFailure: true,
+      })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     }).timeout(60_000)
   }
