@@ -24,11 +24,14 @@ export function subjectOf(asker: Asker, subject: SubjectEntity): FoundSubject | 
 }
 
 /** The same standing gives the same caller, so that the policy's tables are found at once. */
-const known = new WeakMap<Standing, FoundSubject>()
+const known = new WeakMap<Standing, { readonly id: string; readonly found: FoundSubject }>()
 
+/** A directory may give people who stand alike one standing: none of them is taken for another. */
 function subjectStanding(id: string, standing: Standing): FoundSubject {
-  const found = known.get(standing) ?? judged(id, standing)
-  known.set(standing, found)
+  const kept = known.get(standing)
+  if (kept?.id === id) return kept.found
+  const found = judged(id, standing)
+  known.set(standing, { id, found })
   return found
 }
 

@@ -1,0 +1,17 @@
+/** The subject of an evaluation is the person that the question names, whatever the directory shares between people. */
+import { expect } from 'chai'
+import type { Asker } from '../../src/server/access/asker.ts'
+import { subjectOf } from '../../src/server/access/subject.ts'
+
+describe('the subject of an evaluation', () => {
+  it('is never another person who stands alike, though a directory gives both one standing', async () => {
+    const standing = { roles: ['member'], disabled: false, deleted: false }
+    const asker = {
+      trust: { subjects: new Map([['user', { kind: 'directory' }]]) },
+      directory: { standing: () => standing },
+      once: (_key: string, find: () => unknown) => find(),
+    } as unknown as Asker
+    const found = await Promise.all(['alice', 'bob', 'alice'].map((id) => subjectOf(asker, { type: 'user', id })))
+    expect(found.map((one) => 'caller' in one && one.caller.id)).to.deep.equal(['alice', 'bob', 'alice'])
+  })
+})
