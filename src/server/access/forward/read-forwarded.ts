@@ -2,6 +2,7 @@
  * For requests of gateways: from here on, the request is the one that the gateway's client sent. Limits count it, the
  * policy decides it and the record tells it as if it had come here itself; only the answer differs.
  */
+import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../../base/problems/problem.ts'
 import type { TokenVerifier } from '../../../identity/caller.ts'
 import type { Gateway, Resources } from '../../../resources/resource.ts'
@@ -20,11 +21,7 @@ export function readForwarded(
 ): Stage<Received & Matched & Addressed, Forwarding> {
   const prove = createGatewayProof(gate, verifier)
   const find = createRouteMatcher(forwardedRoutes(gate.resources))
-  return async (ctx, next) => {
-    const own = gatewaysMatch(ctx.state.match)
-    if (!own) return next()
-    const state: Writable<Received & Matched & Addressed & Forwarding> = ctx.state
-    const { profile, match } = own
+  const read = async (request: IncomingMessage, state: Forwarded, { profile, match }: OwnMatch) => {
     const { revision, requestId } = state
     // On every answer, whatever it will be.
     Object.assign(state.headers, NOBODY, {
@@ -35,25 +32,37 @@ export function readForwarded(
     })
     const forwarded = { profile, route: match.route.path }
     state.forwarded = forwarded
-    const proof = await prove(ctx.req, { ...state, profile, match })
+    const proof = await prove(request, { ...state, profile, match })
     if ('reason' in proof) {
       // Counts as a bad credential, and the client's own isn't looked at.
       state.credentials = { kind: 'rejected', reason: proof.reason }
       state.match = malformed(new Problem('gateway-refused', GATEWAY_REFUSED))
-      return next()
+      return
     }
     const gateway = proof.gateway.id
-    const asked = readAsked(ctx.req.rawHeaders, profile)
+    const asked = readAsked(request.rawHeaders, profile)
     state.forwarded = { ...forwarded, gateway, ...(asked instanceof Problem ? {} : { method: asked.method }) }
     state.match = asked instanceof Problem ? malformed(asked) : find(asked.method, asked.target)
-    return next()
+  }
+  // Other requests wait for no promise here.
+  return (ctx, next) => {
+    const own = gatewaysMatch(ctx.state.match)
+    return own ? read(ctx.req, ctx.state, own).then(next) : next()
   }
 }
 
+type Forwarded = Writable<Received & Matched & Addressed & Forwarding>
+
 const GATEWAY_REFUSED = 'The gateway may not ask for its clients; give it a key of a caller who may `forward`.'
 
+/** The gateway's own request. */
+interface OwnMatch {
+  readonly profile: Gateway
+  readonly match: RouteMatch
+}
+
 /** Gateways ask with any method; the route's own endpoint is GET. */
-function gatewaysMatch(match: Match): { readonly profile: Gateway; readonly match: RouteMatch } | undefined {
+function gatewaysMatch(match: Match): OwnMatch | undefined {
   if (match.kind !== 'route' && match.kind !== 'unaccepted-method') return undefined
   const { route } = match
   const { gateway: profile } = route
