@@ -14,6 +14,7 @@ import { storeNew } from '../matrix/init/store-matrix.ts'
 import { writeMatrix } from '../matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../matrix/predict/suite.ts'
 import { replaceFile } from '../release/folder/durable-file.ts'
+import { orTell } from './make-project.ts'
 import { packageFiles } from './package-files.ts'
 
 /** Each is a folder of templates/resources/. */
@@ -52,7 +53,7 @@ export async function addResource(wish: NewResource): Promise<readonly string[]>
   const next = changedFiles(files, parts)
   const known = parseResources([...sources, { name: join(schemas, `${resource}.json`), text: schema }])
   refuseFaults(next, known)
-  return write(wish, { schema, files, next })
+  return orTell('the project', () => write(wish, { schema, files, next }))
 }
 
 async function refuseTaken({ resource, policies, schemas }: NewResource): Promise<void> {

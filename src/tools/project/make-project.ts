@@ -28,9 +28,9 @@ export async function makeProject(folder: string, wishes: ProjectWishes): Promis
 }
 
 /** Throws ToolError in place of what the system says, which names no way out. */
-export async function orTell(folder: string, write: () => Promise<unknown>): Promise<void> {
+export async function orTell<T>(folder: string, write: () => Promise<T>): Promise<T> {
   try {
-    await write()
+    return await write()
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
