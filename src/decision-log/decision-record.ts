@@ -54,7 +54,7 @@ export interface DecisionRecord {
   readonly write?: number | undefined
 }
 
-/** One question of another service: about whom, what, and the decision with its evidence. */
+/** One question of another service: the subject, the object, the action, and the decision with its evidence. */
 export interface AskedRecord
   extends Pick<
     DecisionRecord,

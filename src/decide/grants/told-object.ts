@@ -62,7 +62,7 @@ function* decideCases(
   return possible.size === 0 ? refusalBy('object', { evidence }) : { kind: 'told', fields: known, possible, evidence }
 }
 
-/** Whether some value of what is missing could make it hold. */
+/** Whether a value of the missing attributes could make it hold. */
 function isUnknown(leaf: Relation, { asking }: CallerGrants, { attributes, isCallerTold }: ToldObject): boolean {
   const kind = kindOf(leaf)
   const lacks = (attribute: string) => asking.valuesOf(attribute).length === 0
@@ -85,7 +85,7 @@ function namesOf({ table }: CallerGrants, holds: (leaf: Relation) => boolean): r
   return table.compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
 }
 
-/** Of what was told, the fields that records keep. */
+/** The told fields that records keep. */
 function recordedOf({ recorded }: CallerGrants, { attributes }: ToldObject): Representation {
   return Object.fromEntries(
     recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),

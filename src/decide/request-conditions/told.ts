@@ -1,6 +1,6 @@
 /**
- * A service that asks says that it holds: `{ told: true }`. callers.yaml says which service may, and by which member of
- * its question. It never holds for a request to a route of the server itself.
+ * The asking service says that it holds: `{ told: true }`. callers.yaml names the services that may say so, and the
+ * member of their questions that says it. It never holds for a request to a route of the server itself.
  */
 import type { ConditionKind } from './condition-kind.ts'
 

@@ -40,7 +40,7 @@ function gives(title: string, result: JsonObject, required: readonly string[]): 
   const nextToken = { description: 'For the next page; empty where no result is left.', type: 'string' }
   return {
     title,
-    description: 'A page of what was found; it may have fewer results than its limit, although more follow.',
+    description: 'A page of results. It may have fewer than its limit, although more follow.',
     type: 'object',
     properties: {
       page: { type: 'object', properties: { next_token: nextToken }, required: ['next_token'] },

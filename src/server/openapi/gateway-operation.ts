@@ -1,4 +1,4 @@
-/** The operation by which a gateway asks about its client's request: the answer is in its status and its headers. */
+/** A gateway's question about its client's request, as an operation: its status and headers are the answer. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Gateway } from '../../resources/resource.ts'

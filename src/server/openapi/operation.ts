@@ -34,7 +34,7 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
   ['POST /api/tokens', 'Sign in, or refresh the tokens'],
   ['DELETE /api/tokens/current', 'Sign out'],
   ['GET /.well-known/jwks.json', 'Read the public keys that verify tokens'],
-  [`GET ${METADATA_PATH}`, 'Find the routes by which other services ask this policy'],
+  [`GET ${METADATA_PATH}`, 'Find the routes where other services ask this policy'],
 ])
 
 /** `anonymous`: whether callers without credentials have the operation too. */

@@ -51,7 +51,7 @@ export interface Services {
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** The current state of each part of the server, by name. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
-  /** For the routes by which other services ask the policy. */
+  /** For the routes where other services ask the policy. */
   readonly access: AccessParts
 }
 

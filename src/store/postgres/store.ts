@@ -22,7 +22,7 @@ import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/ide
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
-import type { StoreWrite } from './connections/sending.ts'
+import { type StoreWrite, single } from './connections/sending.ts'
 import { WriteProbe } from './connections/write-probe.ts'
 import { answering } from './failures.ts'
 import { readSecret } from './named-values.ts'
@@ -241,10 +241,6 @@ interface Creating {
   readonly object: StoredObject
   readonly replay: KeptReplay | undefined
   readonly options: WriteOptions
-}
-
-function single(statement: Statement): StoreWrite {
-  return { alone: () => statement }
 }
 
 function listed([id, createdAt, updatedAt, text, ...marks]: Row): ListedObject {

@@ -154,7 +154,7 @@ function sqlOf({ name }: MappedColumn, { prefix }: Scope): string {
   return `${prefix}.${quoteName(name)}`
 }
 
-/** The table of related objects in a query inside of this scope, with a name of its own; undefined if there is none. */
+/** The table of related objects in a query within this scope, under a new name; undefined without such a table. */
 function within(scope: Scope, resource: string): (Scope & { readonly source: string }) | undefined {
   const table = scope.mapping.related.get(resource)
   if (!table) {

@@ -1,4 +1,4 @@
-/** Whom or what a search decides about, in an order that stays, page by page. Each candidate is an evaluation. */
+/** The candidates of a search, page by page, always in the same order. Each is decided as an evaluation. */
 import type { Json } from '../../../resources/resource.ts'
 import type { Evaluation } from '../entities.ts'
 

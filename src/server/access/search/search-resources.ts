@@ -32,7 +32,7 @@ export async function objectsFor(
     ...(context && { context }),
   })
   const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
-  // A new object isn't stored, so there is none to find.
+  // A new object isn't stored, so a search can't find it.
   if ('reason' in target || target.resource.external || target.endpoint.operation === 'create') return NO_CANDIDATES
   const found = await subjectOf(asker, subject)
   if ('reason' in found) return NO_CANDIDATES

@@ -12,6 +12,11 @@ export interface StoreWrite {
   readonly shared?: Shared | undefined
 }
 
+/** A write that no other one joins. */
+export function single(statement: Statement): StoreWrite {
+  return { alone: () => statement }
+}
+
 /** How one statement does a write together with others. */
 export interface Shared {
   /** Binds a JSON list of the writes. Its rows have the places, from 1, of the writes that it hasn't done. */
