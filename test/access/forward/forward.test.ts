@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readApiKey } from '../../../src/identity/directory/api-key.ts'
+import { anotherKey } from '../../another-key.ts'
 import { type Callers, pathsOf, tokensOf } from '../../request/callers.ts'
 import type { RawAnswer } from '../../request/raw.ts'
 import { runs } from '../../runs.ts'
@@ -234,8 +235,3 @@ describe('forward auth', () => {
     expect(await lastRecord()).to.deep.include({ objectId: '1', outcome: 'allowed', action: 'delete' })
   })
 })
-
-/** Of the same form, with another last character. */
-function anotherKey(key: string): string {
-  return `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`
-}
