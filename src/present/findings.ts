@@ -1,7 +1,6 @@
-/** Findings as text for people, JSON for programs, and SARIF 2.1.0, which code hosts show beside the lines. */
-import { isAbsolute } from 'node:path'
-import { pathToFileURL } from 'node:url'
+/** Findings as text for people, JSON for programs, and SARIF for code hosts. */
 import type { Diagnostic } from '../base/diagnostic.ts'
+import { type FindingRule, sarifRun, sarifText } from './sarif.ts'
 import { count, jsonText } from './text.ts'
 
 export interface FindingReport {
@@ -18,18 +17,10 @@ export interface FindingReport {
   readonly sources: ReadonlyMap<string, string>
 }
 
-/** A code that findings can have. */
-export interface FindingRule {
-  readonly code: string
-  readonly severity: Diagnostic['severity']
-  /** Sentences without a final period. */
-  readonly meaning: string
-  readonly mend: string
-}
-
 /** `command`: the words behind `sallyport`; `rules`: every code that its findings can have. */
 export function findingFormats(command: string, rules: readonly FindingRule[]) {
-  return { text: toText, json: toJson, sarif: (report: FindingReport) => sarifText(command, rules, report) } as const
+  const run = (report: FindingReport) => sarifRun(command, rules, report)
+  return { text: toText, json: toJson, sarif: (report: FindingReport) => sarifText([run(report)]), run } as const
 }
 
 /** How many characters of a line are shown at most on either side of the caret. */
@@ -77,56 +68,4 @@ function plain(text: string): string {
 /** The shapes are in docs/schemas/: policy-check and schema-check. */
 function toJson({ errors, warnings, suppressed, more, findings }: FindingReport): string {
   return jsonText({ errors, warnings, suppressed, more, findings })
-}
-
-const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
-
-/** https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
-export function sarifText(
-  command: string,
-  rules: readonly FindingRule[],
-  { findings, more }: Pick<FindingReport, 'findings' | 'more'>,
-): string {
-  const log = {
-    $schema: SCHEMA,
-    version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: { name: `sallyport ${command}`, rules: rules.map(rule) } },
-        invocations: [{ executionSuccessful: true, toolExecutionNotifications: more > 0 ? [notShown(more)] : [] }],
-        columnKind: 'utf16CodeUnits',
-        results: findings.map(result),
-      },
-    ],
-  }
-  return jsonText(log)
-}
-
-function notShown(more: number): unknown {
-  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
-}
-
-function rule({ code, meaning, mend, severity }: FindingRule): unknown {
-  return {
-    id: code,
-    shortDescription: { text: `${meaning}.` },
-    help: { text: `${mend}.` },
-    defaultConfiguration: { level: severity },
-  }
-}
-
-function result({ code, severity, message, hint, file, line, column }: Diagnostic): unknown {
-  const artifactLocation = { uri: uriOf(file) }
-  return {
-    ruleId: code,
-    level: severity,
-    message: { text: hint ? `${message} (${hint})` : message },
-    locations: [{ physicalLocation: { artifactLocation, region: { startLine: line, startColumn: column } } }],
-  }
-}
-
-/** A path as a URI reference (SARIF, section 3.4.3). */
-function uriOf(file: string): string {
-  if (isAbsolute(file)) return pathToFileURL(file).href
-  return file.split('/').map(encodeURIComponent).join('/')
 }

@@ -4,6 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { sarifFaults } from '../sarif.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -26,7 +27,7 @@ describe('sallyport matrix test', () => {
   it('exits 1 for a red cell, and writes each report that is asked for', async () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,200\n')
-    const reports = ['junit', 'json', 'html', 'text'].flatMap((format) => [
+    const reports = ['junit', 'json', 'html', 'sarif', 'text'].flatMap((format) => [
       '--report',
       `${format}=${join(folder, format)}`,
     ])
@@ -37,6 +38,12 @@ describe('sallyport matrix test', () => {
     expect(await readFile(join(folder, 'junit'), 'utf8')).to.contain('failures="1"')
     expect(JSON.parse(await readFile(join(folder, 'json'), 'utf8')).counts.failed).to.equal(1)
     expect(await readFile(join(folder, 'html'), 'utf8')).to.contain('200 not 403')
+    const sarif = JSON.parse(await readFile(join(folder, 'sarif'), 'utf8'))
+    expect(sarifFaults(sarif)).to.deep.equal([])
+    const [{ ruleId, message, locations }] = sarif.runs[0].results
+    expect(ruleId).to.equal('cell-wrong')
+    expect(message.text).to.match(/GET .*member.*expected 200/)
+    expect(locations[0].physicalLocation.region).to.deep.equal({ startLine: 2, startColumn: 34 })
   }).timeout(20_000)
 
   it('prints the result also where a report can not be written, and exits 2', async () => {

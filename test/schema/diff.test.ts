@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import shape from '../../docs/schemas/schema-diff.schema.json' with { type: 'json' }
 import { FileError } from '../../src/base/diagnostic.ts'
 import { CHANGE_CODES } from '../../src/tools/schema/diff/codes.ts'
-import { SARIF_SHAPE } from '../review/check/sarif-shape.ts'
+import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -295,7 +295,7 @@ describe('sallyport schema diff', () => {
     const markdown = (await diff('--format', 'markdown')).stdout
     expect(markdown).to.include('| Clients | **breaking** |').and.not.include('http://').and.not.include('<b>')
     const sarif = JSON.parse((await diff('--format', 'sarif')).stdout)
-    expect(new Ajv2020({ strict: true }).compile(SARIF_SHAPE)(sarif)).to.equal(true)
+    expect(sarifFaults(sarif)).to.deep.equal([])
     expect(sarif.runs[0].results[0]).to.deep.include({ ruleId: 'read-widened', level: 'error' })
   })
 

@@ -5,7 +5,7 @@ import { type CliCommand, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
 import { PATHS, RESOURCE, startServer, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
 
-const REPORT_FORMATS = ['text', 'junit', 'json', 'html'] as const
+const REPORT_FORMATS = ['text', 'junit', 'json', 'html', 'sarif'] as const
 
 type ReportFormat = (typeof REPORT_FORMATS)[number]
 
@@ -28,7 +28,12 @@ export function declareTest(matrix: CliCommand): void {
     .option(...RESOURCE)
     .option('--bail', 'stop at the first unexpected answer', false)
     .option('--parallel <number>', 'how many cells to try at once', wholeNumber(1, 999))
-    .option('--report <format=file>', 'also write a report: text, junit, json or html; repeat for more', report, [])
+    .option(
+      '--report <format=file>',
+      'also write a report: text, junit, json, html or sarif; repeat for more',
+      report,
+      [],
+    )
     .formats()
     .note(`docs/testing-policies.md explains how to write matrices and cases.
 Exit code: 0 when all answers are as expected, 1 when not, 2 when the command could not run.`)

@@ -1,4 +1,4 @@
-/** A run of matrices as text for a terminal and JSON for programs; page.ts and junit.ts make the other reports. */
+/** A run of matrices as text for a terminal and JSON for programs; the files beside make the other reports. */
 import { writeFile } from 'node:fs/promises'
 import { printable } from '../../../present/quote.ts'
 import { jsonText, table } from '../../../present/text.ts'
@@ -9,6 +9,7 @@ import { type Counts, countOf, countsByFile, isGreen, type Result, type Run, typ
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { toJunit } from './junit.ts'
 import { toHtml } from './page.ts'
+import { toSarif } from './sarif.ts'
 
 /** By format. */
 export const REPORTS = {
@@ -16,6 +17,7 @@ export const REPORTS = {
   junit: toJunit,
   json: toJson,
   html: toHtml,
+  sarif: toSarif,
 } as const
 
 interface ReportRequest {

@@ -1,5 +1,5 @@
 /** Every code of a schema diff. docs/changing-schemas.md lists them; a test compares it with this table. */
-import type { FindingRule } from '../../../present/findings.ts'
+import type { FindingRule } from '../../../present/sarif.ts'
 
 /** `mend`: what to do about it. */
 interface ChangeCode {

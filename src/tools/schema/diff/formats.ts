@@ -1,6 +1,6 @@
 /** A schema diff as text for a terminal, Markdown for a pull request, JSON for programs, and SARIF. */
-import { sarifText } from '../../../present/findings.ts'
 import { markdownText, plainText, say } from '../../../present/phrase.ts'
+import { sarifRun, sarifText } from '../../../present/sarif.ts'
 import { count, fittingRows, jsonText } from '../../../present/text.ts'
 import { CHANGE_RULES } from './codes.ts'
 import {
@@ -95,5 +95,5 @@ function toSarif({ changes }: SchemaDiff): string {
     severity: effect === 'breaking' ? ('error' as const) : ('warning' as const),
     message: plainText(resource === '' ? sentence : say`${resource}: ${sentence}`),
   }))
-  return sarifText('schema diff', CHANGE_RULES, { findings, more: 0 })
+  return sarifText([sarifRun('schema diff', CHANGE_RULES, { findings, more: 0 })])
 }
