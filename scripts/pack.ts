@@ -1,6 +1,6 @@
 /**
- * node scripts/pack.ts DIR: writes the package as `npm publish` takes it, a folder DIR/package and its tarball beside it.
- * The folder is made from scratch: it has no development scripts and no source, and its package.json names no tool of
+ * node scripts/pack.ts DIR: writes the packages as `npm publish` takes them: their folders, and a tarball of each.
+ * A folder is made from scratch: it has no development scripts and no source, and its package.json names no tool of
  * this repository. `npm run build` builds a checkout; this leaves the checkout as it is.
  */
 import { execFileSync } from 'node:child_process'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** What the package tells of itself; everything else of package.json concerns the repository. */
+/** What a package tells of itself; everything else of its package.json concerns the repository. */
 const KEPT = [
   'name',
   'version',
@@ -21,28 +21,104 @@ const KEPT = [
   'bin',
   'imports',
   'exports',
+  'sideEffects',
   'dependencies',
+  'peerDependencies',
+  'peerDependenciesMeta',
 ]
 
-/** Returns the path of the tarball. */
+const PUBLISHING = { access: 'public', provenance: true }
+
+interface PackageJson {
+  readonly name: string
+  readonly version: string
+  readonly files: readonly string[]
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+/** A folder of this repository, the folder that is made of it, and what builds its code there. */
+interface Source {
+  readonly from: string
+  readonly to: string
+  build(folder: string): Promise<void>
+}
+
+const SALLYPORT: Source = {
+  from: '.',
+  to: 'package',
+  build: async (folder) => {
+    const dist = join(folder, 'dist')
+    run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false'])
+    await cp(join(ROOT, 'dist/compiled'), join(dist, 'compiled'), { recursive: true })
+    await cp(join(ROOT, 'src/present/browser'), join(dist, 'present/browser'), { recursive: true })
+  },
+}
+
+const CREATE: Source = { from: 'packages/create-sallyport', to: 'create-sallyport', build: async () => {} }
+
+const CLIENT: Source = {
+  from: 'packages/client',
+  to: 'client',
+  build: async (folder) => {
+    run('npx', ['tsc', '-p', 'packages/client', '--outDir', join(folder, 'dist')])
+  },
+}
+
+/** What was made of a package: its tarball, and the folder with what is in it. */
+interface Packed {
+  readonly tarball: string
+  readonly folder: string
+}
+
+/** Returns the path of the tarball of `sallyport` alone. */
 export async function pack(target: string): Promise<string> {
-  const folder = join(resolve(target), 'package')
+  return (await packOne(SALLYPORT, resolve(target), process.env)).tarball
+}
+
+/** `workflow`: the variables that name the repository of the workflow that packs. */
+export async function packAll(target: string, workflow: NodeJS.ProcessEnv = process.env): Promise<readonly Packed[]> {
+  const packed: Packed[] = []
+  for (const source of [SALLYPORT, CREATE, CLIENT]) packed.push(await packOne(source, resolve(target), workflow))
+  return packed
+}
+
+async function packOne(source: Source, target: string, workflow: NodeJS.ProcessEnv): Promise<Packed> {
+  const { from, to, build } = source
+  const folder = join(target, to)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const dist = join(folder, 'dist')
-  run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false'])
-  await cp(join(ROOT, 'dist/compiled'), join(dist, 'compiled'), { recursive: true })
-  await cp(join(ROOT, 'src/present/browser'), join(dist, 'present/browser'), { recursive: true })
-  for await (const name of glob(own.files as string[], { cwd: ROOT, exclude: ['dist/**', 'dist'] })) {
+  const own = await readPackage(from)
+  await build(folder)
+  const built = ['dist', 'dist/**']
+  for await (const name of glob([...own.files], { cwd: join(ROOT, from), exclude: built })) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
-    await cp(join(ROOT, name), join(folder, name), { recursive: true })
+    await cp(join(ROOT, from, name), join(folder, name), { recursive: true })
   }
-  const kept = Object.fromEntries(KEPT.flatMap((name) => (name in own ? [[name, own[name]]] : [])))
-  await writeFile(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`)
-  for (const name of ['README.md', 'LICENSE']) await cp(join(ROOT, name), join(folder, name))
-  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', resolve(target), folder]))
-  return join(resolve(target), filename)
+  const manifest = { ...(await published(own)), ...repository(from, workflow), publishConfig: PUBLISHING }
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  await cp(join(ROOT, from, 'README.md'), join(folder, 'README.md'))
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
+  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', target, folder]))
+  return { folder, tarball: join(target, filename) }
+}
+
+/** All packages have the version of `sallyport`, and depend on that version of it. */
+async function published(own: PackageJson): Promise<object> {
+  const { version } = await readPackage('.')
+  const kept = Object.fromEntries(Object.entries(own).filter(([name]) => KEPT.includes(name)))
+  const dependencies = own.dependencies?.sallyport ? { ...own.dependencies, sallyport: version } : own.dependencies
+  return { ...kept, version, ...(dependencies && { dependencies }) }
+}
+
+/** A statement of provenance holds for the repository whose workflow publishes, so GitHub's variables name it. */
+function repository(from: string, { GITHUB_SERVER_URL, GITHUB_REPOSITORY }: NodeJS.ProcessEnv): object {
+  if (!GITHUB_REPOSITORY) return {}
+  const url = `git+${GITHUB_SERVER_URL ?? 'https://github.com'}/${GITHUB_REPOSITORY}.git`
+  return { repository: { type: 'git', url, ...(from !== '.' && { directory: from }) } }
+}
+
+async function readPackage(from: string): Promise<PackageJson> {
+  return JSON.parse(await readFile(join(ROOT, from, 'package.json'), 'utf8'))
 }
 
 function run(program: string, args: readonly string[]): string {
@@ -52,5 +128,5 @@ function run(program: string, args: readonly string[]): string {
 if (import.meta.main) {
   const [target] = process.argv.slice(2)
   if (target === undefined) throw new Error('name the folder to write to: node scripts/pack.ts DIR')
-  process.stdout.write(`${await pack(target)}\n`)
+  process.stdout.write((await packAll(target)).map(({ tarball }) => `${tarball}\n`).join(''))
 }

@@ -1,71 +1,62 @@
-/** The package as its users have it: packed, and installed from its tarball without a network. */
+/** The packages as their users have them: packed, and installed from their tarballs without a network. */
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
-import { pack } from '../../scripts/pack.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
+import { basename, delimiter, dirname, join } from 'node:path'
+import { packAll } from '../../scripts/pack.ts'
+import { ranIn } from './projects.ts'
+import { startRegistry } from './registry.ts'
 
 export interface Installed {
   readonly folder: string
-  readonly tarball: string
-  /** An empty folder beside which the package is installed. */
+  readonly tarballs: readonly string[]
+  /** The folder that `sallyport` is installed in. */
   readonly app: string
-  /** With npm, and with the Node of these tests as `node`. */
+  /** With npm and a registry that has the packages, and with the Node of these tests as `node`. */
   readonly env: NodeJS.ProcessEnv
+  /** The same for another Node, given by the path of its program. */
+  envWith(node: string): NodeJS.ProcessEnv
   remove(): Promise<void>
 }
 
-interface LockedPackage {
-  readonly version: string
-  readonly dev?: boolean
-  readonly link?: boolean
-}
-
-export async function installPackage(): Promise<Installed> {
+export async function installPackages(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-package-'))
-  const tarball = await pack(folder)
+  const packed = await packAll(folder, { GITHUB_REPOSITORY: 'example/sallyport' })
+  const registry = await startRegistry(new Map(packed.map(({ tarball, folder }) => [tarball, folder])))
+  const env = { ...process.env, ...(await settings(folder, registry.url)), PATH: pathWith(process.execPath) }
   const app = join(folder, 'app')
   await mkdir(app)
-  // npm takes the first `node` that it finds; that of a machine may be an old one.
-  const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
-  for (const [name, text] of Object.entries(await lockedProject(tarball))) {
-    await writeFile(join(app, name), `${JSON.stringify(text, null, 2)}\n`)
-  }
-  const flags = ['--offline', '--no-audit', '--no-fund']
-  execFileSync('npm', ['ci', ...flags], { cwd: app, env, stdio: 'pipe' })
-  return { folder, tarball, app, env, remove: () => rm(folder, { recursive: true, force: true }) }
-}
-
-/** Names every package as the lock of this repository does: without a network, npm can't ask which versions there are. */
-async function lockedProject(tarball: string): Promise<Readonly<Record<string, object>>> {
-  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
-  const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const packages = Object.entries(lock.packages as Readonly<Record<string, LockedPackage>>).filter(([path, one]) => {
-    return path.startsWith('node_modules/') && !one.dev && !one.link
-  })
-  const integrity = `sha512-${createHash('sha512')
-    .update(await readFile(tarball))
-    .digest('base64')}`
-  const dependencies = { sallyport: `file:${tarball}` }
-  const root = { name: 'app', version: '1.0.0', private: true, dependencies }
-  const sallyport = {
-    version: own.version,
-    resolved: `file:${tarball}`,
-    integrity,
-    dependencies: own.dependencies,
-    bin: own.bin,
-  }
+  const names = packed.map(({ tarball }) => tarball)
+  const { code, stderr } = await ranIn(app, env, ['npm', 'install', `../${basename(names[0] ?? '')}`])
+  if (code !== 0) throw new Error(`the package can't be installed: ${stderr}`)
   return {
-    'package.json': root,
-    'package-lock.json': {
-      name: 'app',
-      version: '1.0.0',
-      lockfileVersion: 3,
-      requires: true,
-      packages: { '': root, 'node_modules/sallyport': sallyport, ...Object.fromEntries(packages) },
+    folder,
+    tarballs: names,
+    app,
+    env,
+    envWith: (node) => ({ ...env, PATH: pathWith(node) }),
+    remove: async () => {
+      await registry.stop()
+      await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** npm reads from the cache of this machine, but keeps no program of these tests for `npm create`. */
+async function settings(folder: string, url: string): Promise<NodeJS.ProcessEnv> {
+  const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8', stdio: 'pipe' }).trim()
+  await mkdir(join(folder, 'cache'))
+  await symlink(join(cache, '_cacache'), join(folder, 'cache/_cacache'))
+  return {
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_registry: url,
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    npm_config_update_notifier: 'false',
+  }
+}
+
+/** npm takes the first `node` that it finds; that of a machine may be an old one. */
+function pathWith(node: string): string {
+  return [dirname(node), process.env.PATH].join(delimiter)
 }

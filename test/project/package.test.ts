@@ -2,17 +2,24 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { blocksOf, missingFrom } from '../documented.ts'
 import { INSTALL_MS, program } from '../programs.ts'
-import { type Installed, installPackage } from './installed.ts'
+import { type Installed, installPackages } from './installed.ts'
 import { ranIn } from './projects.ts'
+import { bytesOf, objections, withInstallScripts } from './tarballs.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+const MOST_PACKED = 1_200_000
+const MOST_UNPACKED = 4_200_000
+const MOST_INSTALLED = 45_000_000
 
 const NODES: Readonly<Record<string, string>> = {
-  24: join(import.meta.dirname, '../../node_modules/node24/bin/node'),
+  24: join(ROOT, 'node_modules/node24/bin/node'),
   26: process.execPath,
 }
 
@@ -22,29 +29,61 @@ describe('the package', () => {
 
   before(async () => {
     program('curl')
-    installed = await installPackage()
+    installed = await installPackages()
   }).timeout(INSTALL_MS)
   after(async () => {
     for (const one of servers) one.kill('SIGKILL')
     await installed.remove()
   })
 
-  it('has no scripts, no sources and no tests, and is smaller than 1.5 MB', async () => {
-    const folder = join(installed.app, 'node_modules/sallyport')
-    const own = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-    expect(own).to.not.have.any.keys('scripts', 'devDependencies', 'workspaces', 'private')
-    const names = await readdir(folder, { recursive: true })
+  it('has no scripts, no sources and no tests', async () => {
+    const names = await readdir(join(installed.folder, 'package'), { recursive: true })
     expect(names.filter((name) => /(?<!\.d)\.ts$|\.test\.|\.map$/.test(name))).to.deep.equal([])
     expect(names).to.include.members(['dist/main.js', 'bin/sallyport.js', 'docs/README.md', 'LICENSE', 'README.md'])
-    expect((await stat(installed.tarball)).size).to.be.below(1_500_000)
+    expect(await withInstallScripts(join(installed.app, 'node_modules'))).to.deep.equal([])
+    expect(await withInstallScripts(join(ROOT, 'node_modules/node'))).to.include('package.json')
+  }).timeout(30_000)
+
+  it(`is smaller than ${MOST_PACKED} bytes, ${MOST_UNPACKED} unpacked and ${MOST_INSTALLED} with what it needs`, async () => {
+    expect((await stat(installed.tarballs[0] ?? '')).size).to.be.below(MOST_PACKED)
+    expect(await bytesOf(join(installed.folder, 'package'))).to.be.below(MOST_UNPACKED)
+    expect(await bytesOf(join(installed.app, 'node_modules'))).to.be.below(MOST_INSTALLED)
+  }).timeout(30_000)
+
+  it('has packages beside it of the same version, all ready to be published from a workflow', async () => {
+    const manifests = await Promise.all(['package', 'create-sallyport', 'client'].map(manifestOf))
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(manifests.map(({ name }) => name)).to.deep.equal(['sallyport', 'create-sallyport', '@sallyport/client'])
+    for (const manifest of manifests) {
+      expect(manifest).to.include({ version, license: 'Apache-2.0', type: 'module' })
+      expect(manifest).to.include.keys('description', 'engines')
+      expect(manifest.publishConfig).to.deep.equal({ access: 'public', provenance: true })
+      expect(manifest).to.not.have.any.keys('scripts', 'devDependencies', 'workspaces', 'private', 'files')
+      expect(manifest.repository).to.include({ url: 'git+https://github.com/example/sallyport.git' })
+    }
+    expect(manifests[1].dependencies).to.deep.equal({ sallyport: version })
+    expect(manifests[2].sideEffects).to.equal(false)
   })
+
+  it('passes publint and attw, as the packages beside it do, which find a wrong export', async () => {
+    expect(await Promise.all(installed.tarballs.map(objections))).to.deep.equal([[], [], []])
+    const broken = join(installed.folder, 'broken')
+    await cp(join(installed.folder, 'client'), broken, { recursive: true })
+    await rm(join(broken, 'dist/middleware/koa.d.ts'))
+    await rm(join(broken, 'dist/middleware/express.js'))
+    const { stdout } = await ranIn(broken, installed.env, ['npm', 'pack', '--json'])
+    const found = await objections(join(broken, JSON.parse(stdout)[0].filename))
+    expect(found).to.have.length(2)
+    expect(found[0]).to.include('middleware/express.js')
+    expect(found[1]).to.include('@sallyport/client/koa')
+  }).timeout(60_000)
 
   for (const [version, node] of Object.entries(NODES)) {
     it(`serves the demo in an empty folder, on Node ${version}`, async () => {
       expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).to.include(`v${version}.`)
       const folder = join(installed.app, `on-${version}`)
       await mkdir(folder)
-      const env = { ...installed.env, PATH: [dirname(node), installed.env.PATH].join(delimiter) }
+      const env = installed.envWith(node)
       const { url, said, stop } = await serve(folder, env)
       expect(said()).to.include('npx sallyport eject')
       const [, curl = ''] = /^(curl .*)$/m.exec(said()) ?? []
@@ -111,18 +150,19 @@ describe('the package', () => {
     expect((await run(command)).stdout, stdout).to.include('ALLOW')
   }).timeout(60_000)
 
-  it('is what npm create runs', async () => {
-    const create = join(installed.app, 'node_modules/create-sallyport')
-    await cp(join(import.meta.dirname, '../../packages/create-sallyport'), create, { recursive: true })
-    const own = JSON.parse(await readFile(join(create, 'package.json'), 'utf8'))
-    const { version } = JSON.parse(await readFile(join(installed.app, 'node_modules/sallyport/package.json'), 'utf8'))
-    expect(own.dependencies).to.deep.equal({ sallyport: version })
-    const program = [process.execPath, join(create, own.bin['create-sallyport'])]
-    const made = await ranIn(installed.app, installed.env, [...program, 'created', '--yes'])
-    expect(made.code, made.stderr).to.equal(0)
-    expect(existsSync(join(installed.app, 'created/policies/policy.csv'))).to.equal(true)
-    expect((await ranIn(installed.app, installed.env, [...program, 'created', '--yes'])).code).to.equal(2)
-  }).timeout(60_000)
+  for (const [version, node] of Object.entries(NODES)) {
+    it(`is what npm create runs, on Node ${version}`, async () => {
+      const env = installed.envWith(node)
+      const create = ['npm', 'create', '--yes', 'sallyport', `created-${version}`, '--', '--yes']
+      const made = await ranIn(installed.folder, env, create)
+      expect(made.code, made.stderr).to.equal(0)
+      expect(existsSync(join(installed.folder, `created-${version}`, 'policies/policy.csv'))).to.equal(true)
+      expect((await ranIn(installed.folder, env, create)).code).to.equal(2)
+    }).timeout(60_000)
+  }
+
+  const manifestOf = async (folder: string) =>
+    JSON.parse(await readFile(join(installed.folder, folder, 'package.json'), 'utf8'))
 
   async function serve(folder: string, env: NodeJS.ProcessEnv) {
     const listening = { ...env, PORT: '0', ADMIN_PORT: '0' }
