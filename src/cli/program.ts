@@ -23,6 +23,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./project/init.ts')).initCommand(),
   add: async () => (await import('./project/add.ts')).addCommand(),
   eject: async () => (await import('./project/eject.ts')).ejectCommand(),
+  ci: async () => (await import('./project/ci.ts')).ciCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }

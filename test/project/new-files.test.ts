@@ -1,6 +1,6 @@
 /** New files: all of them, or none, whatever goes wrong on the way. */
 import { mkdtempSync } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -29,6 +29,14 @@ describe('matrices that are stored', () => {
       expect(await readFile(join(target, BODY.name), 'utf8')).to.equal(BODY.text)
     })
   }
+
+  it('can be run if they are scripts, and no others', async () => {
+    await storeNew(folder, [{ name: 'hook', text: '#!/bin/sh\n' }, BODY])
+    const modes = await Promise.all(
+      ['hook', BODY.name].map(async (name) => (await stat(join(folder, name))).mode & 0o111),
+    )
+    expect(modes.map((mode) => mode > 0)).to.deep.equal([true, false])
+  })
 
   it('leave what was there before', async () => {
     await mkdir(join(folder, 'bodies'))

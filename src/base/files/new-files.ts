@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 export interface NewFile {
   /** Its path within the folder, with `/`. */
   readonly name: string
+  /** A script, which begins with `#!`, can be run. */
   readonly text: string
 }
 
@@ -48,7 +49,7 @@ async function writeInto(
       const path = join(folder, name)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
-      const file = await open(path, 'wx')
+      const file = await open(path, 'wx', text.startsWith('#!') ? 0o777 : 0o666)
       made.push(path)
       await file.writeFile(text).finally(() => file.close())
     }

@@ -2,7 +2,6 @@
  * Reads OLD and NEW of a diff: a directory, a published version, or a git revision, whose files are put into a temporary
  * directory.
  */
-import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, posix, relative, resolve, sep } from 'node:path'
@@ -10,6 +9,7 @@ import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { askGit, textOf } from './git.ts'
 
 /** Which files of a folder are read, and where the folder is if a name doesn't say it. */
 export interface FolderOf<T> {
@@ -81,7 +81,7 @@ async function locate(name: string, policies: string): Promise<Location> {
 async function repositoryOf(name: string, policies: string): Promise<Repository> {
   let reason = ''
   for (const folder of [resolve(policies), process.cwd()]) {
-    const answer = await askGit(folder, 'rev-parse', '--show-prefix')
+    const answer = await askGit(folder, ['rev-parse', '--show-prefix'])
     if (answer.kind === 'answer') return { folder, prefix: textOf(answer).replace(/\n$/, '') }
     reason = answer.reason
   }
@@ -93,7 +93,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
 /** The commit's id. A name that begins with a dash is never an option. */
 async function commitOf({ folder }: Repository, revision: string): Promise<string | undefined> {
   const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
-  const answer = await askGit(folder, ...asked)
+  const answer = await askGit(folder, asked)
   return answer.kind === 'answer' ? textOf(answer).trim() : undefined
 }
 
@@ -122,7 +122,7 @@ async function writeFiles(
   { repository, commit, path }: Location,
   { directory, folder }: { readonly directory: string; readonly folder: Omit<FolderOf<unknown>, 'load'> },
 ): Promise<void> {
-  const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
+  const tree = await askGit(repository.folder, ['ls-tree', '-z', '--full-tree', `${commit}:${path}`])
   const where = path === '' ? 'its top' : `\`${path}\``
   const example = folder.of === 'policy' ? 'policies' : 'schemas'
   const other = `name another folder, as in \`${withoutPath(name)}:${example}\``
@@ -130,7 +130,7 @@ async function writeFiles(
   const blobs = blobsOf(textOf(tree), folder.isFile)
   if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no ${folder.of} files in ${where}: ${other}`)
   for (const [file, id] of blobs) {
-    const blob = await askGit(repository.folder, 'cat-file', 'blob', id)
+    const blob = await askGit(repository.folder, ['cat-file', 'blob', id])
     if (blob.kind === 'refused') throw new ToolError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
     await writeFile(join(directory, file), blob.bytes)
   }
@@ -147,10 +147,6 @@ function blobsOf(tree: string, isFile: (name: string) => boolean): ReadonlyMap<s
   )
 }
 
-function textOf(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
-  return answer.bytes.toString('utf8')
-}
-
 /** The same faults, with the file names of git. */
 function renameFiles({ diagnostics, more }: FileError, directory: string, place: string): FileError {
   const rename = (text: string) => text.replaceAll(directory + sep, place.endsWith(':') ? place : `${place}/`)
@@ -158,34 +154,4 @@ function renameFiles({ diagnostics, more }: FileError, directory: string, place:
     diagnostics.map((one) => ({ ...one, file: rename(one.file), message: rename(one.message) })),
     more,
   )
-}
-
-type GitAnswer =
-  | { readonly kind: 'answer'; readonly bytes: Buffer }
-  | { readonly kind: 'refused'; readonly reason: string }
-
-/** A policy of 10,000 rules has less than a megabyte. */
-const MOST_BYTES = 64 * 1024 * 1024
-
-/** Variables of a git hook would make git look into another repository. */
-const HOOK_VARIABLES: readonly string[] = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']
-
-/** Runs git without a shell; it writes and fetches nothing. Throws ToolError if git is missing. */
-function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> {
-  const environment = Object.entries(process.env).filter(([name]) => !HOOK_VARIABLES.includes(name))
-  const env = { ...Object.fromEntries(environment), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }
-  const options = { env, maxBuffer: MOST_BYTES, encoding: 'buffer' } as const
-  return new Promise((resolve, reject) => {
-    execFile('git', ['-C', folder, ...args], options, (error, stdout, stderr) => {
-      if (!error) resolve({ kind: 'answer', bytes: stdout })
-      else if (error.code === 'ENOENT') reject(new ToolError('git is not installed: install it, or name a directory'))
-      else resolve({ kind: 'refused', reason: reasonOf(error, stderr) })
-    })
-  })
-}
-
-/** The first line of git's error output, without its prefix. */
-function reasonOf(error: ExecFileException, stderr: Buffer): string {
-  const [first = ''] = stderr.toString('utf8').split('\n')
-  return first.replace(/^(fatal|error): /, '') || error.message
 }

@@ -1,0 +1,35 @@
+/** The cells and cases that the policy answers otherwise: found without a server, so in a moment. */
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import { answers, describe } from '../../matrix/predict/compare-answer.ts'
+import { holdsCase, isPredictable } from '../../matrix/predict/predict-case.ts'
+import { predictCell } from '../../matrix/predict/predict-cell.ts'
+import type { PredictedSuite } from '../../matrix/predict/suite.ts'
+import type { Case } from '../../matrix/read/cases.ts'
+import { type Expectation, expectedText, isUnconditional } from '../../matrix/read/expectation.ts'
+import { titleOf } from '../../matrix/run/run-cell.ts'
+
+/** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
+export function unmetFindings(suite: PredictedSuite): readonly Diagnostic[] {
+  return [
+    ...suite.expectations.flatMap((one) => unmetCell(suite, one)),
+    ...suite.cases.filter(isPredictable).flatMap((one) => unmetCase(suite, one)),
+  ]
+}
+
+function unmetCell({ predictor, evaluated }: PredictedSuite, expectation: Expectation): readonly Diagnostic[] {
+  const { expected, place } = expectation
+  const prediction = predictCell(predictor, evaluated, { ...expectation, unconditional: isUnconditional(expectation) })
+  if (prediction.kind === 'answer' && answers(prediction, expected)) return []
+  if (prediction.kind !== 'answer') return [wrong(place, `${titleOf(expectation)}: ${prediction.why}`)]
+  const [best] = describe(prediction)
+  return [wrong(place, `${titleOf(expectation)}: the policy answers ${best ? expectedText(best) : 'otherwise'}`)]
+}
+
+function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): readonly Diagnostic[] {
+  if (holdsCase(predictor, evaluated, one)) return []
+  return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
+}
+
+function wrong(place: Place, message: string): Diagnostic {
+  return { ...place, code: 'cell-wrong', severity: 'error', message }
+}
