@@ -66,7 +66,7 @@ export function insertEach(name: string, folder: string, like: Target): Contende
   }
 }
 
-interface Statements {
+export interface Statements {
   readonly select: string
   readonly insert: string
 }
@@ -78,22 +78,6 @@ export function postgresByHand(name: string, url: string, { select, insert }: St
     command: [process.execPath, `${PROGRAMS}postgres.js`],
     environment: { DATABASE_URL: url, SELECT: select, INSERT: insert },
     target: { ...like, expect: [200, 200, 200, 404, 200, 201] },
-  }
-}
-
-/** `like` has the peers' tokens, `peers` is their folder. */
-export function fastifyPostgres(
-  name: string,
-  url: string,
-  { select }: Statements,
-  like: Target,
-  peers: string,
-): Contender {
-  return {
-    name,
-    command: [process.execPath, `${PROGRAMS}fastify-postgres.js`],
-    environment: { DATABASE_URL: url, SELECT: select, PEERS: peers },
-    target: { ...like, expect: [200, 403, 401, 404, 200, 404] },
   }
 }
 

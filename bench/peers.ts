@@ -1,67 +1,60 @@
-/** The peers: servers, engines and limiters of others, in a folder with their packages. bench/README.md says how to get it. */
-import { access } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { BenchFailure } from './failure.ts'
-import type { Target } from './fixture/shape.ts'
+/** The peers as servers: what people would write by hand or start with, in place of ours (bench/peers/). */
+import type { Statements } from './contenders.ts'
+import type { Fixtures } from './fixture/fixtures.ts'
+import { makePeerData, type PeerData } from './fixture/peer-data.ts'
+import { type Shape, type Target, USUAL } from './fixture/shape.ts'
+import { peerFile } from './machine/peer-packages.ts'
 import type { Contender } from './machine/server.ts'
 
-/** What its fixture.mjs exports. */
-interface Fixture {
-  seedDatabase(): void
-  target(algorithm?: string): Promise<Omit<Target, 'expect'>>
-}
-
-export interface PeerServer {
-  readonly name: string
-  readonly file: string
-  readonly environment: Readonly<Record<string, string>>
+interface Peer {
+  readonly program: string
+  readonly environment?: Readonly<Record<string, string>>
+  /** The statuses of its six answers (Target). */
   readonly expect: readonly number[]
 }
 
+/** Fastify answers 404 to a method that a path doesn't have. */
+const CHECKED = [200, 403, 401, 404, 200, 404]
+
+const PEERS = {
+  'Fastify, token cache': { program: 'fastify.js', environment: { JWT_CACHE: '1' }, expect: CHECKED },
+  Fastify: { program: 'fastify.js', expect: CHECKED },
+  'Koa by hand': { program: 'koa.js', expect: CHECKED.with(5, 405) },
+  'json-server': { program: 'json-server.js', expect: [200, 200, 200, 404, 200, 404] },
+} as const satisfies Readonly<Record<string, Peer>>
+
+export type PeerName = keyof typeof PEERS
+
 export class Peers {
-  readonly folder: string
-  readonly #fixture: Fixture
+  readonly #data: PeerData
 
-  private constructor(folder: string, fixture: Fixture) {
-    this.folder = folder
-    this.#fixture = fixture
+  private constructor(data: PeerData) {
+    this.#data = data
   }
 
-  /** Writes the peers' database into the folder. Throws BenchFailure. */
-  static async open(folder: string): Promise<Peers> {
-    const path = resolve(folder)
-    try {
-      await access(join(path, 'fixture.mjs'))
-    } catch {
-      throw new BenchFailure(`\`${folder}\` is no folder of peers: it has no \`fixture.mjs\``)
+  /** Their packages must be there (machine/peer-packages.ts). */
+  static async open(fixtures: Fixtures, { notes }: Pick<Shape, 'notes'> = USUAL): Promise<Peers> {
+    return new Peers(await makePeerData(await fixtures.scratch(), notes))
+  }
+
+  contender(name: PeerName, environment: Readonly<Record<string, string>> = {}): Contender {
+    const { program, expect, ...peer }: Peer = PEERS[name]
+    return {
+      name,
+      command: [process.execPath, peerFile(program)],
+      environment: { ...this.#data.environment, ...peer.environment, ...environment },
+      target: { ...this.#data.target, expect },
     }
-    try {
-      await access(join(path, 'node_modules'))
-    } catch {
-      throw new BenchFailure(`the peers in \`${folder}\` have no packages; run \`npm run setup\` in a copy of it`)
+  }
+
+  /** Fastify on PostgreSQL, on our own objects. */
+  onPostgres(name: string, url: string, { select }: Statements, like: Target): Contender {
+    const { token, adminToken } = this.#data.target
+    return {
+      name,
+      command: [process.execPath, peerFile('fastify-postgres.js')],
+      environment: { ...this.#data.environment, DATABASE_URL: url, SELECT: select, JWT_CACHE: '1' },
+      target: { ...like, token, adminToken, expect: CHECKED },
     }
-    const fixture: Fixture = await import(pathToFileURL(join(path, 'fixture.mjs')).href)
-    fixture.seedDatabase()
-    return new Peers(path, fixture)
   }
-
-  async contender({ name, file, environment, expect }: PeerServer): Promise<Contender> {
-    const target = await this.#fixture.target(environment.ALG)
-    const command = [process.execPath, join(this.folder, 'peers', `${file}.mjs`)]
-    return { name, command, environment, target: { ...target, expect } }
-  }
-
-  /** The same objects, asked for with the peers' tokens: their members have the same ids. */
-  async tokensFor(target: Target): Promise<Target> {
-    const { token, adminToken } = await this.#fixture.target()
-    return { ...target, token, adminToken }
-  }
-}
-
-/** A package that the peers in a folder have. */
-export function loadPeerPackage(folder: string, name: string): Promise<unknown> {
-  const require = createRequire(join(resolve(folder), 'package.json'))
-  return import(pathToFileURL(require.resolve(name)).href)
 }

@@ -6,7 +6,7 @@ export interface BurstSettings {
   readonly limiter: string
   readonly port: number
   readonly points: number
-  readonly peers: string | undefined
+  readonly peers: boolean
 }
 
 /** From one client to the other side: at first that it is ready, then what was admitted. */

@@ -1,6 +1,6 @@
 /** rate-limiter-flexible on ioredis with auto-pipelining, its quickest form. Its package is the peers'. */
 import { Redis } from 'ioredis'
-import { loadPeerPackage } from '../peers.ts'
+import { loadPeerPackage } from '../machine/peer-packages.ts'
 import type { CreateLimiter } from './limiter-engine.ts'
 
 /** What is used of the package. */
@@ -8,8 +8,8 @@ interface Flexible {
   readonly RateLimiterRedis: new (options: object) => { consume(key: string): Promise<unknown> }
 }
 
-export async function loadFlexible(peers: string): Promise<CreateLimiter> {
-  const { RateLimiterRedis } = (await loadPeerPackage(peers, 'rate-limiter-flexible')) as Flexible
+export async function loadFlexible(): Promise<CreateLimiter> {
+  const { RateLimiterRedis } = (await loadPeerPackage('rate-limiter-flexible')) as Flexible
   return async ({ port, points, duration, prefix }) => {
     const redis = new Redis({ port, enableAutoPipelining: true })
     await redis.ping()

@@ -19,6 +19,7 @@ export interface Question {
 
 export interface Engine {
   decide(question: Question): boolean | Promise<boolean>
+  close?(): Promise<void>
 }
 
 /** Makes an engine that holds the rules. */

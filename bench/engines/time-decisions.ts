@@ -1,9 +1,9 @@
 /** A process of its own that times engines side by side: settings as JSON in its argument, figures as JSON on stdout. */
-import { loadPeerPackage } from '../peers.ts'
 import { median } from '../report/statistics.ts'
 import { setUpCasbin } from './casbin.ts'
-import type { Casl } from './casl.ts'
 import { setUpCasl } from './casl.ts'
+import { setUpCedar } from './cedar.ts'
+import { setUpCerbos } from './cerbos.ts'
 import { type Asked, type Engine, makeQuestions, makeRules, type SetUp } from './questions.ts'
 import { setup } from './sallyport.ts'
 
@@ -13,51 +13,79 @@ export interface DecisionSettings {
   readonly rounds: number
   /** Of asking one engine in one round. */
   readonly milliseconds: number
-  readonly peers: string | undefined
+  /** Whether others than ours are measured. */
+  readonly others: boolean
+  /** Whether engines are measured that need the packages of the peers. */
+  readonly peers: boolean
 }
 
-/** By engine. */
 export interface DecisionFigures {
+  /** By engine. */
+  readonly engines: Readonly<Record<string, EngineFigures>>
+  /** Engines that could not be measured, and why. */
+  readonly leftOut: readonly string[]
+}
+
+interface EngineFigures {
   readonly setUpMs: number
   /** A value a round. */
   readonly micros: readonly number[]
 }
 
-/** Beyond, one question takes node-casbin so long that nothing more is learned. */
-const MOST_RULES_FOR_CASBIN = 10_000
+interface Candidate {
+  readonly setUp: SetUp
+  /** Beyond, one question takes an engine that looks at every rule so long that nothing more is learned. */
+  readonly mostRules?: number
+}
+
+const OURS: Readonly<Record<string, Candidate>> = { ours: { setUp: setup } }
+const OTHERS: Readonly<Record<string, Candidate>> = { 'casbin enforceSync': { setUp: setUpCasbin, mostRules: 10_000 } }
+const PEERS: Readonly<Record<string, Candidate>> = {
+  'CASL, ability kept': { setUp: setUpCasl },
+  'Cedar, policies kept': { setUp: setUpCedar, mostRules: 2500 },
+  'Cerbos, HTTP': { setUp: setUpCerbos, mostRules: 10_000 },
+}
+
+interface Measured {
+  readonly name: string
+  readonly engine: Engine
+  readonly setUpMs: number
+  readonly micros: number[]
+}
 
 const settings: DecisionSettings = JSON.parse(process.argv[2] ?? '{}')
 process.stdout.write(JSON.stringify(await timeEngines(settings)))
 
-async function timeEngines({ rules: count, resources, rounds, milliseconds, peers }: DecisionSettings) {
+async function timeEngines({ rules: count, resources, rounds, milliseconds, ...wanted }: DecisionSettings) {
   const rules = makeRules(count, resources)
   const questions = makeQuestions(rules)
-  const engines: {
-    readonly name: string
-    readonly engine: Engine
-    readonly setUpMs: number
-    readonly micros: number[]
-  }[] = []
-  for (const [name, setUp] of await setUps(count, peers)) {
+  const measured: Measured[] = []
+  const leftOut: string[] = []
+  for (const [name, { setUp, mostRules = count }] of Object.entries(candidates(wanted))) {
+    if (count > mostRules) continue
     const began = performance.now()
-    const engine = await setUp(rules)
-    engines.push({ name, engine, setUpMs: performance.now() - began, micros: [] })
+    let engine: Engine | undefined
+    try {
+      engine = await setUp(rules)
+      const setUpMs = performance.now() - began
+      await time(engine, questions, milliseconds)
+      measured.push({ name, engine, setUpMs, micros: [] })
+    } catch (error) {
+      // The others are measured without it.
+      leftOut.push(`${name} under ${count} rules: ${(error as Error).message}`)
+      await engine?.close?.()
+    }
   }
-  for (const { engine } of engines) await time(engine, questions, milliseconds)
   for (let round = 1; round <= rounds; round++) {
-    for (const { engine, micros } of engines) micros.push(await time(engine, questions, milliseconds))
+    for (const { engine, micros } of measured) micros.push(await time(engine, questions, milliseconds))
   }
-  return Object.fromEntries(
-    engines.map(({ name, setUpMs, micros }) => [name, { setUpMs, micros } satisfies DecisionFigures]),
-  )
+  for (const { engine } of measured) await engine.close?.()
+  const engines = Object.fromEntries(measured.map(({ name, setUpMs, micros }) => [name, { setUpMs, micros }]))
+  return { engines, leftOut } satisfies DecisionFigures
 }
 
-async function setUps(count: number, peers: string | undefined): Promise<ReadonlyMap<string, SetUp>> {
-  const found = new Map<string, SetUp>([['ours', setup]])
-  if (count <= MOST_RULES_FOR_CASBIN) found.set('casbin enforceSync', setUpCasbin)
-  if (peers === undefined) return found
-  const casl = (await loadPeerPackage(peers, '@casl/ability')) as Casl
-  return found.set('CASL, ability kept', (rules) => setUpCasl(casl, rules))
+function candidates({ others, peers }: Pick<DecisionSettings, 'others' | 'peers'>) {
+  return { ...OURS, ...(others && OTHERS), ...(others && peers && PEERS) }
 }
 
 /** Microseconds a decision: the median of passes over all questions. Throws for a wrong answer. */

@@ -10,7 +10,7 @@ export interface LimiterSettings {
   readonly seconds: number
   /** Callers that are counted when the memory of one is taken. */
   readonly keys: number
-  readonly peers: string | undefined
+  readonly peers: boolean
 }
 
 /** A value a round; bytes are measured once. */

@@ -39,10 +39,13 @@ export interface Running {
 const STOP_MS = 5_000
 
 const live = new Set<number>()
-process.on('exit', () => {
-  for (const pid of live) signal(pid, 'SIGKILL')
-})
+process.on('exit', stopAll)
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(2))
+
+/** All that run, at once. */
+export function stopAll(): void {
+  for (const pid of live) signal(pid, 'SIGKILL')
+}
 
 /** Whether each kind of process has a CPU for itself. */
 export function pins(): boolean {
@@ -72,6 +75,8 @@ export function start(
 function running(child: ChildProcess, pid: number, folder: string): Running {
   live.add(pid)
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  // Its number may soon be another's.
+  child.once('exit', () => live.delete(pid))
   return {
     pid,
     child,
@@ -91,7 +96,6 @@ function running(child: ChildProcess, pid: number, folder: string): Running {
       await ended
       patience.abort()
       await late
-      live.delete(pid)
       removeScratch(folder)
     },
   }

@@ -61,9 +61,9 @@ async function measure(bench: Bench): Promise<PartResult> {
       'beside the guarded GET of the same server, with everything that ships: token, 11 rules, the directory, the stored ' +
       'note, limits, decision record. Cerbos has ten rules of the same meaning, no record, and is told the owner and the ' +
       'role with each question, because it stores neither.',
-    rows: bench.interop === undefined ? [...told, { subject: 'Cerbos: not measured', quantities: {} }] : told,
+    rows: bench.peers ? told : [...told, { subject: 'Cerbos: not measured', quantities: {} }],
     targets: targetsOf(told),
-    leftOut: bench.interop === undefined ? ['Cerbos, because no folder was given (`--interop`; bench/README.md)'] : [],
+    leftOut: bench.withoutPeers,
   }
 }
 
@@ -97,16 +97,16 @@ function asking(
   ]
 }
 
-/** Undefined where no folder was given. */
+/** Undefined where the peers aren't there. */
 async function withCerbos<T>(
   bench: Bench,
   prepared: Prepared,
   use: (cerbos: Server | undefined) => Promise<T>,
 ): Promise<T> {
-  if (bench.interop === undefined) return use(undefined)
+  if (!bench.peers) return use(undefined)
   const folder = await bench.fixtures.scratch()
   await writeCerbosPolicy(`${folder}/policies`)
-  const cerbos = await startCerbos({ interop: bench.interop, folder, like: prepared.target, batch: BATCH })
+  const cerbos = { ...(await startCerbos({ folder, batch: BATCH })), name: 'Cerbos', target: prepared.target }
   try {
     await expectDecisions(cerbos, '', [toldQuestionAbout('1'), true])
     await expectDecisions(cerbos, '', [toldQuestionAbout('1', 'u8'), false])

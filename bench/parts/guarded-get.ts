@@ -2,22 +2,15 @@
 import { bare, koaRouter, koaRouterWithHeaders, ours } from '../contenders.ts'
 import { type Shape, USUAL } from '../fixture/shape.ts'
 import type { Contender } from '../machine/server.ts'
-import type { PeerServer, Peers } from '../peers.ts'
+import type { PeerName } from '../peers.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { compareGets } from '../rounds.ts'
-import { type Bench, NO_PEERS } from './part.ts'
+import type { Bench } from './part.ts'
 
 export const guardedGet = { id: 'guarded-get', measure }
 
-const FULL = [200, 403, 401, 404, 200, 405]
-const FASTIFY = FULL.with(5, 404)
-
-const PEERS: readonly PeerServer[] = [
-  { name: 'Fastify, token cache', file: 'fastify', environment: { JWT_CACHE: '1' }, expect: FASTIFY },
-  { name: 'Fastify', file: 'fastify', environment: {}, expect: FASTIFY },
-  { name: 'Koa by hand', file: 'handwired', environment: {}, expect: FULL },
-]
+const PEERS: readonly PeerName[] = ['Fastify, token cache', 'Fastify', 'Koa by hand', 'json-server']
 
 const SIZES: Readonly<Record<string, Shape>> = {
   'ours, 1,000 rules': { ...USUAL, rules: 1000, resources: 50 },
@@ -29,6 +22,7 @@ const SIZES: Readonly<Record<string, Shape>> = {
 const SMALL: typeof SIZES = {}
 
 async function measure(bench: Bench): Promise<PartResult> {
+  const { peers } = bench
   const { small } = bench.settings
   const usual = await bench.fixtures.prepared(small ? { ...USUAL, notes: 200 } : USUAL)
   const sized: Contender[] = []
@@ -39,7 +33,7 @@ async function measure(bench: Bench): Promise<PartResult> {
     bare('bare node:http', usual.target),
     koaRouter('koa + router', usual.target),
     koaRouterWithHeaders('koa + router, our headers', usual.target),
-    ...(await peersOf(bench.peers)),
+    ...(peers ? PEERS.map((name) => peers.contender(name)) : []),
     ours('ours', usual),
     ...sized,
     ...(small ? [] : [bare('bare again', usual.target)]),
@@ -52,12 +46,8 @@ async function measure(bench: Bench): Promise<PartResult> {
       '10 rules, ownership, views, three limits in the process, decision record to the log file. Bare again shows the noise.',
     rows,
     targets: targetsOf(rows),
-    leftOut: bench.peers ? [] : [NO_PEERS],
+    leftOut: bench.withoutPeers,
   }
-}
-
-async function peersOf(peers: Peers | undefined): Promise<readonly Contender[]> {
-  return peers ? Promise.all(PEERS.map((peer) => peers.contender(peer))) : []
 }
 
 function targetsOf(rows: readonly Row[]): readonly Target[] {

@@ -5,7 +5,7 @@ import { measureApart } from '../machine/measure-apart.ts'
 import { startRedis } from '../machine/redis.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
-import { type Bench, NO_PEERS } from './part.ts'
+import type { Bench } from './part.ts'
 
 export const limiters = { id: 'limiters', measure }
 
@@ -29,7 +29,7 @@ async function measure(bench: Bench): Promise<PartResult> {
         "of one second; times are Redis's where the limiter tells them, else those of the answers.",
       rows,
       targets: targetsOf(rows),
-      leftOut: bench.peers ? [] : [NO_PEERS],
+      leftOut: bench.withoutPeers,
     }
   } finally {
     await redis.stop()
@@ -39,12 +39,12 @@ async function measure(bench: Bench): Promise<PartResult> {
 async function measureOn({ settings, peers, tell }: Bench, port: number): Promise<readonly Row[]> {
   const { small, rounds, seconds } = settings
   const keys = small ? 500 : 50_000
-  const asked: LimiterSettings = { port, rounds, seconds, keys, peers: peers?.folder }
+  const asked: LimiterSettings = { port, rounds, seconds, keys, peers: peers !== undefined }
   const figures = await measureApart<Record<string, LimiterFigures>>(PROGRAM, asked)
   const rows: Row[] = []
   for (const [subject, { opsPerSecond, redisMicros, bytesPerKey }] of Object.entries(figures)) {
     tell(`bursts: ${subject}`)
-    const bursts = { limiter: subject, port, points: POINTS, peers: peers?.folder }
+    const bursts = { limiter: subject, port, points: POINTS, peers: peers !== undefined }
     const most = await mostAdmitted(bursts, small ? 1 : rounds)
     const quantities = { [OPS]: opsPerSecond, [MICROS]: redisMicros, [BYTES]: [bytesPerKey], [MOST]: most }
     rows.push({ subject, quantities })

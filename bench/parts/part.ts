@@ -14,10 +14,10 @@ interface Settings {
 export interface Bench {
   readonly settings: Settings
   readonly fixtures: Fixtures
-  /** Undefined when no folder of peers was given. */
+  /** Undefined when their packages aren't there. */
   readonly peers: Peers | undefined
-  /** The folder of packages/client/interop, with its packages; undefined when none was given. */
-  readonly interop: string | undefined
+  /** Why there are no peers, or nothing. */
+  readonly withoutPeers: readonly string[]
   /** Progress, for whoever waits. */
   tell(text: string): void
 }
@@ -26,5 +26,3 @@ export interface Part {
   readonly id: string
   measure(bench: Bench): Promise<PartResult>
 }
-
-export const NO_PEERS = 'the peers, because no folder of them was given (`--peers`; bench/README.md)'

@@ -1,15 +1,14 @@
 /** The guarded GET, lists and durable creates on PostgreSQL, by the CPU time of the server. */
 import { tableOf } from '../../src/store/postgres/layout/names.ts'
 import { ObjectTable } from '../../src/store/postgres/table.ts'
-import { fastifyPostgres, ours, postgresByHand } from '../contenders.ts'
-import type { Prepared } from '../fixture/fixtures.ts'
+import { ours, postgresByHand } from '../contenders.ts'
 import { USUAL } from '../fixture/shape.ts'
 import { type PostgresServer, startPostgres } from '../machine/postgres.ts'
 import type { Contender, Server } from '../machine/server.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { type Asked, createOf, getOf, listOf, measureRounds, withServers } from '../rounds.ts'
-import { type Bench, NO_PEERS } from './part.ts'
+import type { Bench } from './part.ts'
 
 export const postgres = { id: 'postgres', measure }
 
@@ -50,7 +49,7 @@ async function measure(bench: Bench): Promise<PartResult> {
         "table. Targets compare the CPU time of the servers; PostgreSQL's own is beside it.",
       rows: bench.peers ? rows : [...rows, { subject: `${PEER}: not measured`, quantities: {} }],
       targets: targetsOf(rows),
-      leftOut: bench.peers ? [] : [NO_PEERS],
+      leftOut: bench.withoutPeers,
     }
   } finally {
     await database.stop()
@@ -69,13 +68,9 @@ async function measureOn(database: PostgresServer, bench: Bench): Promise<readon
     ours('writes', writes, { DATABASE_URL: urls.writes }),
     postgresByHand(BARE, urls.reads, STATEMENTS, reads.target),
     postgresByHand(CREATE_BY_HAND, byHandUrl, STATEMENTS, byHand.target),
-    ...(await peersOf(bench, urls.reads, reads)),
+    ...(bench.peers ? [bench.peers.onPostgres(PEER, urls.reads, STATEMENTS, reads.target)] : []),
   ]
   return withServers(contenders, (servers) => measureRounds(bench, asked(servers, database)))
-}
-
-async function peersOf({ peers }: Bench, url: string, { target }: Prepared): Promise<readonly Contender[]> {
-  return peers ? [fastifyPostgres(PEER, url, STATEMENTS, await peers.tokensFor(target), peers.folder)] : []
 }
 
 function asked([reads, writes, bare, byHand, peer]: readonly Server[], database: PostgresServer): readonly Asked[] {

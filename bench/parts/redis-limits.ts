@@ -5,26 +5,20 @@ import { startRedis } from '../machine/redis.ts'
 import type { PartResult } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { compareGets } from '../rounds.ts'
-import { type Bench, NO_PEERS } from './part.ts'
+import type { Bench } from './part.ts'
 
 export const redisLimits = { id: 'redis-limits', measure }
-
-const EXPECTED = [200, 403, 401, 404, 200, 405]
 
 async function measure(bench: Bench): Promise<PartResult> {
   const usual = await bench.fixtures.prepared(bench.settings.small ? { ...USUAL, notes: 200 } : USUAL)
   const redis = await startRedis()
   try {
     const port = String(redis.port)
-    const byHand = {
-      name: 'Koa by hand, Redis',
-      file: 'handwired',
-      environment: { REDIS_PORT: port },
-      expect: EXPECTED,
-    }
     const rows = await compareGets(bench, [
       bare('bare node:http', usual.target),
-      ...(bench.peers ? [await bench.peers.contender(byHand)] : []),
+      ...(bench.peers
+        ? [{ ...bench.peers.contender('Koa by hand', { REDIS_PORT: port }), name: 'Koa by hand, Redis' }]
+        : []),
       ours('ours, Redis', usual, { REDIS_URL: `redis://127.0.0.1:${port}` }),
     ])
     const row = (subject: string) => rows.find((one) => one.subject === subject)
@@ -35,7 +29,7 @@ async function measure(bench: Bench): Promise<PartResult> {
       method: 'As above, the limits of a request counted in Redis in one round trip; Redis on the CPU of the load.',
       rows,
       targets: [{ what: 'req/s / bare node:http', atLeast: 0.3, values }],
-      leftOut: bench.peers ? [] : [NO_PEERS],
+      leftOut: bench.withoutPeers,
     }
   } finally {
     await redis.stop()

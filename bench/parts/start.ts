@@ -7,7 +7,7 @@ import { usageOf } from '../machine/usage.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { getOf } from '../rounds.ts'
-import { type Bench, NO_PEERS } from './part.ts'
+import type { Bench } from './part.ts'
 
 export const start = { id: 'start', measure }
 
@@ -16,19 +16,12 @@ const FIRST = 'ms to first answer'
 const STARTED = 'RSS MiB, started'
 const LOADED = 'RSS MiB, after load'
 
-const FASTIFY = {
-  name: 'Fastify, token cache',
-  file: 'fastify',
-  environment: { JWT_CACHE: '1' },
-  expect: [200, 403, 401, 404, 200, 404],
-}
-
 async function measure(bench: Bench): Promise<PartResult> {
   const { small, rounds } = bench.settings
   const usual = await bench.fixtures.prepared(small ? { ...USUAL, notes: 200 } : USUAL)
   const contenders = [
     koaRouter('koa + router', usual.target),
-    ...(bench.peers ? [await bench.peers.contender(FASTIFY)] : []),
+    ...(bench.peers ? [bench.peers.contender('Fastify, token cache')] : []),
     ours('ours', usual),
   ]
   const samples = new Map(contenders.map(({ name }) => [name, { first: [], started: [], loaded: [] } as Samples]))
@@ -48,7 +41,7 @@ async function measure(bench: Bench): Promise<PartResult> {
     method: 'A start on a data folder that is there, asked until it answers; resident memory then, and after load.',
     rows,
     targets: targetsOf(rows),
-    leftOut: bench.peers ? [] : [NO_PEERS],
+    leftOut: bench.withoutPeers,
   }
 }
 

@@ -27,6 +27,8 @@ export interface PartResult {
   readonly targets: readonly Target[]
   /** What could not be measured, and why. */
   readonly leftOut: readonly string[]
+  /** What measuring it took. */
+  readonly seconds?: number
 }
 
 export interface RunResult {
@@ -47,6 +49,8 @@ export interface RunResult {
     /** Processes that wanted a CPU in the minute before (uptime's load average): above 0.5 the machine wasn't quiet. */
     readonly loadBefore: number
   }
+  /** Package -> version of the peers; absent when they weren't measured. */
+  readonly peers?: Readonly<Record<string, string>>
   readonly settings: { readonly rounds: number; readonly seconds: number; readonly small: boolean }
   readonly parts: readonly PartResult[]
 }

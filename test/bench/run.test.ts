@@ -1,18 +1,20 @@
 /** The bench measures real servers, tells all of it as JSON, and says what it needs in one sentence. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { faultOfPeers } from '../../bench/machine/peer-packages.ts'
+import { pathOf } from '../../bench/machine/programs.ts'
 import { PARTS } from '../../bench/parts/parts.ts'
 import type { RunResult } from '../../bench/report/result.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/bench.schema.json'), 'utf8'))
-const SMALL = ['--small', '--rounds', '1', '--seconds', '0.2']
+const SMALL = ['--small', '--no-peers', '--rounds', '1', '--seconds', '0.2']
 
 interface Ended {
   readonly code: number
@@ -55,18 +57,11 @@ describe('npm run bench', () => {
       const samples = rows.flatMap(({ quantities }) => Object.values(quantities)).flat()
       expect(samples, id).to.satisfy((values: number[]) => values.length > 0 && values.every(Number.isFinite))
     }
-  })
-
-  it('measures the server on PostgreSQL beside node:http and pg, and says that peers were not measured', async function () {
-    this.timeout(60_000)
-    const file = join(folder, 'postgres.json')
-    const { code, stdout, stderr } = await bench([...SMALL, '--only', 'postgres', '--json', file])
-    expect(code, stderr).to.equal(0)
-    const { parts }: RunResult = JSON.parse(readFileSync(file, 'utf8'))
-    const [{ rows, targets } = { rows: [], targets: [] }] = parts
-    const measured = rows.filter(({ quantities }) => (quantities['PostgreSQL CPU us/req']?.length ?? 0) > 0)
-    expect(measured).to.have.length(5)
-    expect(targets.map(({ values }) => values.length)).to.deep.equal([1, 1, 1])
+    expect(stdout).to.include('Left out: the peers, because of `--no-peers`\n')
+    const postgres = result.parts.find(({ id }) => id === 'postgres')
+    const onDatabase = postgres?.rows.filter(({ quantities }) => quantities['PostgreSQL CPU us/req']?.length === 1)
+    expect(onDatabase).to.have.length(5)
+    expect(postgres?.targets.map(({ values }) => values.length)).to.deep.equal([1, 1, 1])
     expect(stdout).to.match(/^\| Fastify, token cache, pg: not measured +\| +- \|/m)
   })
 
@@ -77,16 +72,31 @@ describe('npm run bench', () => {
     expect(stderr).to.include('bench: `wrk` is missing; install it, on Debian with `apt install wrk`\n')
   })
 
-  it('refuses a folder that has no peers, and one whose packages are missing', async () => {
-    const none = await bench([...SMALL, '--peers', folder])
-    expect(none.code).to.equal(2)
-    expect(none.stderr).to.equal(`bench: \`${folder}\` is no folder of peers: it has no \`fixture.mjs\`\n`)
-    writeFileSync(join(folder, 'fixture.mjs'), '')
-    const bare = await bench([...SMALL, '--peers', folder])
-    expect(bare.code).to.equal(2)
-    expect(bare.stderr).to.equal(
-      `bench: the peers in \`${folder}\` have no packages; run \`npm run setup\` in a copy of it\n`,
-    )
+  it('goes on when a part fails, and keeps the parts of a former run that it is to keep', async function () {
+    this.timeout(120_000)
+    const [file, path] = [join(folder, 'failed.json'), join(folder, 'wrk-alone')]
+    mkdirSync(path)
+    symlinkSync(pathOf('wrk'), join(path, 'wrk'))
+    const measure = (...args: readonly string[]) => bench([...SMALL, '--json', file, ...args], { PATH: path })
+    const measured = () => (JSON.parse(readFileSync(file, 'utf8')) as RunResult).parts.map(({ id }) => id)
+    const { code, stderr } = await measure('--only', 'limiters,start')
+    expect(code).to.equal(2)
+    expect(stderr).to.include('bench: `redis-server` is missing; ')
+    expect(measured()).to.deep.equal(['start'])
+    expect((await measure('--only', 'budget', '--keep')).code).to.equal(0)
+    expect(measured()).to.deep.equal(['budget', 'start'])
+  })
+
+  it('says what to do where the packages of the peers are missing, or of other versions', () => {
+    const installed = (version: string) => writeFileSync(join(folder, 'node_modules/koa/package.json'), version)
+    writeFileSync(join(folder, 'package.json'), '{ "dependencies": { "koa": "3.3.0" } }')
+    const setUp = 'run `npm ci --prefix bench/peers`'
+    expect(faultOfPeers(folder)).to.equal(`the peers, because the package \`koa\` isn't installed: ${setUp}`)
+    mkdirSync(join(folder, 'node_modules/koa'), { recursive: true })
+    installed('{ "version": "3.2.0" }')
+    expect(faultOfPeers(folder)).to.equal(`the peers, because \`koa\` is 3.2.0 and not 3.3.0: ${setUp}`)
+    installed('{ "version": "3.3.0" }')
+    expect(faultOfPeers(folder)).to.equal(undefined)
   })
 
   it('refuses a part that it does not know', async () => {

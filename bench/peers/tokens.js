@@ -1,0 +1,24 @@
+// Verifies bearer tokens with fast-jwt. With JWT_CACHE=1 it keeps those that it has verified, under their own text, which
+// is the quickest form that its documentation has.
+import { createVerifier } from 'fast-jwt'
+
+const { SECRET, ISSUER, AUDIENCE, JWT_CACHE } = process.env
+
+const verify = createVerifier({
+  key: SECRET,
+  algorithms: ['HS256'],
+  allowedIss: ISSUER,
+  allowedAud: AUDIENCE,
+  ...(JWT_CACHE === '1' && { cache: 10_000, cacheKeyBuilder: (token) => token }),
+})
+
+/** A hook of Fastify: puts the claims into `request.user`, or answers 401. */
+export async function authenticate(request, reply) {
+  const [scheme, token] = (request.headers.authorization ?? '').split(' ')
+  try {
+    if (scheme !== 'Bearer') throw new Error('no bearer token')
+    request.user = verify(token)
+  } catch {
+    return reply.code(401).send({ error: 'unauthorized' })
+  }
+}
