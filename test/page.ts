@@ -1,4 +1,4 @@
-/** A page whose commands are run as printed, in a folder that looks like the project's, with ports of its own. */
+/** A page whose commands are run as printed, in a folder that looks like the reader's, with ports of its own. */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
@@ -22,6 +22,35 @@ export interface PlayedPage {
   stop(): Promise<void>
 }
 
+/** Where the reader works: in a checkout, or in a project of the demo that the package made. */
+export interface Place {
+  readonly env: NodeJS.ProcessEnv
+  /** Puts the files that Git keeps into an empty folder. */
+  fill(folder: string): Promise<void>
+  /** Then the others. */
+  link(folder: string): Promise<void>
+}
+
+const CHECKOUT: Place = {
+  env: process.env,
+  fill: async (folder) => {
+    for (const name of ['policies', 'schemas', 'package.json', 'test/matrix'])
+      await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  },
+  link: async (folder) => {
+    for (const name of ['bin', 'src', 'node_modules', 'examples', 'packages'])
+      await symlink(join(ROOT, name), join(folder, name))
+  },
+}
+
+interface PlayOptions {
+  readonly ports?: readonly string[]
+  readonly ready?: string
+  readonly place?: Place
+  /** A server that the page starts before its first block. */
+  readonly before?: string
+}
+
 /**
  * `servers`: the commands that go on running; the next command waits until it listens. The same server command again
  * ends the earlier server. A command that fails says so in what is printed. `ports`: further ports that the page names.
@@ -30,16 +59,13 @@ export interface PlayedPage {
 export async function playPage(
   file: string,
   servers: readonly string[],
-  { ports = [], ready = '"msg":"listening"' }: { readonly ports?: readonly string[]; readonly ready?: string } = {},
+  { ports = [], ready = '"msg":"listening"', place = CHECKOUT, before }: PlayOptions = {},
 ): Promise<PlayedPage> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
-  for (const name of ['policies', 'schemas', 'package.json'])
-    await cp(join(ROOT, name), join(folder, name), { recursive: true })
-  await cp(join(ROOT, 'test/matrix'), join(folder, 'test/matrix'), { recursive: true })
+  await place.fill(folder)
   commitAll(folder)
-  for (const name of ['bin', 'src', 'node_modules', 'examples', 'packages'])
-    await symlink(join(ROOT, name), join(folder, name))
-  const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+  await place.link(folder)
+  const env = { ...place.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
   const free = new Map<string, string>()
   for (const port of ports) free.set(port, String(await freePort()))
   const ported = (line: string) => [...free].reduce((text, [port, other]) => text.replaceAll(port, other), line)
@@ -51,6 +77,7 @@ export async function playPage(
   }
   try {
     const blocks: PlayedBlock[] = []
+    if (before) running.set(before, await serve(folder, env, { command: before, ready }))
     for (const block of blocksOf(await readFile(join(ROOT, file), 'utf8'))) {
       const lines = block.commands.filter((line) => !servers.includes(line))
       for (const line of block.commands.filter((one) => servers.includes(one))) {

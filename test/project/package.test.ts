@@ -2,11 +2,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { cp, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { blocksOf, missingFrom } from '../documented.ts'
+import { type Place, playPage } from '../page.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { type Installed, installPackages } from './installed.ts'
 import { ranIn } from './projects.ts'
@@ -139,6 +140,25 @@ describe('the package', () => {
     expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
   }).timeout(120_000)
 
+  it('follows the tours of README.md in a project of the demo, on Node 26', async () => {
+    const place = demoProject(process.execPath)
+    const page = await playPage('README.md', [], { place, before: 'npm start' })
+    const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
+    // The tour for testers states something wrong.
+    expect(failed).to.deep.equal(['failed 1: npm run -s sallyport -- matrix test test/matrix/notes.csv'])
+    await page.stop()
+  }).timeout(120_000)
+
+  it('follows docs/first-steps.md in a project of the demo, on Node 24', async () => {
+    const place = demoProject(NODES[24] ?? '')
+    const page = await playPage('docs/first-steps.md', ['npm start'], { place })
+    for (const { output, printed } of page.blocks) {
+      expect(missingFrom(printed, output), printed).to.deep.equal([])
+      expect(printed).to.not.match(/^failed /m)
+    }
+    await page.stop()
+  }).timeout(120_000)
+
   it('explains a wrong cell with a command that works there', async () => {
     const env = { ...installed.env, npm_lifecycle_event: 'test' }
     const asked = async (...args: readonly string[]) => ranIn(installed.app, env, ['npx', 'sallyport', ...args])
@@ -163,6 +183,21 @@ describe('the package', () => {
 
   const manifestOf = async (folder: string) =>
     JSON.parse(await readFile(join(installed.folder, folder, 'package.json'), 'utf8'))
+
+  /** A project that the package made, and that uses it. */
+  function demoProject(node: string): Place {
+    const env = installed.envWith(node)
+    return {
+      env,
+      fill: async (folder) => {
+        const name = `demo-for-${basename(folder).toLowerCase()}`
+        const made = await ranIn(installed.app, env, ['npx', 'sallyport', 'init', name, '--yes', '--demo'])
+        expect(made.code, made.stderr).to.equal(0)
+        await cp(join(installed.app, name), folder, { recursive: true })
+      },
+      link: (folder) => symlink(join(installed.app, 'node_modules'), join(folder, 'node_modules')),
+    }
+  }
 
   async function serve(folder: string, env: NodeJS.ProcessEnv) {
     const listening = { ...env, PORT: '0', ADMIN_PORT: '0' }
