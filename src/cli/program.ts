@@ -24,6 +24,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   add: async () => (await import('./project/add.ts')).addCommand(),
   eject: async () => (await import('./project/eject.ts')).ejectCommand(),
   ci: async () => (await import('./project/ci.ts')).ciCommand(),
+  upgrade: async () => (await import('./project/upgrade.ts')).upgradeCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }

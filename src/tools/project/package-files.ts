@@ -1,6 +1,6 @@
 /** The files that come with the program: templates of projects, and the policy and schemas of the demo. */
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { NewFile } from '../../base/files/new-files.ts'
 
@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 export const DEMO_FOLDERS = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') } as const
 
 /** Where a file of the package is. */
-function packagePath(name: string): string {
+export function packagePath(name: string): string {
   return join(ROOT, name)
 }
 
@@ -18,15 +18,25 @@ async function packageText(name: string): Promise<string> {
   return readFile(packagePath(name), 'utf8')
 }
 
-/** All files below a folder of the package, named within `as`. A first `_` of a name stands for a dot, which npm omits. */
+/** All files below a folder of the package, named within `as`. */
 export async function packageFiles(folder: string, as = ''): Promise<readonly NewFile[]> {
-  const found = await readdir(packagePath(folder), { recursive: true, withFileTypes: true })
+  const files = await filesBelow(packagePath(folder))
+  return files.map(({ name, text }) => ({ name: join(as, name), text }))
+}
+
+interface PackedFile extends NewFile {
+  readonly path: string
+}
+
+/** Sorted by path. A first `_` of a name stands for a dot, which npm omits. */
+export async function filesBelow(folder: string): Promise<readonly PackedFile[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
-  const names = paths.map((path) => path.slice(packagePath(folder).length + 1)).sort()
   return Promise.all(
-    names.map(async (name) => ({
-      name: join(as, name.replaceAll(/(^|\/)_/g, '$1.')),
-      text: await packageText(join(folder, name)),
+    paths.sort().map(async (path) => ({
+      name: relative(folder, path).replaceAll(/(^|\/)_/g, '$1.'),
+      path,
+      text: await readFile(path, 'utf8'),
     })),
   )
 }

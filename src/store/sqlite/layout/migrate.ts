@@ -120,7 +120,7 @@ function dropColumn(database: DatabaseSync, table: string, column: string): void
  * The layout that this program writes; `user_version` of the file. A later program that changes the layout must migrate
  * the file.
  */
-const LAYOUT = 3
+export const LAYOUT = 3
 
 /** Marks the file as one of this layout. Throws UnfitDatabase for a later one. */
 function takeLayout(database: DatabaseSync): void {

@@ -1,0 +1,58 @@
+/** sallyport upgrade --check: what a newer version changes for a project. */
+import { isAbsolute, join } from 'node:path'
+import { readConfig } from '../../config/config.ts'
+import { printReport } from '../../present/print.ts'
+import { CliCommand, type FolderFlags, type FormatFlag, MIGRATIONS, POLICIES, SCHEMAS } from '../options.ts'
+
+interface UpgradeFlags extends FolderFlags, FormatFlag {
+  readonly from?: string
+  readonly matrices: string
+  readonly migrations?: string
+}
+
+/** How long one command of a version may take. */
+const MOST_MILLISECONDS = 300_000
+
+export function upgradeCommand(): CliCommand {
+  return new CliCommand('upgrade')
+    .description('say what this version changes for a project that has an earlier one installed')
+    .argument('[directory]', 'the folder of the project', '.')
+    .requiredOption('--check', 'only look: no file is changed, and nothing is installed')
+    .option('--from <directory>', 'the package of the earlier version (node_modules/sallyport of the project)')
+    .option(...SCHEMAS)
+    .option(...POLICIES)
+    .option('--matrices <directory>', 'the folder of the matrices', 'test/matrix')
+    .option(...MIGRATIONS)
+    .formats()
+    .note(`Run it as the newer version, in the folder of the project: npx sallyport@latest upgrade --check
+Folders are looked for in the folder of the project. The earlier program runs too: both print the access matrix.
+What can't be compared is told as undecided.
+Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could not run.`)
+    .examples('upgrade --check', 'upgrade --check my-api --from before/node_modules/sallyport')
+    .action(async (folder: string, flags: UpgradeFlags) => {
+      const { checkUpgrade } = await import('../../tools/project/upgrade/check-upgrade.ts')
+      const { UPGRADE_FORMATS } = await import('../../tools/project/upgrade/upgrade-text.ts')
+      const usual = readConfig(process.env)
+      const { policies, schemas, matrices, migrations } = { ...usual, ...flags }
+      const within = (path: string) => resolveIn(folder, path)
+      const report = await checkUpgrade({
+        project: {
+          folder,
+          policies: within(policies),
+          schemas: within(schemas),
+          matrices: within(matrices),
+          migrations: within(migrations),
+          database: { ...usual.database, location: within(usual.database.location) },
+        },
+        from: flags.from,
+        now: new Date(),
+        milliseconds: MOST_MILLISECONDS,
+      })
+      printReport(flags.format, UPGRADE_FORMATS[flags.format](report))
+      if (report.todo) process.exitCode = 1
+    })
+}
+
+function resolveIn(folder: string, path: string): string {
+  return isAbsolute(path) ? path : join(folder, path)
+}

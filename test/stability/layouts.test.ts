@@ -1,0 +1,72 @@
+/** The list of layouts by version is that of the engines, and says the truth about the data of release 0.1.0. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { LAYOUT as POSTGRES_LAYOUT } from '../../src/store/postgres/layout/migrate.ts'
+import { LAYOUTS, layoutOfFile } from '../../src/store/sql/layouts.ts'
+import { LAYOUT as SQLITE_LAYOUT } from '../../src/store/sqlite/layout/migrate.ts'
+import { compareData } from '../../src/tools/project/upgrade/compare-data.ts'
+import { compareVersions, parseVersion } from '../../src/tools/project/upgrade/version-step.ts'
+
+describe('the list of layouts', () => {
+  let folder: string
+  let data: string
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-layouts-'))
+    data = join(folder, 'sallyport.db')
+    const packed = await readFile(join(import.meta.dirname, '../release-0.1.0/sallyport.db.gz'))
+    await writeFile(data, gunzipSync(packed))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  const compare = (old: string, location: string, engine: 'sqlite' | 'postgres' = 'sqlite') =>
+    compareData({
+      project: { folder, schemas: '', policies: '', matrices: '', migrations: '', database: { engine, location } },
+      old: { root: '', version: old },
+      new: { root: '', version: '99.0.0' },
+      at: '',
+      milliseconds: 1,
+    })
+
+  it('ends with what the engines write: who changes a layout adds an entry', () => {
+    expect(LAYOUTS.at(-1)?.layouts).to.deep.equal({ sqlite: SQLITE_LAYOUT, postgres: POSTGRES_LAYOUT })
+  })
+
+  it('goes up, in versions and in layouts', () => {
+    for (const [i, { version, layouts }] of LAYOUTS.entries()) {
+      const earlier = LAYOUTS[i - 1]
+      const [was, is] = [parseVersion(earlier?.version ?? '0.0.0'), parseVersion(version)]
+      expect(was && is && compareVersions(was, is), version).to.be.lessThan(0)
+      for (const [engine, layout] of Object.entries(earlier?.layouts ?? {})) {
+        expect(layouts[engine], engine).to.be.at.least(layout)
+      }
+    }
+  })
+
+  it('tells the layout of a file without opening it as a database', async () => {
+    expect(await layoutOfFile(data)).to.equal(2)
+    expect(await layoutOfFile(join(folder, 'missing'))).to.equal(undefined)
+    await writeFile(join(folder, 'text'), 'x'.repeat(200))
+    expect(await layoutOfFile(join(folder, 'text'))).to.equal(undefined)
+  })
+
+  it('says that data of 0.1.0 changes, and that 0.1.0 refuses it from then on', async () => {
+    const change = { engine: 'sqlite', old: 2, new: SQLITE_LAYOUT, canGoBack: false }
+    expect(await compare('0.1.0', data)).to.deep.equal({
+      data: [{ ...change, file: { path: data, layout: 2 } }],
+      undecided: [],
+    })
+    expect((await compare('0.1.9', join(folder, 'missing'))).data).to.deep.equal([change])
+    const same = { engine: 'sqlite', old: SQLITE_LAYOUT, new: SQLITE_LAYOUT, canGoBack: true }
+    expect((await compare('98.0.0', join(folder, 'missing'))).data).to.deep.equal([same])
+  })
+
+  it('knows that 0.1.0 had no PostgreSQL, and nothing of a version before the first', async () => {
+    const { data: changes } = await compare('0.1.0', 'postgres://nowhere/x', 'postgres')
+    expect(changes).to.deep.equal([{ engine: 'postgres', old: null, new: POSTGRES_LAYOUT, canGoBack: false }])
+    expect((await compare('0.0.9', data)).undecided.map(({ part }) => part)).to.deep.equal(['data'])
+  })
+})
