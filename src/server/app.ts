@@ -13,6 +13,7 @@ import { createCors } from './answers/cors.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
+import { runStages } from './http/run-stages.ts'
 import { type AdminSources, createAdminServer } from './observe/admin-server.ts'
 import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
@@ -176,7 +177,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       metrics,
       draining: () => draining,
     })
-    const server = createHttpServer(koa.callback(), timeouts)
+    const server = createHttpServer(runStages(koa), timeouts)
     closing.push(() => {
       server.close()
       server.closeAllConnections()

@@ -1,7 +1,8 @@
 /** Parses stored JSON and checks its form: this program didn't write JSON of another form. */
 
+import { LRUCache } from 'lru-cache'
 import { isObject } from '../base/is-object.ts'
-import type { Document } from '../resources/object.ts'
+import type { Document, StoredObject } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
 import { DamagedObject } from './errors.ts'
 
@@ -20,4 +21,47 @@ export function parseStored(text: string, what: () => string): Document {
 /** The name of a damaged object in messages. */
 export function documentNamed(id: string): string {
   return `the stored document of \`${id}\``
+}
+
+/** Together they take some tens of megabytes at most. */
+const MOST_KEPT = 2000
+const LONGEST_KEPT = 4096
+
+/** The columns of an object; `text` is its document. */
+export interface ObjectRow extends Omit<StoredObject, 'document'> {
+  readonly text: string
+}
+
+interface Parsed {
+  readonly text: string
+  readonly object: StoredObject
+}
+
+/**
+ * Objects that were parsed before. A row that has the same content is the same object: it isn't parsed again, and what
+ * others make of an object can be kept with it. The row itself is read each time, so nothing here can be out of date.
+ */
+export class ParsedObjects {
+  readonly #parsed = new LRUCache<string, Parsed>({ max: MOST_KEPT })
+
+  /** Throws DamagedObject. Nobody may change the object: others have the same one. */
+  of(resource: string, row: ObjectRow): StoredObject {
+    if (row.text.length > LONGEST_KEPT) return parsedObject(row)
+    // No name of a resource has a slash.
+    const key = `${resource}/${row.id}`
+    const known = this.#parsed.get(key)
+    if (known && isSame(known, row)) return known.object
+    const object = parsedObject(row)
+    this.#parsed.set(key, { text: row.text, object })
+    return object
+  }
+}
+
+/** Throws DamagedObject. */
+export function parsedObject({ id, version, createdAt, updatedAt, text }: ObjectRow): StoredObject {
+  return { id, version, createdAt, updatedAt, document: parseStored(text, () => documentNamed(id)) }
+}
+
+function isSame({ text, object: { version, createdAt, updatedAt } }: Parsed, row: ObjectRow): boolean {
+  return text === row.text && version === row.version && createdAt === row.createdAt && updatedAt === row.updatedAt
 }

@@ -1,6 +1,7 @@
 /** What an entity tag is made of: anything else makes another tag, and nothing of it can be read from the tag. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Representation } from '../../src/resources/resource.ts'
 import { EntityTags, type Item, stateOfTag } from '../../src/server/routes/entity-tag.ts'
 
 const tags = new EntityTags(new Uint8Array(32).fill(1))
@@ -43,6 +44,33 @@ describe('the parts of an entity tag', () => {
         expect(tags.opaqueOf(a, some) === tags.opaqueOf(b, others)).to.equal(same)
         expect(stateOfTag(tags.opaqueOf(a, some))).to.equal(tags.stateOf(a))
       }),
+    )
+  })
+
+  it('the text of an object and its tag are those of the fields that are asked for now', () => {
+    const kept = new EntityTags(new Uint8Array(32).fill(1))
+    const whole: Representation = { id: '1', a: 1, b: 2, ab: 3 }
+    const items = [1, 2].map((version) => ({
+      resource: 'notes',
+      object: { id: '1', version, createdAt: '', updatedAt: '', document: {} },
+    }))
+    const asked = fc.tuple(fc.constantFrom(...items), fc.uniqueArray(fc.constantFrom(...Object.keys(whole))))
+    fc.assert(
+      fc.property(asked, ([one, names]) => {
+        const part = Object.fromEntries(Object.entries(whole).filter(([name]) => names.includes(name)))
+        const { opaque, body } = kept.textOf(one, new Set(names), part)
+        expect(body.text).to.equal(JSON.stringify(part))
+        expect(opaque).to.equal(tags.opaqueOf(one, part))
+      }),
+    )
+  })
+
+  it('the text of an object is written once for the same fields', () => {
+    const one: Item = { resource: 'notes', object: { id: '1', version: 1, createdAt: '', updatedAt: '', document: {} } }
+    const first = tags.textOf(one, new Set(['id', 'a']), { id: '1', a: 1 })
+    expect(tags.textOf(one, new Set(['a', 'id']), { id: '1', a: 1 })).to.equal(first)
+    expect(tags.textOf({ ...one, object: { ...one.object } }, new Set(['id', 'a']), { id: '1', a: 1 })).not.to.equal(
+      first,
     )
   })
 

@@ -6,6 +6,9 @@ import { Problem } from '../../base/problems/problem.ts'
 /** Longer than any URL that the routes can need; the header limit of Node's parser is a further bound. */
 const MAX_URL_LENGTH = 8192
 
+/** Most targets: nothing in it has to be looked at more closely. */
+const PLAIN_PATH = /^\/[\w/.~-]*$/
+
 export interface Target {
   /** Percent-encoded, as sent; `*` for OPTIONS *. */
   readonly path: string
@@ -17,6 +20,7 @@ export interface Target {
 export function readTarget(url: string): Target | Problem {
   if (url.length > MAX_URL_LENGTH)
     return new Problem('url-too-long', `The URL is too long; send at most ${MAX_URL_LENGTH} characters.`)
+  if (PLAIN_PATH.test(url)) return { path: url, query: '' }
   // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
   const {
     authority,

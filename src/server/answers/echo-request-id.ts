@@ -10,7 +10,7 @@ const ECHOED = /^[\x20-\x7e]{1,256}$/
 const ORIGIN = /^https?:\/\/[^/]*/i
 
 export function echoRequestId({ url = '', headers }: IncomingMessage, answer: ResponseHeaders): void {
-  if (!echoesRequestId(url.replace(ORIGIN, ''))) return
+  if (!echoesRequestId(url.startsWith('/') ? url : url.replace(ORIGIN, ''))) return
   const id = headers['x-request-id']
   if (typeof id === 'string' && ECHOED.test(id)) answer['X-Request-ID'] = id
 }

@@ -3,7 +3,8 @@ import type { Context } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import { hasBody } from '../input/read-body.ts'
-import { type Outcome, WrittenJson } from '../routes/handler.ts'
+import type { Outcome } from '../routes/handler.ts'
+import { WrittenJson } from '../routes/written-json.ts'
 import type { Writable } from '../stages/stage.ts'
 import type { RequestState, ResponseHeaders } from '../stages/state.ts'
 import { answeredStatus } from './answered-status.ts'
@@ -18,8 +19,8 @@ interface Answer {
 }
 
 /**
- * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Koa
- * ends the answer; Node's `writeHead` writes the headers, all at once (docs/decisions/0026).
+ * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Node's
+ * `writeHead` writes the headers, all at once (docs/decisions/0026).
  */
 export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
   if (!ctx.writable) return
@@ -61,8 +62,7 @@ function send(ctx: Context, { match, forwarded }: RequestState, { status, header
   if (!forwarded) announceLifecycle(headers, match)
   // RFC 9110 section 8.6: 204 and 304 have no Content-Length here.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
-  ctx.res.writeHead(status, headers)
-  ctx.body = text ?? ''
+  ctx.res.writeHead(status, headers).end(text)
 }
 
 /** Every answer of a deprecated route has these headers, problems included. The Link of a list stays. */

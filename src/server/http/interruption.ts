@@ -5,31 +5,36 @@
 import type { IncomingMessage } from 'node:http'
 import type { Problem } from '../../base/problems/problem.ts'
 
-const controllers = new WeakMap<IncomingMessage, AbortController>()
+interface Interruption extends PromiseWithResolvers<never> {
+  reason?: Problem
+}
+
+// No AbortController: one for each request with a body costs more than to read the body.
+const interruptions = new WeakMap<IncomingMessage, Interruption>()
 
 /** The rest of the request will never come, for this reason. */
 export function interrupt(request: IncomingMessage, problem: Problem): void {
-  controllerOf(request).abort(problem)
+  const interruption = interruptionFor(request)
+  interruption.reason ??= problem
+  interruption.reject(problem)
 }
 
 /** Why the request was interrupted; undefined when it wasn't (yet). */
 export function interruptionOf(request: IncomingMessage): Problem | undefined {
-  return controllers.get(request)?.signal.reason
+  return interruptions.get(request)?.reason
 }
 
 /** Rejects when the request is interrupted; otherwise never settles. */
 export function untilInterrupted(request: IncomingMessage): Promise<never> {
-  const { signal } = controllerOf(request)
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
+  return interruptionFor(request).promise
 }
 
-function controllerOf(request: IncomingMessage): AbortController {
-  const known = controllers.get(request)
+function interruptionFor(request: IncomingMessage): Interruption {
+  const known = interruptions.get(request)
   if (known) return known
-  const controller = new AbortController()
-  controllers.set(request, controller)
-  return controller
+  const interruption: Interruption = Promise.withResolvers<never>()
+  // Perhaps nobody waits for it.
+  interruption.promise.catch(() => undefined)
+  interruptions.set(request, interruption)
+  return interruption
 }

@@ -22,6 +22,7 @@ import { databaseExists, openDatabaseBeside, settingsOf } from '../../store/open
 import type { Pipeline } from '../../tools/data/pipeline.ts'
 import { createCors } from '../answers/cors.ts'
 import { createHttpServer } from '../http/http-server.ts'
+import { runStages } from '../http/run-stages.ts'
 import { createFaultLog } from '../observe/fault-log.ts'
 import { createLog } from '../observe/log.ts'
 import { createDescribe } from '../openapi/describe.ts'
@@ -192,7 +193,7 @@ async function listenPrivately(koa: Koa, closing: (() => unknown)[]): Promise<st
   closing.push(() => rm(folder, { recursive: true, force: true }))
   await chmod(folder, 0o700)
   const socketPath = join(folder, 'socket')
-  const server = createHttpServer(koa.callback())
+  const server = createHttpServer(runStages(koa))
   server.listen(socketPath)
   await once(server, 'listening')
   closing.push(() => {

@@ -4,9 +4,11 @@
  * the caller can do, if the answer tells it.
  */
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Can } from '../../decide/grants/abilities.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
+import { WrittenJson } from './written-json.ts'
 
 /**
  * In characters of six bits: long enough that two states, or two views of a state, never get the same mark by chance.
@@ -19,8 +21,23 @@ export interface Item {
   readonly object: StoredObject
 }
 
+/** An object with the fields of one answer: JSON, and the opaque part of its tag. */
+export interface TaggedText {
+  readonly opaque: string
+  readonly body: WrittenJson
+}
+
+/** More sets of fields than the policies of a server show at one time. */
+const MOST_VIEWS = 1000
+
 export class EntityTags {
   readonly #key: string
+  readonly #views = new LRUCache<string, string>({
+    max: MOST_VIEWS,
+    memoMethod: (view) => this.#mark(view, VIEW_LENGTH),
+  })
+  /** The last text of each object that the store may return again. */
+  readonly #texts = new WeakMap<StoredObject, TaggedText & { readonly fields: ReadonlySet<string> }>()
 
   /** `key` has 32 bytes. */
   constructor(key: Uint8Array) {
@@ -38,8 +55,17 @@ export class EntityTags {
   /** The opaque part of the tag, without quotes: the state's mark and that of the fields. */
   opaqueOf(item: Item, shown: Representation, can?: Can): string {
     // Other objects, the time and the policy change what a caller can do, so the tag needs its whole content.
-    const view = ['view', ...Object.keys(shown), ...(can ? [can] : [])]
-    return this.stateOf(item) + this.#mark(JSON.stringify(view), VIEW_LENGTH)
+    const view = JSON.stringify(['view', ...Object.keys(shown), ...(can ? [can] : [])])
+    return this.stateOf(item) + (can ? this.#mark(view, VIEW_LENGTH) : this.#views.memo(view))
+  }
+
+  /** While the store returns the same object, it is written and marked once for the same `fields`, cut to `shown`. */
+  textOf(item: Item, fields: ReadonlySet<string>, shown: Representation): TaggedText {
+    const known = this.#texts.get(item.object)
+    if (known && isSame(known.fields, fields)) return known
+    const text = { fields, opaque: this.opaqueOf(item, shown), body: new WrittenJson(JSON.stringify(shown)) }
+    this.#texts.set(item.object, text)
+    return text
   }
 
   /** The value of the header. */
@@ -54,6 +80,10 @@ export class EntityTags {
   #mark(text: string, length: number): string {
     return hash('sha256', this.#key + text, 'base64url').slice(0, length)
   }
+}
+
+function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one === other || (one.size === other.size && one.isSubsetOf(other))
 }
 
 /** The state's mark of an opaque tag; undefined for a tag that this server can't have made. */

@@ -19,6 +19,7 @@ import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags } from './entity-tag.ts'
 import type { InFlight } from './one-at-a-time.ts'
+import type { WrittenJson } from './written-json.ts'
 
 /** Throws what the store throws, Refused, and Problem. */
 export type Handler = (
@@ -96,15 +97,6 @@ export interface Outcome {
   readonly asked?: readonly AskedRecord[]
   /** A search of another service, for the decision record. */
   readonly searched?: SearchRecord
-}
-
-/** JSON that is turned into text only once, for all readers. */
-export class WrittenJson {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
 }
 
 /** How a request ends: with an outcome, or with a refusal. */

@@ -12,8 +12,9 @@ import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
-import { type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
+import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { isKnown } from './preconditions.ts'
+import { WrittenJson } from './written-json.ts'
 
 /** In characters: a longer page end isn't put into a URL. */
 const LONGEST_PAGE_END = 2000
@@ -41,12 +42,14 @@ async function canOn(request: HandledRequest, { object }: ReadDecision): Promise
 function shownObject(services: Services, request: HandledRequest, decision: ReadDecision, can?: Can): Outcome {
   const { object, representation: shown } = decision
   const item = { resource: request.resource.name, object }
-  const opaque = services.tags.opaqueOf(item, shown, can)
+  const { opaque, body } = can
+    ? { opaque: services.tags.opaqueOf(item, shown, can), body: { ...shown, can: { ...can } } }
+    : services.tags.textOf(item, decision.shown, shown)
   const headers = { ETag: `"${opaque}"` }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs. Headers that depend on the caller are set for
   // every answer.
   if (isKnown(services, request, item, opaque)) return { status: 304, headers, body: undefined }
-  return { status: successStatus('read'), headers, body: can ? { ...shown, can: { ...can } } : shown }
+  return { status: successStatus('read'), headers, body }
 }
 
 /** Throws Problem invalid-query for a cursor of another query or caller. */

@@ -184,8 +184,14 @@ function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Hea
     const seconds = Math.min(Math.ceil(resetMs / 1000), secondsOf(limits[i]))
     return `"${name}";r=${remaining};t=${seconds}`
   })
-  const policy = limits.map((limit) => `"${limit.name}";q=${limit.allow};w=${secondsOf(limit)}`)
-  return { 'RateLimit-Policy': policy.join(', '), RateLimit: state.join(', ') }
+  return { 'RateLimit-Policy': limits.map(announced).join(', '), RateLimit: state.join(', ') }
+}
+
+const announcements = new WeakMap<Limit, string>()
+
+/** Written once for each limit of a policy. */
+function announced(limit: Limit): string {
+  return announcements.getOrInsertComputed(limit, () => `"${limit.name}";q=${limit.allow};w=${secondsOf(limit)}`)
 }
 
 function secondsOf(limit: Limit | undefined): number {

@@ -16,6 +16,7 @@ import {
 } from '../contract.ts'
 import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
+import { ParsedObjects } from '../parse-stored.ts'
 import { looksUp } from '../sql/find-leaders.ts'
 import { SharedCreates } from './commits/create-together.ts'
 import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
@@ -32,7 +33,7 @@ import { gatheredPage, pageStatement, readPage } from './query/pages.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { type Parameters, type Statement, statement } from './query/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
-import { type Beside, createdOf, type ObjectTable, storedObject } from './table.ts'
+import { type Beside, createdOf, type ObjectTable, objectRow } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface PostgresEngine {
@@ -59,6 +60,7 @@ export class PostgresStore implements Store {
   /** By the text of their statement. */
   readonly #gatheredPages = new Map<string, Gathered<Row | undefined>>()
   readonly #sharedCreates: SharedCreates
+  readonly #parsed = new ParsedObjects()
   readonly #probe: WriteProbe
 
   constructor(engine: PostgresEngine) {
@@ -176,7 +178,7 @@ export class PostgresStore implements Store {
   #objectsOf(resource: string): Gathered<StoredObject | undefined> {
     return this.#gathered.getOrInsertComputed(resource, () => {
       const text = tableOf(this.#engine, resource).objects.gather()
-      const found = (row: Row | undefined) => row && storedObject(row)
+      const found = (row: Row | undefined) => row && this.#parsed.of(resource, objectRow(row))
       return this.#engine.connections.gathered(text, found)
     })
   }

@@ -1,7 +1,7 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
 import { isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
-import { documentNamed, parseStored } from '../parse-stored.ts'
+import { type ObjectRow, parsedObject } from '../parse-stored.ts'
 import { quoteName } from '../sql/quote.ts'
 import { type KeptReplay, keepSql, takenSql } from './commits/idempotency-keys.ts'
 import { recordSql } from './commits/outbox.ts'
@@ -185,11 +185,15 @@ export class ObjectTable {
   }
 }
 
-/** A row of `get`. Throws DamagedObject. */
+/** A row of `get`. */
+export function objectRow(row: Row): ObjectRow {
+  const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
+  return { id: decodeText(id), version, createdAt, updatedAt, text }
+}
+
+/** Throws DamagedObject. */
 export function storedObject(row: Row): StoredObject {
-  const [id, version, createdAt, updatedAt, document] = row as readonly [string, number, string, string, string]
-  const plainId = decodeText(id)
-  return { id: plainId, version, createdAt, updatedAt, document: parseStored(document, () => documentNamed(plainId)) }
+  return parsedObject(objectRow(row))
 }
 
 /** A row of `create`'s result. */

@@ -17,6 +17,7 @@ import {
   type WriteOptions,
 } from '../contract.ts'
 import { StaleObject } from '../errors.ts'
+import { ParsedObjects } from '../parse-stored.ts'
 import type { GroupCommits } from './commits/commits.ts'
 import type { SqliteReplays } from './commits/idempotency-keys.ts'
 import type { SqliteOutbox } from './commits/outbox.ts'
@@ -58,6 +59,7 @@ export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): 
 
 export class SqliteStore implements Store {
   readonly #engine: SqliteEngine
+  readonly #parsed = new ParsedObjects()
   #writes = 0
 
   constructor(engine: SqliteEngine) {
@@ -66,7 +68,10 @@ export class SqliteStore implements Store {
 
   async get(resource: string, id: string): Promise<StoredObject | undefined> {
     const table = tableOf(this.#engine, resource)
-    return answering(() => table.get(id))
+    return answering(() => {
+      const row = table.row(id)
+      return row && this.#parsed.of(resource, row)
+    })
   }
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {

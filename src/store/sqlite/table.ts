@@ -2,9 +2,10 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { type Document, isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
+import { type ObjectRow, parsedObject } from '../parse-stored.ts'
 import { quoteName, wellFormed } from '../sql/quote.ts'
 import { breaksUnique } from './database.ts'
-import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
+import { OBJECT_COLUMNS, objectRow, stored, type TablePlan } from './layout/schema.ts'
 import { bound } from './query/condition-values.ts'
 import type { ObjectLists } from './query/lists.ts'
 import { parameters } from './query/parameters.ts'
@@ -73,10 +74,16 @@ export class ObjectTable {
     )
   }
 
-  get(id: string): StoredObject | undefined {
+  row(id: string): ObjectRow | undefined {
     // Text that isn't well-formed would be bound with U+FFFD in it, and could match another object.
     const row = id.isWellFormed() ? this.#get.get(id) : undefined
-    return row && stored(row as unknown as readonly SQLOutputValue[])
+    return row && objectRow(row as unknown as readonly SQLOutputValue[])
+  }
+
+  /** Throws DamagedObject. */
+  get(id: string): StoredObject | undefined {
+    const row = this.row(id)
+    return row && parsedObject(row)
   }
 
   /** Throws UniqueTaken. */

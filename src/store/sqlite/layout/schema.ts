@@ -2,7 +2,7 @@
 import type { SQLOutputValue } from 'node:sqlite'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { documentNamed, parseStored } from '../../parse-stored.ts'
+import { type ObjectRow, parsedObject } from '../../parse-stored.ts'
 import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
 import { quoteLiteral } from '../../sql/quote.ts'
@@ -123,11 +123,13 @@ export function comparable(type: string, value: string): string {
   end`
 }
 
-/**
- * A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes an array faster than an object. Throws
- * DamagedObject.
- */
+/** A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes an array faster than an object. */
+export function objectRow(row: readonly SQLOutputValue[]): ObjectRow {
+  const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
+  return { id, version, createdAt, updatedAt, text }
+}
+
+/** Throws DamagedObject. */
 export function stored(row: readonly SQLOutputValue[]): StoredObject {
-  const [id, version, createdAt, updatedAt, document] = row as readonly [string, number, string, string, string]
-  return { id, version, createdAt, updatedAt, document: parseStored(document, () => documentNamed(id)) }
+  return parsedObject(objectRow(row))
 }
