@@ -25,18 +25,58 @@ type Program = keyof typeof PACKAGES
 
 /** The path of a program; installs it where it is missing. */
 export function program(name: Program): string {
-  return findProgram(name) ?? install(PACKAGES[name], () => findProgram(name))
+  return findProgram(name) ?? installed(PACKAGES[name], () => findProgram(name))
 }
 
 /** Preloaded, it gives a program another wall clock. */
 export function faketimeLibrary(): string {
-  return findFaketime() ?? install('faketime', findFaketime)
+  return findFaketime() ?? installed('faketime', findFaketime)
 }
 
-/** Throws for the first that is missing and can't be installed. */
+/** Installs all that are missing, or throws one sentence that names them and the command for them. */
 export function installAll(): void {
-  for (const name of Object.keys(PACKAGES)) program(name as Program)
-  faketimeLibrary()
+  const missing = missingPackages()
+  if (missing.length > 0) install(missing)
+  const still = missingPackages()
+  if (still.length > 0) throw new Error(advice(still))
+}
+
+/** Debian packages. */
+function missingPackages(): readonly string[] {
+  const missing = Object.entries(PACKAGES).flatMap(([name, debian]) => (findProgram(name) ? [] : [debian]))
+  return findFaketime() ? missing : [...missing, 'faketime']
+}
+
+function installed(debianPackage: string, find: () => string | undefined): string {
+  install([debianPackage])
+  const found = find()
+  if (found === undefined) throw new Error(advice([debianPackage]))
+  return found
+}
+
+/** Says what it installs before it does. */
+function install(packages: readonly string[]): void {
+  const apt = findProgram('apt-get')
+  if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice(packages))
+  process.stderr.write(
+    `the tests need programs that are missing: installing the Debian packages ${packages.join(', ')}\n`,
+  )
+  try {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const wait = ['-o', 'DPkg::Lock::Timeout=120']
+    execFileSync(apt, [...wait, 'update'], { env, stdio: 'pipe' })
+    execFileSync(apt, [...wait, 'install', '-y', '--no-install-recommends', ...packages], { env, stdio: 'pipe' })
+  } catch (cause) {
+    throw new Error(advice(packages), { cause })
+  }
+}
+
+function advice(packages: readonly string[]): string {
+  return [
+    `the tests need programs that are missing: ${packages.join(', ')}. Install them (on Debian and Ubuntu:`,
+    `sudo apt-get install -y --no-install-recommends ${packages.join(' ')}), and run the tests again;`,
+    '`npm run test:quick` needs none of them',
+  ].join(' ')
 }
 
 function findFaketime(): string | undefined {
@@ -60,22 +100,4 @@ function isExecutable(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Installs a Debian package where that is possible, and says what is needed where it isn't. */
-function install(debianPackage: string, find: () => string | undefined): string {
-  const advice = `these tests need ${debianPackage}: install it (Debian and Ubuntu: apt-get install ${debianPackage}) and run them again`
-  const apt = findProgram('apt-get')
-  if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice)
-  try {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const wait = ['-o', 'DPkg::Lock::Timeout=120']
-    execFileSync(apt, [...wait, 'update'], { env, stdio: 'pipe' })
-    execFileSync(apt, [...wait, 'install', '-y', '--no-install-recommends', debianPackage], { env, stdio: 'pipe' })
-  } catch (cause) {
-    throw new Error(advice, { cause })
-  }
-  const found = find()
-  if (found === undefined) throw new Error(advice)
-  return found
 }
