@@ -17,8 +17,11 @@ export interface Asked {
 
 const CONNECTIONS = 32
 
-/** Under load, before anything is measured: V8 compiles what is hot for some seconds, on the server's own CPU. */
-const WARM_UP_SECONDS = 5
+/**
+ * Under load, before anything is measured: V8 compiles what is hot for some seconds, on the server's own CPU. Where rounds
+ * are shorter than a second, it is as many rounds.
+ */
+const WARM_UP = 5
 
 /** After a pause: timers that are due come first. */
 const RESUMED_MS = 200
@@ -72,7 +75,7 @@ export async function withServers<T>(
 export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
   for (const { server } of asked) server.pause()
   const { rounds, seconds, small } = bench.settings
-  for (const one of small ? [] : asked) await measure(one, WARM_UP_SECONDS)
+  for (const one of small ? [] : asked) await measure(one, WARM_UP * Math.min(1, seconds))
   const samples = new Map(asked.map(({ subject }) => [subject, new Map<string, number[]>()]))
   for (let round = 1; round <= rounds; round++) {
     for (const one of orderOf(asked, round)) {

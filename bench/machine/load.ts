@@ -16,6 +16,8 @@ export interface Requests {
   /** Asked for in turn. */
   readonly paths: readonly string[]
   readonly token: string
+  /** In place of `token`: one for each path. */
+  readonly tokens?: readonly string[]
   /** JSON; `%d` in it is another number in each request. */
   readonly body?: string
   /** In place of `body`: JSON without line breaks, sent in turn to the first path. */
@@ -43,7 +45,9 @@ export async function load(base: string, requests: Requests, seconds: number): P
     await writeFile(paths, `${requests.paths.join('\n')}\n`)
     const bodies = requests.bodies && join(folder, 'bodies')
     if (requests.bodies && bodies) await writeFile(bodies, `${requests.bodies.join('\n')}\n`)
-    const files = { paths, ...(bodies === undefined ? {} : { bodies }) }
+    const tokens = requests.tokens && join(folder, 'tokens')
+    if (requests.tokens && tokens) await writeFile(tokens, `${requests.tokens.join('\n')}\n`)
+    const files = { paths, ...(bodies === undefined ? {} : { bodies }), ...(tokens === undefined ? {} : { tokens }) }
     let figures = await runWrk(base, requests, { ...files, seconds })
     // A slow disk may take longer than a short trial.
     for (let longer = 2 * seconds; figures.requests === 0 && longer < LONGEST_SECONDS; longer *= 2) {
@@ -56,10 +60,16 @@ export async function load(base: string, requests: Requests, seconds: number): P
   }
 }
 
+interface Files {
+  readonly paths: string
+  readonly bodies?: string
+  readonly tokens?: string
+}
+
 async function runWrk(
   base: string,
   { method, token, body, connections }: Requests,
-  { paths, bodies, seconds }: { readonly paths: string; readonly bodies?: string; readonly seconds: number },
+  { paths, bodies, tokens, seconds }: Files & { readonly seconds: number },
 ): Promise<LoadFigures> {
   // It knows whole seconds only, but tells of the time that it had when it is interrupted.
   const whole = Math.ceil(seconds)
@@ -72,6 +82,7 @@ async function runWrk(
       BENCH_TOKEN: token,
       ...(body === undefined ? {} : { BENCH_BODY: body }),
       ...(bodies === undefined ? {} : { BENCH_BODIES: bodies }),
+      ...(tokens === undefined ? {} : { BENCH_TOKENS: tokens }),
     },
   })
   if (seconds < whole) setTimeout(() => wrk.child.kill('SIGINT'), seconds * 1000)

@@ -9,6 +9,7 @@ import type { Part } from './part.ts'
 import { postgres } from './postgres.ts'
 import { redisLimits } from './redis-limits.ts'
 import { reload } from './reload.ts'
+import { size } from './size.ts'
 import { start } from './start.ts'
 import { store } from './store.ts'
 
@@ -23,5 +24,6 @@ export const PARTS: readonly Part[] = [
   limiters,
   reload,
   start,
+  size,
   migrate,
 ]

@@ -3,12 +3,14 @@ import { wrap } from '../../src/present/text.ts'
 import { BenchFailure } from '../failure.ts'
 import { plotsOf } from './plots.ts'
 import type { PartResult, RunResult } from './result.ts'
+import { judge } from './statistics.ts'
+import { NOT_MEASURED, summaryText } from './summary.ts'
 import { partText, targetsTable } from './table.ts'
 
 /** Load averages above say that somebody else was at work. */
 const QUIET = 1
 
-/** The page with the results in it. Throws BenchFailure for a mark that no part of the run belongs to. */
+/** The page with the results in it. A part that the run doesn't have is not measured yet. */
 export function fillPage(page: string, run: RunResult): string {
   const filled = page.replace(/(<!-- bench: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
     return `${begin}${folded(textOf(name, run))}\n${end}`
@@ -28,21 +30,27 @@ function folded(text: string): string {
 
 function textOf(name: string, run: RunResult): string {
   if (name === 'run') return runText(run)
-  if (name === 'targets')
-    return targetsTable(
-      run.parts.flatMap(({ title, targets }) => targets.map((one) => ({ ...one, what: `${title}: ${one.what}` }))),
-    )
+  if (name === 'summary') return summaryText(run)
+  if (name === 'targets') return targetsText(run)
   const part = run.parts.find(({ id }) => id === name)
-  if (!part) throw new BenchFailure(`the run has no part \`${name}\`, which the page shows; run it as well`)
-  return sectionText(part)
+  return part ? sectionText(part) : NOT_MEASURED
+}
+
+function targetsText({ parts }: RunResult): string {
+  const all = parts.flatMap(({ title, targets }) => targets.map((one) => ({ ...one, what: `${title}: ${one.what}` })))
+  if (all.length === 0) return NOT_MEASURED
+  const met = all.filter((target) => judge(target).met).length
+  return [`${met} of ${all.length} targets are met, and ${all.length - met} are missed.`, targetsTable(all)].join(
+    '\n\n',
+  )
 }
 
 function sectionText(part: PartResult): string {
-  const plots = plotsOf(part).map(({ name, plot }) => `![${plot.title}](performance/${name}.svg)`)
+  const plots = plotsOf(part).map(({ name, title }) => `![${title}](performance/${name}.svg)`)
   return [part.method, ...plots, partText(part)].join('\n\n')
 }
 
-function runText({ command, began, seconds, revision, node, machine, settings }: RunResult): string {
+function runText({ command, began, seconds, revision, node, machine, settings, peers }: RunResult): string {
   const { system, cpu, cpus, memoryGiB, pinned, loadBefore } = machine
   const unquiet =
     loadBefore > QUIET ? ['', `**The machine was busy before the run**: trust the spreads more than the medians.`] : []
@@ -51,7 +59,14 @@ function runText({ command, began, seconds, revision, node, machine, settings }:
     '',
     `Commit ${revision}, Node ${node}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB, ${began.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s in all.`,
     `${settings.rounds} rounds of ${settings.seconds} s each; ${pinned ? 'servers on CPU 0, load and Redis on CPU 1' : 'servers and load share the CPUs'}. Load average before: ${loadBefore.toFixed(2)}.`,
+    ...peersText(peers),
     ...unquiet,
   ]
   return lines.join('\n')
+}
+
+function peersText(peers: RunResult['peers']): readonly string[] {
+  if (!peers) return []
+  const packages = Object.entries(peers).map(([name, version]) => `${name} ${version}`)
+  return ['', `Packages of the peers: ${packages.join(', ')}.`]
 }

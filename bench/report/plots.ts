@@ -1,17 +1,22 @@
 /** Which plots are made of which part. */
-import type { Plot } from './plot.ts'
+import { drawCurves } from './curve.ts'
+import { growthOf } from './fit.ts'
+import { drawPlot, type Plot } from './plot.ts'
 import type { PartResult, Row } from './result.ts'
 import { median } from './statistics.ts'
 
 interface PlotFile {
   /** Without its ending. */
   readonly name: string
-  readonly plot: Plot
+  readonly title: string
+  /** As SVG. */
+  draw(): string
 }
 
 const CPU = ['CPU us/req', 'PostgreSQL CPU us/req']
 
-type Draw = (part: PartResult) => readonly PlotFile[]
+type Named = { readonly name: string; readonly plot: Plot }
+type Draw = (part: PartResult) => readonly Named[]
 
 const DRAW: Readonly<Record<string, Draw>> = {
   'guarded-get': (part) => [{ name: part.id, plot: perSecond('Guarded GET, requests per second', part.rows, 0.4) }],
@@ -38,7 +43,17 @@ const DRAW: Readonly<Record<string, Draw>> = {
 
 export function plotsOf(part: PartResult): readonly PlotFile[] {
   const drawable = { ...part, rows: part.rows.filter(({ quantities }) => Object.keys(quantities).length > 0) }
-  return drawable.rows.length === 0 ? [] : (DRAW[part.id]?.(drawable) ?? [])
+  if (drawable.rows.length === 0) return []
+  const plots = DRAW[part.id]?.(drawable) ?? []
+  return [...plots.map(({ name, plot }) => ({ name, title: plot.title, draw: () => drawPlot(plot) })), ...curves(part)]
+}
+
+/** One for each thing that grows. */
+function curves({ id, rows }: PartResult): readonly PlotFile[] {
+  return [...Map.groupBy(growthOf(rows), ({ of }) => of)].map(([of, growths]) => {
+    const title = `Cost by number of ${of}, as a multiple of the cost at the least number`
+    return { name: `${id}-${of}`, title, draw: () => drawCurves(title, growths) }
+  })
 }
 
 /** With the target as a share of the first line, which is the bare server. */
@@ -47,7 +62,7 @@ function perSecond(title: string, rows: readonly Row[], share: number): Plot {
   return { ...linear(title, rows, ['req/s']), bound: { value, label: `${share} of bare` } }
 }
 
-function storePlots({ rows }: PartResult): readonly PlotFile[] {
+function storePlots({ rows }: PartResult): readonly Named[] {
   const isCreate = ({ subject }: Row) => subject.startsWith('create')
   const others = rows.filter((row) => !isCreate(row))
   return [

@@ -5,6 +5,8 @@ export type Sample = readonly number[]
 
 export interface Row {
   readonly subject: string
+  /** What it is a point of, in a curve of cost against size. */
+  readonly size?: { readonly of: string; readonly count: number }
   /** Quantity with its unit, e.g. `req/s` or `CPU us/req` -> its samples. */
   readonly quantities: Readonly<Record<string, Sample>>
 }

@@ -9,6 +9,14 @@ export function median(sample: Sample): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
+/** NaN for an empty sample; between two values in proportion. `share` 0.25 and 0.75 are the quartiles. */
+export function quantile(sample: Sample, share: number): number {
+  const sorted = sample.toSorted((a, b) => a - b)
+  const place = (sorted.length - 1) * share
+  const [lower, upper] = [sorted[Math.floor(place)] ?? Number.NaN, sorted[Math.ceil(place)] ?? Number.NaN]
+  return lower + (upper - lower) * (place - Math.floor(place))
+}
+
 export function least(sample: Sample): number {
   return Math.min(...sample)
 }

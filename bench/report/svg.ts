@@ -1,8 +1,8 @@
 /** The few SVG elements that plots are made of. Colours follow the reader's scheme, light or dark. */
 
 /** Series, in order. Chosen to be told apart by people who see few colours, on white and on near-black. */
-const LIGHT = ['#0f62a8', '#c2571a', '#3d7a2a', '#8a3fa0']
-const DARK = ['#6cb6f5', '#f2a065', '#8fce79', '#d19ae3']
+const LIGHT = ['#0f62a8', '#c2571a', '#3d7a2a', '#8a3fa0', '#00797a']
+const DARK = ['#6cb6f5', '#f2a065', '#8fce79', '#d19ae3', '#5fd0cf']
 
 const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #24292f }
@@ -12,12 +12,19 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
 .bound { stroke: #b42318; stroke-dasharray: 5 4; stroke-width: 1.5 }
 .boundText { fill: #b42318 }
 .spread { stroke: #24292f; stroke-width: 1.2 }
-${LIGHT.map((colour, i) => `.series${i} { fill: ${colour} }`).join('\n')}
+${rules(LIGHT)}
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #3d444d }
 .bound { stroke: #ff8b80 } .boundText { fill: #ff8b80 } .spread { stroke: #e6edf3 }
-${DARK.map((colour, i) => `.series${i} { fill: ${colour} }`).join('\n')}
+${rules(DARK)}
 }`
+
+/** Marks are filled, lines are drawn. */
+function rules(colours: readonly string[]): string {
+  const rule = (colour: string, i: number) =>
+    `.series${i} { fill: ${colour} }\n.line${i} { stroke: ${colour}; stroke-width: 2 }`
+  return colours.map(rule).join('\n')
+}
 
 interface TextOptions {
   readonly anchor?: 'start' | 'middle' | 'end'

@@ -1,13 +1,18 @@
 /** Results as Markdown tables, which read as well on a terminal. */
+import { type Growth, growthOf } from './fit.ts'
 import type { PartResult, Row, Sample, Target } from './result.ts'
-import { judge, least, median, most } from './statistics.ts'
+import { judge, least, median, most, quantile } from './statistics.ts'
 
 export function partText(part: PartResult): string {
-  const blocks = [rowsTable(part.rows), targetsTable(part.targets), ...part.leftOut.map((line) => `Left out: ${line}`)]
+  const tables = [rowsTable(part.rows), growthTable(growthOf(part.rows)), targetsTable(part.targets)]
+  const blocks = [...tables, ...part.leftOut.map((line) => `Left out: ${line}`)]
   return blocks.filter((block) => block !== '').join('\n\n')
 }
 
-/** A column a quantity that some row has; median (least - most). */
+/** From fewer rounds, quartiles say nothing. */
+const FEWEST_FOR_QUARTILES = 4
+
+/** A column a quantity that some row has: median (first quartile - third), of few rounds median (least - most). */
 export function rowsTable(rows: readonly Row[]): string {
   const quantities = [...new Set(rows.flatMap((row) => Object.keys(row.quantities)))]
   const lines = rows.map((row) => [row.subject, ...quantities.map((name) => cell(row.quantities[name] ?? []))])
@@ -18,9 +23,31 @@ export function targetsTable(targets: readonly Target[]): string {
   const lines = targets.map((target) => {
     const { met, missedBy } = judge(target)
     const bound = target.atLeast === undefined ? `at most ${target.atMost}` : `at least ${target.atLeast}`
-    return [target.what, bound, cell(target.values), met ? 'met' : missed(missedBy)]
+    const { values } = target
+    return [target.what, bound, cell(values), rangeOf(values), met ? 'met' : missed(missedBy)]
   })
-  return table(['target', 'bound', 'measured', 'verdict'], lines)
+  return table(['target', 'bound', 'measured', 'range', 'verdict'], lines)
+}
+
+/** How each quantity grows with what. */
+export function growthTable(growths: readonly Growth[]): string {
+  const lines = growths.map(({ of, quantity, points, fit }) => {
+    const [first, last] = [points[0], points.at(-1)]
+    const sizes = `${first?.size.toLocaleString('en')} to ${last?.size.toLocaleString('en')}`
+    return [
+      `${quantity}, by ${of}`,
+      sizes,
+      number((last?.value ?? Number.NaN) / (first?.value ?? 0)),
+      exponentText(fit),
+    ]
+  })
+  return table(['grows', 'sizes', 'last / first', 'exponent (95 %)'], lines)
+}
+
+export function exponentText(fit: Growth['fit']): string {
+  if (!fit) return '-'
+  const exponent = fit.exponent.toFixed(3)
+  return fit.uncertainty === undefined ? exponent : `${exponent} ± ${fit.uncertainty.toFixed(3)}`
 }
 
 function missed(share: number): string {
@@ -28,19 +55,25 @@ function missed(share: number): string {
   return share < 1 ? `missed by ${(share * 100).toPrecision(2)} %` : `missed: ${number(share + 1)} times the bound`
 }
 
-function cell(sample: Sample): string {
+export function cell(sample: Sample): string {
   if (sample.length === 0) return '-'
   if (sample.length === 1) return number(median(sample))
-  return `${number(median(sample))} (${number(least(sample))} - ${number(most(sample))})`
+  const few = sample.length < FEWEST_FOR_QUARTILES
+  const [from, to] = few ? [least(sample), most(sample)] : [quantile(sample, 0.25), quantile(sample, 0.75)]
+  return `${number(median(sample))} (${number(from)} - ${number(to)})`
+}
+
+function rangeOf(sample: Sample): string {
+  return sample.length < 2 ? '-' : `${number(least(sample))} - ${number(most(sample))}`
 }
 
 /** Three digits that count. */
-function number(value: number): string {
+export function number(value: number): string {
   if (!Number.isFinite(value)) return '-'
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 }
 
-function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
+export function table(heads: readonly string[], lines: readonly (readonly string[])[]): string {
   if (lines.length === 0) return ''
   const widths = heads.map((head, i) => Math.max(head.length, ...lines.map((line) => line[i]?.length ?? 0), 3))
   const row = (cells: readonly string[]) =>

@@ -7,7 +7,8 @@ import { PARTS } from '../../bench/parts/parts.ts'
 import { fillPage } from '../../bench/report/page.ts'
 import { drawPlot, type Plot } from '../../bench/report/plot.ts'
 import { plotsOf } from '../../bench/report/plots.ts'
-import type { RunResult } from '../../bench/report/result.ts'
+import type { PartResult, Row, RunResult } from '../../bench/report/result.ts'
+import { summaryText } from '../../bench/report/summary.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 
@@ -29,16 +30,19 @@ describe('docs/performance.md', () => {
   it('is what its results say, plots too', () => {
     const page = read('performance.md')
     expect(fillPage(page, RUN)).to.equal(page)
-    for (const { name, plot } of RUN.parts.flatMap(plotsOf)) {
-      expect(read(`performance/${name}.svg`), name).to.equal(drawPlot(plot))
+    for (const { name, draw } of RUN.parts.flatMap(plotsOf)) {
+      expect(read(`performance/${name}.svg`), name).to.equal(draw())
       expect(page).to.include(`(performance/${name}.svg)`)
     }
   })
 
-  it('has results of every part, in the documented shape, and no plot that nothing shows', () => {
+  it('has a place for every part, results in the documented shape, and no plot that nothing shows', () => {
     const fits = new Ajv2020({ formats: { 'date-time': true } }).compile(JSON.parse(read('schemas/bench.schema.json')))
     expect(fits(RUN), JSON.stringify(fits.errors)).to.equal(true)
-    expect(RUN.parts.map(({ id }) => id)).to.deep.equal(PARTS.map(({ id }) => id))
+    const places = [...read('performance.md').matchAll(/<!-- bench: ([a-z-]+) -->/g)].map(([, name]) => name)
+    const ids = PARTS.map(({ id }) => id)
+    expect(places).to.include.members([...ids, 'run', 'summary', 'targets'])
+    expect(ids).to.include.members(RUN.parts.map(({ id }) => id))
     expect(RUN.settings.small).to.equal(false)
     expect(RUN.command, 'folders of one machine').not.to.match(/ \//)
     const plots = RUN.parts.flatMap(plotsOf).map(({ name }) => `${name}.svg`)
@@ -54,23 +58,48 @@ describe('docs/performance.md', () => {
   })
 })
 
-describe('the opening of docs/performance.md', () => {
-  it('has only figures of the run below it', () => {
-    const [opening = ''] = read('performance.md').split('## What the peers are')
-    const results = fillPage(`<!-- bench: targets -->\n<!-- end -->\n${RUN.parts.map(markOf).join('\n')}`, RUN)
-    const figures = opening.match(/(?<![\d.,=])\d[\d,]*(?:\.\d+)?(?= us| ms| MiB| by| \|| reads|\.\n)/g) ?? []
-    expect(figures).to.have.length.at.least(18)
-    expect(figures.filter((figure) => !measured(results).has(figure))).to.deep.equal([])
-    expect(measured(results).has('16,043')).to.equal(false)
+describe('the prose of docs/performance.md', () => {
+  /** Without what is filled in, and without what others published. */
+  const proseOf = (page: string) =>
+    page.replace(/<!-- bench: [\s\S]*?<!-- end -->/g, '').replace(/### Published figures[\s\S]*?\n## /, '## ')
+  const FIGURE = /\d[\d,.]* (?:us|ms|s|MiB|times|reads|requests|a second|in a second)\b/g
+
+  it('states no figure that another run would contradict', () => {
+    expect(proseOf(read('performance.md')).match(FIGURE) ?? []).to.deep.equal([])
   })
 
-  function markOf({ id }: { readonly id: string }): string {
-    return `<!-- bench: ${id} -->\n<!-- end -->`
-  }
+  it('would be found out with a figure in it', () => {
+    const doctored = read('performance.md').replace(
+      'Nothing is switched off',
+      'A read takes 62 us. Nothing is switched off',
+    )
+    expect(proseOf(doctored).match(FIGURE)).to.deep.equal(['62 us'])
+  })
+})
 
-  function measured(text: string): ReadonlySet<string> {
-    return new Set(text.match(/\d[\d,]*(?:\.\d+)?/g))
-  }
+describe('the first screen of docs/performance.md', () => {
+  const row = (subject: string, ...rates: number[]): Row => ({
+    subject,
+    quantities: { 'req/s': rates, 'CPU us/req': rates.map((rate) => 1e6 / rate) },
+  })
+  const partOf = (id: string, rows: readonly Row[]): PartResult => ({
+    ...{ id, title: id, method: '', rows, targets: [], leftOut: [] },
+  })
+
+  it('tells the cost of a read, and how often as fast it is as what one would write, within each round', () => {
+    const rows = [row('Koa by hand', 5000, 1000), row('ours', 10_000, 4000)]
+    const text = summaryText({ ...RUN, parts: [partOf('guarded-get', rows)] })
+    expect(text).to.include('A read of one object takes 175 us of one CPU')
+    expect(text).to.include('The rate of reads is 3 times that of Koa with well-known packages by hand.')
+    expect(text).to.match(/^\| \*\*Sallyport\*\*, with everything on +\| +7,000 \| +175 \| +1 \|$/m)
+    expect(text).to.match(/^\| Koa with well-known packages, by hand +\| +3,000 \| +600 \| +3 \(2 - 4\) \|$/m)
+  })
+
+  it('says that nothing is measured yet, and leaves out what was not', () => {
+    expect(summaryText({ ...RUN, parts: [] })).to.equal('Not measured yet.')
+    const text = summaryText({ ...RUN, parts: [partOf('guarded-get', [row('ours', 10_000)])] })
+    expect(text).not.to.match(/NaN|Koa|undefined/)
+  })
 })
 
 describe('the page of a run', () => {
@@ -84,8 +113,8 @@ describe('the page of a run', () => {
     expect(filled).to.include('ms to first answer').and.not.to.include('stale')
   })
 
-  it('refuses a run without a part that the page shows, and a page without marks', () => {
-    expect(() => fillPage(page, { ...RUN, parts: [] })).to.throw(BenchFailure, 'no part `start`')
+  it('says what is not measured yet, and refuses a page without marks', () => {
+    expect(fillPage(page, { ...RUN, parts: [] })).to.include('-->\nNot measured yet.\n<!-- end')
     expect(() => fillPage('nothing', RUN)).to.throw(BenchFailure, 'no marks')
   })
 

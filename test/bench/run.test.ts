@@ -44,7 +44,7 @@ describe('npm run bench', () => {
   after(() => rmSync(folder, { recursive: true }))
 
   it('measures every part, prints a table each, and writes JSON of the documented shape', async function () {
-    this.timeout(240_000)
+    this.timeout(480_000)
     const file = join(folder, 'result.json')
     const { code, stdout, stderr } = await bench([...SMALL, '--json', file])
     expect(code, stderr).to.equal(0)

@@ -44,11 +44,13 @@ describe('the verdicts of the bench', () => {
   it('stand in tables that tell by how much', () => {
     expect(targetsTable([{ what: 'req/s / bare', atLeast: 0.4, values: [0.2, 0.3, 0.4] }])).to.equal(
       [
-        '| target       |        bound |        measured |        verdict |',
-        '|--------------|-------------:|----------------:|---------------:|',
-        '| req/s / bare | at least 0.4 | 0.3 (0.2 - 0.4) | missed by 25 % |',
+        '| target       |        bound |        measured |     range |        verdict |',
+        '|--------------|-------------:|----------------:|----------:|---------------:|',
+        '| req/s / bare | at least 0.4 | 0.3 (0.2 - 0.4) | 0.2 - 0.4 | missed by 25 % |',
       ].join('\n'),
     )
+    const five = targetsTable([{ what: 'x', atLeast: 1, values: [5, 1, 2, 4, 3] }])
+    expect(five).to.include('| 3 (2 - 4) | 1 - 5 |')
     expect(targetsTable([{ what: 'ms', atMost: 20, values: [60] }])).to.include('missed: 3 times the bound')
     expect(rowsTable([{ subject: 'ours', quantities: { 'req/s': [12_345.6], ms: [] } }])).to.include('| 12,346 |   - |')
   })
