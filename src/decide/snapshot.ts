@@ -43,6 +43,7 @@ export class Snapshot {
   readonly #subjects: Subjects
   readonly #recorded = new Map<string, readonly string[]>()
   readonly #cells = new CellBudget()
+  readonly #trust = new WeakMap<Subject, Trust>()
 
   constructor(policy: Omit<Policy, 'rules'>, resources: Resources, engine: Engine) {
     this.#policy = policy
@@ -61,7 +62,7 @@ export class Snapshot {
 
   /** What the caller may assert of others when it asks for decisions. */
   trustOf(caller: Subject): Trust {
-    return trustOf(this.#policy.callers, caller)
+    return this.#trust.getOrInsertComputed(caller, () => trustOf(this.#policy.callers, caller))
   }
 
   /** The entry of callers.yaml whose networks have this socket address. */

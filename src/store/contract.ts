@@ -106,12 +106,18 @@ export interface Kept {
 }
 
 export interface Store {
-  get(resource: string, id: string): Promise<StoredObject | undefined>
+  /** At once where the engine can. */
+  get(resource: string, id: string): StoredObject | undefined | Promise<StoredObject | undefined>
   list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
   /** The number of objects that `list` would return without a limit. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
-  /** Whether such an object is stored. */
-  lookup(lookup: Lookup): Promise<boolean>
+  /** Whether such an object is stored; at once where the engine can. */
+  lookup(lookup: Lookup): boolean | Promise<boolean>
+  /**
+   * Reads that are answered at once, of this store and its directory, see one state in `work` and cost less. It must not
+   * write.
+   */
+  atOnce<T>(work: () => T): T
   /** The same as it would be right after this write, which isn't done. Throws what the write would throw. */
   lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean>
   /** The object that was created under the key in the last 24 hours. */

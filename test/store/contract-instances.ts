@@ -51,7 +51,7 @@ export function describeClosed(open: Open): void {
     await store.close()
     await store.close()
     const calls = [
-      store.get('things', 'a'),
+      () => store.get('things', 'a'),
       store.list('things', ALL),
       store.create(creation('a', {})),
       store.update(change('a', 1, {})),

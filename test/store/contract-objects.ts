@@ -43,10 +43,22 @@ export function describeObjects(open: Open, clock: () => Clock): void {
     expect((await store.get('Things', 't1'))?.document).to.deep.equal({ ownerId: 'capital' })
   })
 
+  it('reads at once what it reads alone, and fails as the work fails', async () => {
+    const { store } = await open()
+    await store.create(creation('t1', { ownerId: 'alice' }))
+    const [found, missing] = await Promise.all(
+      store.atOnce(() => [store.get('things', 't1'), store.get('things', 't2')] as const),
+    )
+    expect(found).to.deep.equal(await store.get('things', 't1'))
+    expect(missing).to.equal(undefined)
+    expect(await failure(() => store.atOnce(() => store.get('unknown', 't1')))).to.be.an('error')
+    await store.delete(removal('t1', 1))
+  })
+
   it('has no objects of a resource that the program itself serves, and says that this is a mistake', async () => {
     const { store } = await open()
     for (const name of ['system/health', 'unknown', '__proto__']) {
-      expect(await failure(store.get(name, 't1')))
+      expect(await failure(() => store.get(name, 't1')))
         .to.be.an('error')
         .and.not.instanceOf(StoreUnavailable)
     }

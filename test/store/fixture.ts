@@ -82,8 +82,8 @@ export const removal = (id: string, version: number, name = 'things', restsOn = 
 export const UNFIT_RECORD = Symbol('no text') as unknown as string
 
 /** What a promise was rejected with; fails when it wasn't. */
-export async function failure(promise: Promise<unknown>): Promise<unknown> {
-  const outcome = await promise.then(
+export async function failure(work: Promise<unknown> | (() => unknown)): Promise<unknown> {
+  const outcome = await (typeof work === 'function' ? (async () => work())() : work).then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )

@@ -111,13 +111,13 @@ describe('a PostgreSQL behind a network that fails', function () {
   it('refuses look-ups and says that it is not ready within a second, while the connections stall', async () => {
     proxy.stall()
     await Promise.all([
-      refusesSoon(() => opened.store.get('things', 'a')),
+      refusesSoon(async () => opened.store.get('things', 'a')),
       refusesSoon(async () => opened.directory.standing('alice')),
       refusesSoon(() => opened.store.ping()),
     ])
     // New connections stall too.
     await sleep(100)
-    await refusesSoon(() => opened.store.get('things', 'a'))
+    await refusesSoon(async () => opened.store.get('things', 'a'))
     proxy.resume()
     await answersAgain()
   })
@@ -125,7 +125,7 @@ describe('a PostgreSQL behind a network that fails', function () {
   it('would wait for an answer as long as the network does', async () => {
     const direct = await schema.raw()
     proxy.stall()
-    const asked = opened.store.get('things', 'a').then(
+    const asked = (async () => opened.store.get('things', 'a'))().then(
       () => 'answered',
       () => 'refused',
     )
@@ -139,7 +139,7 @@ describe('a PostgreSQL behind a network that fails', function () {
     await sleep(20)
     await answersAgain()
     await proxy.close()
-    await refusesSoon(() => opened.store.get('things', 'a'))
+    await refusesSoon(async () => opened.store.get('things', 'a'))
     await refusesSoon(() => opened.store.create(creation('b', {})))
     await refusesSoon(() => opened.store.ping())
     proxy = await startTcpProxy(Number(new URL(schema.url).port))

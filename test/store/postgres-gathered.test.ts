@@ -53,7 +53,7 @@ describe('look-ups of one turn on PostgreSQL', () => {
     await store.create(creation('bad', {}))
     const raw = await schema.raw()
     await raw.query(`update "objects_things" set document = '[]' where id = 'bad'`)
-    const [bad, good] = await Promise.all([failure(store.get('things', 'bad')), store.get('things', 'good')])
+    const [bad, good] = await Promise.all([failure(() => store.get('things', 'bad')), store.get('things', 'good')])
     expect(bad).to.be.instanceOf(DamagedObject)
     expect(good?.id).to.equal('good')
   })

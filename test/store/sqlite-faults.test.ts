@@ -42,7 +42,7 @@ describe('an engine that fails', () => {
     const { store } = await folder.open()
     folder.raw().exec('drop table objects_things')
     const calls = [
-      store.get('things', 'a'),
+      () => store.get('things', 'a'),
       store.list('things', { where: { kind: 'always' }, limit: 1 }),
       store.create(creation('a', {})),
       store.update(change('a', 1, {})),
@@ -72,7 +72,7 @@ describe('an engine that fails', () => {
     const { store } = await folder.open()
     await store.create(creation('a', {}, 'Things'))
     folder.raw().exec(`update "objects_^Things" set document = '{"ownerId":'`)
-    expect(await failure(store.get('Things', 'a'))).to.be.instanceOf(DamagedObject)
+    expect(await failure(() => store.get('Things', 'a'))).to.be.instanceOf(DamagedObject)
   })
 
   it('names the object whose document keeps a list from being looked through', async () => {
@@ -89,7 +89,7 @@ describe('an engine that fails', () => {
         () => store.list('things', { where: related, limit: 9 }),
         () => store.lookup({ resource: 'Things', by: 'ownerId', values: ['o'], where: { kind: 'not', of: where } }),
       ]) {
-        const error = await failure(look())
+        const error = await failure(look)
         expect(error).to.be.instanceOf(DamagedObject)
         expect(String(error)).to.contain(`\`${id}\``)
       }

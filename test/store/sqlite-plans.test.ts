@@ -204,7 +204,7 @@ describe('a list of few objects out of many', () => {
   }
 
   it('compiles nothing for a single object', async () => {
-    expect(await statementsOf(() => store.get('things', 't1'))).to.deep.equal([])
+    expect(await statementsOf(async () => store.get('things', 't1'))).to.deep.equal([])
   })
 })
 

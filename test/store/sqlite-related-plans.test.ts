@@ -150,13 +150,15 @@ describe('a list by related objects', () => {
       { resource: 'projects', by: 'id', values: ['o9'], where },
       { resource: 'projects', by: 'id', values: ['o9'], climb: up, where },
     ]) {
-      const [text = ''] = await statementsOf(() => store.lookup(lookup))
+      const [text = ''] = await statementsOf(async () => store.lookup(lookup))
       expect(planOf(text))
         .to.match(/SEARCH .* \(id=\?\)/)
         .and.match(/f_(up|own)=\?/)
         .and.not.match(/SCAN (objects|r\d)/)
     }
-    const again = await statementsOf(() => store.lookup({ resource: 'projects', by: 'id', values: ['o8'], where }))
+    const again = await statementsOf(async () =>
+      store.lookup({ resource: 'projects', by: 'id', values: ['o8'], where }),
+    )
     expect(again, 'compiled once a shape').to.deep.equal([])
   })
 })

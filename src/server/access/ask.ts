@@ -1,8 +1,9 @@
 /** One evaluation is one decision of the gate (src/decide/decide.ts), about a subject that the asking service names. */
+import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { decide, type Question } from '../../decide/decide.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { decideTold, type ToldObject } from '../../decide/grants/told-object.ts'
+import { decideTold, type ToldDecision, type ToldObject } from '../../decide/grants/told-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -32,17 +33,21 @@ export interface Evaluated {
 type Judged = Omit<Evaluated, 'caller' | 'action'>
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
-export async function evaluate(asker: Asker, evaluation: Evaluation): Promise<Evaluated> {
+export function evaluate(asker: Asker, evaluation: Evaluation): Evaluated | Promise<Evaluated> {
   const { subject, resource, action } = evaluation
   const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
   if ('reason' in target) return { decision: false, reason: target.reason }
-  const found = await subjectOf(asker, subject)
-  if ('reason' in found) return { decision: false, reason: found.reason }
-  const known = knownConditions(asker, evaluation, found)
-  const judged = await inEveryCase<Judged>(known, (holding) => {
-    return decideAbout(asker, { target, subject: found, evaluation, holding })
+  return onceKnown(subjectOf(asker, subject), (found): Evaluated | Promise<Evaluated> => {
+    if ('reason' in found) return { decision: false, reason: found.reason }
+    return evaluateFor(asker, { target, subject: found, evaluation })
   })
-  return { caller: found.caller, action: target.endpoint.action, ...judged }
+}
+
+function evaluateFor(asker: Asker, about: Omit<Asked, 'holding'>): Evaluated | Promise<Evaluated> {
+  const { target, subject, evaluation } = about
+  const known = knownConditions(asker, evaluation, subject)
+  const judged = inEveryCase<Judged>(known, (holding) => decideAbout(asker, { ...about, holding }))
+  return onceKnown(judged, (one) => ({ caller: subject.caller, action: target.endpoint.action, ...one }))
 }
 
 interface Asked extends AskedAbout {
@@ -57,7 +62,7 @@ interface AskedAbout {
   readonly holding: Holding
 }
 
-async function decideAbout(asker: Asker, asked: Asked): Promise<Judged> {
+function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
   const { target, subject, evaluation } = asked
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
@@ -65,20 +70,25 @@ async function decideAbout(asker: Asker, asked: Asked): Promise<Judged> {
   const told = () => toldObject(asker, target.resource, evaluation, subject)
   const elsewhere = target.resource.external ? told() : undefined
   if (elsewhere) return decideAboutTold(asker, asked, elsewhere)
-  const decision = await asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot))
-  // Of a stored object, nothing that is told counts, nor is refused.
-  const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
-  if (unstored) return decideAboutTold(asker, asked, unstored)
-  const result = isRefusal(decision) ? decision : await fieldsGranted(asker, decision, target, evaluation)
-  return isRefusal(result) ? refusedBy(result) : judge(asker, result, fieldsAsked(evaluation))
+  return onceKnown(asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot)), (decision) => {
+    // Of a stored object, nothing that is told counts, nor is refused.
+    const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
+    if (unstored) return decideAboutTold(asker, asked, unstored)
+    const granted = isRefusal(decision) ? decision : fieldsGranted(asker, decision, target, evaluation)
+    return onceKnown(granted, (result) =>
+      isRefusal(result) ? refusedBy(result) : judge(asker, result, fieldsAsked(evaluation)),
+    )
+  })
 }
 
 /** Stored objects win; this one isn't stored. */
-async function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Promise<Judged> {
+function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Judged | Promise<Judged> {
+  const decision = asker.ask(decideTold(questionOf(asker, asked), asker.policy.snapshot, told))
+  return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgeTold(asker, asked, found)))
+}
+
+function judgeTold(asker: Asker, asked: Asked, { fields, possible, evidence }: ToldDecision): Judged {
   const { resource, endpoint } = asked.target
-  const decision = await asker.ask(decideTold(questionOf(asker, asked), asker.policy.snapshot, told))
-  if (isRefusal(decision)) return refusedBy(decision)
-  const { fields, possible, evidence } = decision
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
   const hasFields = resource.actions.get(endpoint.action)?.hasFields
   const all = new Set(hasFields ? resource.fields.keys() : [])

@@ -12,7 +12,7 @@ import type { Directory } from '../../store/directory.ts'
 /** What the routes of `system/access` need. */
 export interface AccessParts {
   readonly resources: Resources
-  readonly store: Pick<Store, 'get' | 'lookup'>
+  readonly store: Pick<Store, 'get' | 'lookup' | 'atOnce'>
   readonly directory: Pick<Directory, 'standing'>
   /** For the tokens of subjects that services pass along. */
   readonly verifier: TokenVerifier
@@ -30,7 +30,7 @@ export interface Asker extends AccessParts {
   readonly trust: Trust
   /** Runs a decision. Each object is read once for a request, so that all its evaluations see the same state. */
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
-  /** Remembers a promise for the rest of the request. */
+  /** Remembers what was found, or a promise of it, for the rest of the request. */
   readonly once: <T>(key: string, find: () => T) => T
 }
 
@@ -42,18 +42,15 @@ interface Request {
 
 export function askerOf(parts: AccessParts, { caller, policy, at }: Request): Asker {
   const known = new Map<string, unknown>()
-  const once = <T>(key: string, find: () => T): T => {
-    if (!known.has(key)) known.set(key, find())
-    return known.get(key) as T
-  }
+  const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
   const facts = factsOnce(parts, once)
   const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
   return { ...parts, caller, policy, now: at, trust, ask: (steps) => withFacts(steps, facts), once }
 }
 
 function factsOnce({ resources, store }: AccessParts, once: Asker['once']): FactSource {
-  const object = (resource: string, id: string) =>
-    once(JSON.stringify(['object', resource, id]), () => store.get(resource, id))
+  // No name of a resource has a slash.
+  const object = (resource: string, id: string) => once(`object/${resource}/${id}`, () => store.get(resource, id))
   return {
     user: (id) => (resources.byName.has(USERS) ? object(USERS, id) : undefined),
     object,

@@ -22,19 +22,19 @@ export interface GrantedFields {
   readonly dependsOnBody?: boolean
 }
 
-export async function fieldsGranted(
+export function fieldsGranted(
   asker: Asker,
   decision: Decision,
   target: AskedRoute,
   evaluation: Evaluation,
-): Promise<GrantedFields | Refusal> {
+): GrantedFields | Refusal | Promise<GrantedFields | Refusal> {
   const { resource } = target
   const { evidence } = decision
   switch (decision.kind) {
     case 'read':
       return { kind: 'granted', fields: decision.shown, all: shownBy(asker, target), evidence }
     case 'delete':
-      return { kind: 'granted', fields: allOf(resource), all: new Set(), evidence }
+      return { kind: 'granted', fields: allOf(resource), all: NO_FIELDS, evidence }
     case 'create':
       return grantedToCreate(asker, decision, resource, evaluation)
     case 'update':
@@ -47,7 +47,7 @@ export async function fieldsGranted(
 /** The fields that an action on rows concerns; empty for an action on the whole object. */
 export function fieldsConcerned(asker: Asker, target: AskedRoute): Fields {
   const { resource, endpoint } = target
-  if (!resource.actions.get(endpoint.action)?.hasFields) return new Set()
+  if (!resource.actions.get(endpoint.action)?.hasFields) return NO_FIELDS
   if (resource.external) return allOf(resource)
   return endpoint.operation === 'read' ? shownBy(asker, target) : writableOf(resource)
 }
@@ -93,7 +93,7 @@ async function grantedToUpdate(
   }
   const permitted = await asker.ask(decision.permit(proposalOf(decision, resource, endpoint.operation, body)))
   if (isRefusal(permitted)) return permitted
-  return { kind: 'granted', fields: all.intersection(decision.writable), all: new Set(), evidence: permitted.evidence }
+  return { kind: 'granted', fields: all.intersection(decision.writable), all: NO_FIELDS, evidence: permitted.evidence }
 }
 
 function proposalOf(decision: UpdateDecision, resource: Resource, operation: string, body: Members) {
@@ -103,8 +103,13 @@ function proposalOf(decision: UpdateDecision, resource: Resource, operation: str
   return proposeReplacement(resource, body, { before, writable, readable, filled })
 }
 
-function allOf({ fields }: Resource): Fields {
-  return new Set(fields.keys())
+const NO_FIELDS: Fields = new Set()
+
+/** Made once for each resource: most questions need them. */
+const ALL = new WeakMap<Resource, Fields>()
+
+function allOf(resource: Resource): Fields {
+  return ALL.getOrInsertComputed(resource, ({ fields }) => new Set(fields.keys()))
 }
 
 function writableOf({ fields }: Resource): Fields {

@@ -18,7 +18,7 @@ export function subjectOf(asker: Asker, subject: SubjectEntity): FoundSubject | 
   if (!isSubject(id)) return { reason: 'subject-unknown' }
   if (source.kind === 'token') return subjectByToken(asker, subject)
   if (source.kind === 'word') return subjectByWord(asker, subject, source.roles)
-  return asker.once(JSON.stringify(['subject', id]), () => {
+  return asker.once(`subject/${id}`, () => {
     return onceKnown(asker.directory.standing(id), (standing) => subjectStanding(id, standing))
   })
 }

@@ -1,6 +1,6 @@
 /** Finds the caller of a request. A later stage refuses bad credentials, after the rate limits have counted them. */
 
-import { onceKnown } from '../../base/now-or-later.ts'
+import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
@@ -26,16 +26,7 @@ export function verifyCredentials(
     case 'rejected':
       return { kind: 'rejected', code: 'token-invalid', reason: credentials.reason }
     case 'bearer':
-      return verify(verifier, credentials.token)
-  }
-}
-
-function verify(verifier: TokenVerifier, token: string): Authentication | Promise<Authentication> {
-  try {
-    const found = verifier.verify(token)
-    return found instanceof Promise ? found.catch(failed) : found
-  } catch (error) {
-    return failed(error)
+      return orElse(() => verifier.verify(credentials.token), failed)
   }
 }
 

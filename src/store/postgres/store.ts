@@ -108,6 +108,10 @@ export class PostgresStore implements Store {
     return row?.[0] === true
   }
 
+  atOnce<T>(work: () => T): T {
+    return work()
+  }
+
   async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
     const { objects, queried } = tableOf(this.#engine, permit.resource)
     const { id, version, document } = permit

@@ -4,27 +4,30 @@
  * any process; `total_changes()` counts the rows that this connection has changed.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { SharedReads } from './shared-reads.ts'
 
 export class SqliteChanges {
   readonly #database: DatabaseSync
+  readonly #reads: Pick<SharedReads, 'isOpen'>
   readonly #dataVersion: StatementSync
   readonly #totalChanges: StatementSync
   #others = Number.NaN
   #own = Number.NaN
   #state = 0
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, reads: Pick<SharedReads, 'isOpen'>) {
     this.#database = database
+    this.#reads = reads
     this.#dataVersion = prepareNumber(database, 'pragma data_version')
     this.#totalChanges = prepareNumber(database, 'select total_changes()')
   }
 
   /**
-   * A number that changes with every commit before the call. Undefined in a transaction, because its changes may be
-   * undone.
+   * A number that changes with every commit before the call; among shared reads, before the first of them. Undefined in
+   * another transaction, because its changes may be undone.
    */
   state(): number | undefined {
-    if (this.#database.isTransaction) return undefined
+    if (this.#database.isTransaction && !this.#reads.isOpen) return undefined
     const [others, own] = [numberOf(this.#dataVersion), numberOf(this.#totalChanges)]
     if (others !== this.#others || own !== this.#own) this.#state += 1
     this.#others = others

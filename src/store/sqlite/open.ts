@@ -22,6 +22,7 @@ import { ObjectLists } from './query/lists.ts'
 import { Lookups } from './query/lookups.ts'
 import { openSqliteReader } from './reader/reader.ts'
 import { SqliteSeeding } from './seeding.ts'
+import { SharedReads } from './shared-reads.ts'
 import { getOrFail, type SqliteEngine, SqliteStore } from './store.ts'
 import { ObjectTable } from './table.ts'
 
@@ -66,9 +67,10 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
     const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
     const queriedOf = (resource: string) => getOrFail(queried, resource)
     const damage = new Damage(database)
+    const reads = new SharedReads(database)
     const tables = new Map<string, ObjectTable>()
     for (const plan of plans) {
-      const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage)
+      const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage, reads)
       tables.set(plan.resource, new ObjectTable(database, plan, lists))
     }
     const lookups = new Lookups(database, queriedOf, damage)
@@ -84,7 +86,7 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
       }),
     )
     const { now } = options
-    const engine: SqliteEngine = { database, tables, lookups, values, commits, outbox, replays, probe, now }
+    const engine: SqliteEngine = { database, reads, tables, lookups, values, commits, outbox, replays, probe, now }
     const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
     const migrations = new SqliteMigrations(engine)

@@ -25,11 +25,13 @@ import { answering, inUndoneTransaction, renewStatistics } from './database.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
 import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
+import type { SharedReads } from './shared-reads.ts'
 import type { ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface SqliteEngine {
   readonly database: DatabaseSync
+  readonly reads: SharedReads
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly lookups: Lookups
@@ -66,7 +68,7 @@ export class SqliteStore implements Store {
     this.#engine = engine
   }
 
-  async get(resource: string, id: string): Promise<StoredObject | undefined> {
+  get(resource: string, id: string): StoredObject | undefined {
     const table = tableOf(this.#engine, resource)
     return answering(() => {
       const row = table.row(id)
@@ -84,8 +86,12 @@ export class SqliteStore implements Store {
     return answering(() => table.lists.count(query))
   }
 
-  async lookup(lookup: Lookup): Promise<boolean> {
+  lookup(lookup: Lookup): boolean {
     return answering(() => this.#engine.lookups.holds(lookup))
+  }
+
+  atOnce<T>(work: () => T): T {
+    return this.#engine.reads.run(work)
   }
 
   async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {

@@ -148,7 +148,7 @@ function inputOf({ routeMethod, body }: Served): Input {
   }
 }
 
-function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup'> {
+function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'atOnce'> {
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
   const related = lookUpIn((resource) => of(resource).map(represent))
   return {
@@ -158,6 +158,7 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
         .filter((object) => meets(where, represent(object), related))
         .map(listedOf),
     lookup: async (lookup) => related(lookup),
+    atOnce: (work) => work(),
     count: async () => 0,
     kept: async () => undefined,
   }

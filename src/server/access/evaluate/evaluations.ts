@@ -1,11 +1,12 @@
 /** POST /access/v1/evaluations: several questions, with defaults, each answered by itself. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { onceAllKnown, onceKnown, orElse } from '../../../base/now-or-later.ts'
 import { Problem } from '../../../base/problems/problem.ts'
 import type { AskedRecord } from '../../../decision-log/decision-record.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { decisionOf, recordOfAsked } from '../answer.ts'
-import { evaluate } from '../ask.ts'
+import { type Evaluated, evaluate } from '../ask.ts'
 import { type Asker, askerOf } from '../asker.ts'
 import {
   type Evaluation,
@@ -51,7 +52,8 @@ async function answerAll(asker: Asker, { items, semantic }: Evaluations): Promis
   let since = performance.now()
   for (let from = 0; from < items.length; from += size) {
     const group = items.slice(from, from + size)
-    answered.push(...(await Promise.all(group.map((item) => answerItem(asker, item)))))
+    const answers = asker.store.atOnce(() => onceAllKnown(group.map((item) => answerItem(asker, item))))
+    answered.push(...(answers instanceof Promise ? await answers : answers))
     if (answered.at(-1)?.decision === STOPS[semantic]) break
     if (performance.now() - since < SLICE_MS) continue
     await nextTurn()
@@ -67,12 +69,14 @@ const STOPS: Readonly<Record<Semantic, boolean | undefined>> = {
   permit_on_first_permit: true,
 }
 
-async function answerItem(asker: Asker, item: Evaluation | FaultyItem): Promise<Answered> {
+function answerItem(asker: Asker, item: Evaluation | FaultyItem): Answered | Promise<Answered> {
   if ('faults' in item) return { decision: false, body: faultyDecision(asker, item) }
-  const evaluated = await evaluate(asker, item).catch(faultsOf)
-  if ('faults' in evaluated) return { decision: false, body: faultyDecision(asker, evaluated) }
-  const { decision } = evaluated
-  return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+  const found = orElse<Evaluated | FaultyItem>(() => evaluate(asker, item), faultsOf)
+  return onceKnown(found, (evaluated): Answered => {
+    if ('faults' in evaluated) return { decision: false, body: faultyDecision(asker, evaluated) }
+    const { decision } = evaluated
+    return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+  })
 }
 
 /** What one item tells may not fit; the others are answered. */

@@ -2,6 +2,7 @@
  * POST /access/v1/search/subject, /resource and /action: of the candidates, those that an evaluation allows. The work
  * for a page is bounded: a page may have fewer results than its limit, and its token goes on after the last candidate.
  */
+import { onceAllKnown } from '../../../base/now-or-later.ts'
 import type { SearchRecord } from '../../../decision-log/decision-record.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { evaluate } from '../ask.ts'
@@ -89,7 +90,9 @@ async function findPage(
 }
 
 async function allowedOf(asker: Asker, some: readonly Candidate[]): Promise<readonly boolean[]> {
-  const evaluated = await Promise.all(some.map(({ evaluation }) => evaluate(asker, evaluation)))
+  const evaluated = await asker.store.atOnce(() =>
+    onceAllKnown(some.map(({ evaluation }) => evaluate(asker, evaluation))),
+  )
   return evaluated.map(({ decision }) => decision)
 }
 

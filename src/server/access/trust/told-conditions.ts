@@ -5,6 +5,7 @@
  */
 
 import { pointerOfPath } from '../../../base/json-pointer.ts'
+import { onceKnown } from '../../../base/now-or-later.ts'
 import { conditionHolds, type RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { credentialKindOf } from '../../../decide/request-conditions/credential.ts'
 import type { Asker } from '../asker.ts'
@@ -21,11 +22,20 @@ interface Judged {
   readonly fields?: readonly string[]
 }
 
+interface Unknown {
+  readonly decision: false
+  readonly reason: 'condition-unknown'
+}
+
+const UNKNOWN: Unknown = { decision: false, reason: 'condition-unknown' }
+
+const NONE: ReadonlySet<string> = new Set()
+
 /** `judge` decides while exactly these conditions hold. Throws what it throws, and Problem invalid-body. */
-export async function inEveryCase<T extends Judged>(
+export function inEveryCase<T extends Judged>(
   known: (condition: RequestCondition) => boolean | undefined,
-  judge: (holding: Holding) => Promise<T>,
-): Promise<T | { readonly decision: false; readonly reason: 'condition-unknown' }> {
+  judge: (holding: Holding) => T | Promise<T>,
+): T | Unknown | Promise<T | Unknown> {
   const unknown = new Set<string>()
   const holdingWith = (assumed: ReadonlySet<string>): Holding => {
     return (condition) => {
@@ -34,16 +44,26 @@ export async function inEveryCase<T extends Judged>(
       return told ?? assumed.has(condition.name)
     }
   }
-  const first = await judge(holdingWith(new Set()))
-  if (unknown.size === 0) return first
-  if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { decision: false, reason: 'condition-unknown' }
+  return onceKnown(judge(holdingWith(NONE)), (first) => {
+    if (unknown.size === 0) return first
+    if (unknown.size > MOST_UNKNOWN_CONDITIONS) return UNKNOWN
+    const others = nonEmptySubsets([...unknown])
+    return inOtherCases(first, others, (assumed) => judge(holdingWith(assumed)))
+  })
+}
+
+async function inOtherCases<T extends Judged>(
+  first: T,
+  others: readonly ReadonlySet<string>[],
+  judge: (assumed: ReadonlySet<string>) => T | Promise<T>,
+): Promise<T | Unknown> {
   let all = first
-  for (const assumed of nonEmptySubsets([...unknown])) {
-    const next = await judge(holdingWith(assumed))
-    if (next.decision !== first.decision) return { decision: false, reason: 'condition-unknown' }
+  for (const assumed of others) {
+    const next = await judge(assumed)
+    if (next.decision !== first.decision) return UNKNOWN
     all = withFieldsOfBoth(all, next)
   }
-  return all.decision && all.fields?.length === 0 ? { decision: false, reason: 'condition-unknown' } : all
+  return all.decision && all.fields?.length === 0 ? UNKNOWN : all
 }
 
 function withFieldsOfBoth<T extends Judged>(one: T, other: T): T {

@@ -15,7 +15,7 @@ const ROLES = ['roles', 'role']
 export function subjectByToken(asker: Asker, { id, properties }: SubjectEntity): FoundSubject | Promise<FoundSubject> {
   const token = properties?.[TOKEN]
   if (typeof token !== 'string') return { reason: 'subject-token' }
-  return asker.once(JSON.stringify(['token', id, token]), () =>
+  return asker.once(`token/${JSON.stringify([id, token])}`, () =>
     onceKnown(verifyCredentials(asker.verifier, { kind: 'bearer', token }), (found): FoundSubject => {
       if (found.kind === 'failed') throw failureOf(found)
       if (found.kind !== 'caller' || found.caller.id !== id) return { reason: 'subject-token' }

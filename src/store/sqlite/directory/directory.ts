@@ -40,13 +40,13 @@ export class SqliteDirectory implements Directory {
   readonly #standings: SqliteStandings
 
   constructor(engine: SqliteEngine) {
-    const { database, tables } = engine
+    const { database, reads, tables } = engine
     const users = tables.get(USERS)
     this.#engine = engine
     this.#accounts = new SqliteAccounts(database, users)
     this.#sessions = new SqliteSessions(database)
     this.#keys = new SqliteApiKeys(database)
-    this.#standings = new SqliteStandings(database, users)
+    this.#standings = new SqliteStandings(database, users, reads)
   }
 
   standing(subject: string): Standing {

@@ -8,6 +8,7 @@ import { DamagedObject } from '../../errors.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { wellFormed } from '../../sql/quote.ts'
 import { SqliteChanges } from '../changes.ts'
+import type { SharedReads } from '../shared-reads.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
 
@@ -24,9 +25,13 @@ export class SqliteStandings {
   readonly #keys = new Map<string, KeyStanding | undefined>()
   #state: number | undefined
 
-  constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined) {
+  constructor(
+    database: DatabaseSync,
+    users: Pick<ObjectTable, 'name'> | undefined,
+    reads: Pick<SharedReads, 'isOpen'>,
+  ) {
     const queries = queriesOf(users)
-    this.#changes = new SqliteChanges(database)
+    this.#changes = new SqliteChanges(database, reads)
     this.#lookUp = database.prepare(queries.subject)
     this.#lookUpSession = database.prepare(queries.session)
     this.#lookUpKey = database.prepare(queries.key)

@@ -6,6 +6,7 @@ import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
 import { quoteName } from '../../sql/quote.ts'
+import type { SharedReads } from '../shared-reads.ts'
 import { conditionSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import type { Damage } from './damage.ts'
@@ -45,6 +46,7 @@ interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'
 
 export class ObjectLists {
   readonly #database: DatabaseSync
+  readonly #reads: SharedReads
   /** Quoted. */
   readonly #table: string
   readonly #columns: TableColumns
@@ -62,8 +64,9 @@ export class ObjectLists {
    */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
-  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf, damage: Damage) {
+  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf, damage: Damage, reads: SharedReads) {
     this.#database = database
+    this.#reads = reads
     this.#table = quoteName(table.name)
     this.#columns = table.columns
     this.#scope = outermost(table, tableOf)
@@ -77,7 +80,7 @@ export class ObjectLists {
     const [segments, marks] = [segmentsAfter(order, after), marksOf(query.marks)]
     // All segments read one state of the database: an object that another process changes is in one segment only.
     const reading = <T>(work: () => T) =>
-      this.#damage.naming(() => (segments.length === 1 ? work() : this.#reading(work)))
+      this.#damage.naming(() => (segments.length === 1 ? work() : this.#reads.run(work)))
     const leader = reading(() => this.#leaderOf(selected))
     const listing: Listing = { selected, order, segments, limit, bytes, marks, leader }
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
@@ -177,15 +180,6 @@ export class ObjectLists {
     const allowed = leader ? withLeader(parts, leader, this.#scope) : conditionSql(condition, this.#scope)
     if (filter.length === 0) return allowed
     return `${allowed} and ${filterSql(filter, leader ? { ...this.#columns, plain: true } : this.#columns)}`
-  }
-
-  #reading<T>(work: () => T): T {
-    this.#database.exec('begin')
-    try {
-      return work()
-    } finally {
-      if (this.#database.isTransaction) this.#database.exec('commit')
-    }
   }
 }
 
