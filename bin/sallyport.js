@@ -16,8 +16,12 @@ if (!existsSync(new URL('../dist/compiled', import.meta.url))) {
   process.exit(1)
 }
 
-// A SIGHUP asks a server for a new decision log. Until it has opened one, there is nothing to do.
-if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
+if (process.argv[2] === 'serve') {
+  // A SIGHUP asks a server for a new decision log. Until it has opened one, there is nothing to do.
+  process.on('SIGHUP', () => undefined)
+  // Process 1 of a container notices no signal that it has no listener for, so its start could not be stopped.
+  if (process.pid === 1) for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, endUnlessHeard)
+}
 
 // What was compiled is kept, so that the next start takes a third less time; where nothing can be written, nothing is kept.
 const cache = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
@@ -28,3 +32,8 @@ process.env.NODE_COMPILE_CACHE ??= cache
 // A checkout runs its sources; the published package has only what was built.
 const source = new URL('../src/main.ts', import.meta.url)
 await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)
+
+/** The server's own listener drains it. */
+function endUnlessHeard(signal) {
+  if (process.listenerCount(signal) === 1) process.exit(0)
+}

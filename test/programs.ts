@@ -15,8 +15,10 @@ const PACKAGES = {
   nginx: 'nginx',
   openssl: 'openssl',
   pgbouncer: 'pgbouncer',
+  podman: 'podman',
   postgres: 'postgresql',
   'redis-server': 'redis-server',
+  runc: 'runc',
   script: 'bsdutils',
   wrk: 'wrk',
 } as const
