@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 const OLDEST = 24
 
 if (Number(process.versions.node.split('.')[0]) < OLDEST) {
-  process.stderr.write(`sallyport needs Node ${OLDEST} or newer; this is Node ${process.versions.node}\n`)
+  process.stderr.write(
+    `sallyport: Node ${process.versions.node} is too old, Node ${OLDEST} or newer is needed: run \`npm install node@${OLDEST}\`\n`,
+  )
   process.exit(2)
 }
 

@@ -2,8 +2,8 @@
 import './base/node-24.ts'
 import { CommanderError } from 'commander'
 import { runProgram } from './cli/program.ts'
+import { failureText } from './config/mend-of.ts'
 import { tellProblem } from './present/print.ts'
-import { printable } from './present/quote.ts'
 
 /** Errors whose message was written for whoever starts the program, by name: most of their classes aren't loaded. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set([
@@ -39,9 +39,7 @@ function failToWrite(error: NodeJS.ErrnoException): never {
 /** A sentence for whoever can do something about it; a fault of the program keeps its stack. */
 function fail(error: unknown): void {
   const known = FOR_PEOPLE.has((error as Error)?.name) || (error as NodeJS.ErrnoException)?.syscall
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-  // Faults of files have a line each; a line end in another message belongs to a value, and could look like a message.
-  const sentence = name === 'FileError' ? message : printable(message)
-  tellProblem(known ? `sallyport: ${sentence}\n` : `sallyport: ${stack}\n`)
+  const { stack } = error instanceof Error ? error : new Error(String(error))
+  tellProblem(`sallyport: ${known ? failureText(error as Error, process.argv.slice(2)) : stack}\n`)
   process.exitCode = 2
 }

@@ -136,7 +136,9 @@ describe('the program', () => {
     const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.20.2"}})'
     const { code, stderr, stdout } = await execute(process.execPath, ['--import', old, LAUNCHER, 'serve'])
     expect([code, stdout]).to.deep.equal([2, ''])
-    expect(stderr).to.equal('sallyport needs Node 24 or newer; this is Node 20.20.2\n')
+    expect(stderr).to.equal(
+      'sallyport: Node 20.20.2 is too old, Node 24 or newer is needed: run `npm install node@24`\n',
+    )
   })
 
   // test/config.test.ts has the others; here stand one of each kind of error, and one that is found later.
@@ -180,7 +182,10 @@ describe('the program', () => {
     await writeFile(join(folder, 'file'), '')
     for (const place of ['file', 'file/data']) {
       env.DATA_DIR = join(folder, place)
-      await refuses(['serve'], /DATA_DIR is `\S+`, which can't be used \(E\w+\); set it to a writable folder/)
+      await refuses(
+        ['serve'],
+        /DATA_DIR is `\S+`, which can't be used by user \d+ \(E\w+\); set it to a writable folder/,
+      )
       await refuses(['token', '--subject', 'x'], /set DATA_DIR to a writable folder/)
     }
   })

@@ -1,9 +1,10 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
 import { hostname } from 'node:os'
+import { againWith } from '../base/problems/mend.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'
-import { type Database, databaseIn, readDatabaseUrl } from '../store/open.ts'
+import { type Database, databaseIn, EXAMPLE_URL, readDatabaseUrl } from '../store/open.ts'
 import { ConfigError, cidr, host, list, oneOf, origins, port, publicUrl, quote, size, wholeNumber } from './values.ts'
 
 export interface Config {
@@ -160,7 +161,7 @@ function database(env: (name: string) => string | undefined, dataDirectory: stri
   const url = env('DATABASE_URL')
   const found = url === undefined ? databaseIn(dataDirectory) : readDatabaseUrl(url)
   // The value may hold a password, so it isn't repeated.
-  if ('fault' in found) throw new ConfigError(`DATABASE_URL ${found.fault}`)
+  if ('fault' in found) throw new ConfigError(`DATABASE_URL ${found.fault}`, againWith('DATABASE_URL', EXAMPLE_URL))
   const most = wholeNumber('DATABASE_POOL', env('DATABASE_POOL') ?? '10', { min: LEAST_CONNECTIONS, max: 1000 })
   const pooler = oneOf('DATABASE_POOLER', env('DATABASE_POOLER') ?? 'none', ['none', 'transaction'] as const)
   return Object.freeze({ ...found, connections: { most, pooler } })

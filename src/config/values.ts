@@ -3,11 +3,16 @@ import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
 
-/** Its message is one sentence: the variable, the wrong value, and what to set it to. */
+/**
+ * Its message is one sentence: the variable, the wrong value, and what to set it to. `mend`: the command for it
+ * (src/base/problems/mend.ts).
+ */
 export class ConfigError extends Error {
-  constructor(message: string) {
+  readonly mend: string | undefined
+  constructor(message: string, mend?: string) {
     super(message)
     this.name = 'ConfigError'
+    this.mend = mend
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { shellWord } from './quote.ts'
+import { AGAIN, shellWord } from '../base/problems/mend.ts'
 
 /** In src/ of a checkout, in dist/ of the package. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,4 +32,33 @@ export function programHere(
   return /^(?:\.\.\/)*node_modules\/sallyport$/.test(path)
     ? 'npx sallyport'
     : `node ${shellWord(join(path, 'bin', 'sallyport.js'))}`
+}
+
+/** Settings that a flag of `serve` overrides. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['PORT', '--port'],
+  ['WORKERS', '--workers'],
+  ['POLICIES', '--policies'],
+  ['SCHEMAS', '--schemas'],
+  ['MIGRATIONS', '--migrations'],
+])
+
+/** A command of src/base/problems/mend.ts as it can be copied. `words`: of the command line that AGAIN stands for. */
+export function commandHere(
+  mend: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  const program = programHere(environment)
+  const [, settings = ''] = /^((?:[A-Z_]+=\S+ )*)\{again\}$/.exec(mend) ?? []
+  const again = [program, ...withoutOverridden(words, settings).map(shellWord)].join(' ')
+  return mend.replace(/(?<=^|&& |^[A-Z_]+=\S+ )sallyport(?= )/g, program).replace(AGAIN, () => again)
+}
+
+/** A flag would win over the new value of its setting. */
+function withoutOverridden(words: readonly string[], settings: string): readonly string[] {
+  const flags = [...FLAGS].filter(([name]) => new RegExp(`(?:^| )${name}=`).test(settings)).map(([, flag]) => flag)
+  return words.filter((word, at) => {
+    return !flags.includes(words[at - 1] ?? '') && !flags.some((flag) => word === flag || word.startsWith(`${flag}=`))
+  })
 }

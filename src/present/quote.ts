@@ -24,8 +24,3 @@ export function printable(text: string): string {
 export function namesText(names: Iterable<string>, between = ', '): string {
   return [...names].map((name) => `\`${name}\``).join(between)
 }
-
-/** A word of a command line, for a POSIX shell. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-}

@@ -2,6 +2,7 @@
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { readingSchemas, refuseMissingFolders } from '../config/start/folders.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { PolicyEvent } from '../policy/active-policy.ts'
@@ -84,7 +85,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const metrics = createMetrics()
     const faults = createFaultLog(log)
     closing.push(() => faults.close())
-    const { resources, sources: schemas } = await loadSchemas(config.schemas)
+    await refuseMissingFolders(config)
+    const { resources, sources: schemas } = await readingSchemas(config, () => loadSchemas(config.schemas))
     const teller = createPolicyLog(log, { schemas })
     closing.push(() => teller.close())
     const opened = await openPolicy({

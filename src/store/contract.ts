@@ -192,6 +192,8 @@ export interface StoreEngine {
   readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
   readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
   readonly openReader: (database: string) => Promise<ObjectReader>
+  /** The command that mends what kept a database from being opened; undefined where there is none. */
+  readonly mendOf: (database: string, cause: unknown) => string | undefined
   /** Creates what is missing. Throws StoreUnavailable. */
   readonly openPolicyVersions: (database: string) => Promise<PolicyVersions>
   /** Creates what is missing. Throws StoreUnavailable. */

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
+import type { StoreUnavailable } from './errors.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
@@ -56,6 +57,9 @@ const ENGINES = {
     load: async () => (await import('./postgres/open.ts')).postgres,
   },
 } as const satisfies Readonly<Record<string, EngineEntry>>
+
+/** Of a database that other machines can use; `<words>` are the reader's, and quoted for a shell. */
+export const EXAMPLE_URL = `'${ENGINES.postgres.form}?sslmode=verify-full'`
 
 type EngineName = keyof typeof ENGINES
 
@@ -132,6 +136,11 @@ export async function openDatabase(
 ): Promise<OpenedStore> {
   const { engine, location, connections } = database
   return (await ENGINES[engine].load()).open(location, { ...options, ...(connections && { connections }) })
+}
+
+/** The command that mends what kept the database from being opened; undefined where there is none. */
+export async function mendOfDatabase({ engine, location }: Database, { cause }: StoreUnavailable) {
+  return (await ENGINES[engine].load()).mendOf(location, cause)
 }
 
 /**

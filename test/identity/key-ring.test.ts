@@ -228,7 +228,7 @@ describe('a server whose keys are rotated', () => {
       const { code, stderr } = await runCommand(join(server.folder, 'elsewhere'), ['keys', ...command])
       expect([code, stderr]).to.deep.equal([
         2,
-        `sallyport: there is no signing key in \`${server.folder}/elsewhere/keys\`; start the server once, or set DATA_DIR to its data folder\n`,
+        `sallyport: there is no signing key in \`${server.folder}/elsewhere/keys\`; start the server once, or set DATA_DIR to its data folder: run \`npm run -s sallyport -- serve\`\n`,
       ])
     }
     expect(existsSync(join(server.folder, 'elsewhere'))).to.equal(false)

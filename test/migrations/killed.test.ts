@@ -129,7 +129,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       const files = { 'schemas/orders.json': schema, 'migrations/0001-remark.yaml': migration }
       const error = await failure(startTestServer({ env, files }))
       expect((error as Error).message).to.equal(
-        'the migration `0001-remark` has begun and not ended: run `sallyport data migrate`, or start with `--migrate`',
+        'the migration `0001-remark` has begun and not ended: migrate first, or start with `--migrate`',
       )
     }
 

@@ -106,7 +106,7 @@ describe('the start of a server', () => {
     )
     expect((error as Error).name).to.equal('MigrationRefused')
     expect((error as Error).message).to.match(
-      new RegExp(`^\`${id}\` of \`notes\` does not fit: \`/title\` .*: run \`sallyport data check\` to find all`),
+      new RegExp(`^\`${id}\` of \`notes\` does not fit: \`/title\` .*: find all such objects`),
     )
     // Nothing was noted: the old schemas still fit.
     expect(checks(await start())).to.deep.equal([])
@@ -140,7 +140,7 @@ describe('the start of a server', () => {
     await stop()
     const error = await failure(start({ notes: rename, migration: MIGRATION }))
     expect((error as Error).message).to.equal(
-      'the migration `0001-notes` has not run: run `sallyport data migrate`, or start with `--migrate`',
+      'the migration `0001-notes` has not run: migrate first, or start with `--migrate`',
     )
     const server = await start({ notes: rename, migration: MIGRATION, migrate: true })
     const after = await server.ask('GET', `/api/v1/notes/${id}`, { token })
@@ -163,7 +163,7 @@ describe('the start of a server', () => {
     await running.splice(running.indexOf(migrating), 1)[0]?.stop()
     await stop()
     const error = await failure(start({ notes: rename, migration: MIGRATION }))
-    expect((error as Error).message).to.match(/^`[^`]+` of `notes` does not fit: .*: run `sallyport data check`/)
+    expect((error as Error).message).to.match(/^`[^`]+` of `notes` does not fit: .*: find all such objects/)
   })
 
   it('on a database without objects takes all migrations as run', async () => {

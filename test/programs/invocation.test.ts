@@ -1,6 +1,6 @@
 /** Commands that the program prints name it in the way that works where they are typed. */
 import { expect } from 'chai'
-import { invocation, programHere } from '../../src/present/invocation.ts'
+import { commandHere, invocation, programHere } from '../../src/present/invocation.ts'
 
 describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [
@@ -26,5 +26,17 @@ describe('a command that is printed', () => {
     expect(invocation(environment, '/a', '/a')).to.equal(
       "DATA_DIR='it'\\''s mine' JWT_ISSUER=https://a.example npm run -s sallyport --",
     )
+  })
+
+  it('is the command that failed with another setting, which no flag overrides', () => {
+    const words = ['serve', '--demo', '--port', '80', '--workers=2']
+    const inCheckout = { npm_lifecycle_event: 'sallyport' }
+    const again = (mend: string) => commandHere(mend, words, inCheckout)
+    const program = 'npm run -s sallyport --'
+    expect(again('PORT=81 {again}')).to.equal(`PORT=81 ${program} serve --demo --workers=2`)
+    expect(again('WORKERS=1 {again}')).to.equal(`WORKERS=1 ${program} serve --demo --port 80`)
+    expect(again('HOST=::1 {again}')).to.equal(`HOST=::1 ${program} ${words.join(' ')}`)
+    expect(again('sallyport eject && {again}')).to.equal(`${program} eject && ${program} ${words.join(' ')}`)
+    expect(again('npm install sallyport@latest')).to.equal('npm install sallyport@latest')
   })
 })

@@ -1,8 +1,10 @@
 /** sallyport init: makes a project. */
+
 import { basename, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { shellWord } from '../../base/problems/mend.ts'
 import { print } from '../../present/print.ts'
-import { quote, shellWord } from '../../present/quote.ts'
+import { quote } from '../../present/quote.ts'
 import { ToolError } from '../../tools/load-policy.ts'
 import type { ProjectWishes } from '../../tools/project/plan-project.ts'
 import { askLine } from '../ask.ts'

@@ -1,10 +1,12 @@
 /**
  * A key that can't be used, or an operation on it that isn't possible. Its message is one sentence that says what to
- * do.
+ * do, and `mend` is the command for it (src/base/problems/mend.ts).
  */
 export class KeyError extends Error {
-  constructor(message: string) {
+  readonly mend: string | undefined
+  constructor(message: string, mend?: string) {
     super(message)
     this.name = 'KeyError'
+    this.mend = mend
   }
 }

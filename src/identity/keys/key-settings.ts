@@ -1,5 +1,6 @@
 /** Which keys sign and verify the tokens of this server's own issuer: read from the environment. */
 import { readFileSync } from 'node:fs'
+import { AGAIN } from '../../base/problems/mend.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
 import { isSafeForKeys } from './key-url.ts'
@@ -18,11 +19,17 @@ export function readKeySettings(env: Env): KeySettings {
   const jwksUrl = env('JWT_JWKS_URL')
   const publicKey = env('JWT_PUBLIC_KEY')
   if (jwksUrl !== undefined && publicKey !== undefined) {
-    throw new KeyError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; unset one of them')
+    throw new KeyError(
+      'JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; unset one of them',
+      `env -u JWT_PUBLIC_KEY ${AGAIN}`,
+    )
   }
   const other = jwksUrl === undefined ? 'JWT_PUBLIC_KEY' : 'JWT_JWKS_URL'
   if (secrets && (jwksUrl ?? publicKey) !== undefined) {
-    throw new KeyError(`KEYS_SECRET and ${other} are both set, but a server with ${other} signs nothing; unset one`)
+    throw new KeyError(
+      `KEYS_SECRET and ${other} are both set, but a server with ${other} signs nothing; unset one`,
+      `env -u KEYS_SECRET ${AGAIN}`,
+    )
   }
   if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
   if (jwksUrl === undefined) return { kind: 'embedded', secrets }
@@ -34,7 +41,10 @@ function readSecrets(env: Env): KeysSecrets | undefined {
   const current = env('KEYS_SECRET')
   const old = env('KEYS_SECRET_OLD')
   if (current === undefined && old !== undefined) {
-    throw new KeyError('KEYS_SECRET_OLD is set without KEYS_SECRET; set KEYS_SECRET, which encrypts the signing keys')
+    throw new KeyError(
+      'KEYS_SECRET_OLD is set without KEYS_SECRET; set KEYS_SECRET, which encrypts the signing keys',
+      `env -u KEYS_SECRET_OLD ${AGAIN}`,
+    )
   }
   if (current === undefined) return undefined
   return {

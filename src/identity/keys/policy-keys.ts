@@ -2,6 +2,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
+import { mendOfPath } from '../../base/files/mend-path.ts'
+import { againWith, shellWord } from '../../base/problems/mend.ts'
 import type { VersionKeys, VersionSigner } from '../../policy/published/signed-version.ts'
 import { KeyError } from './key-error.ts'
 
@@ -38,6 +40,8 @@ function readPublicKey(file: string): KeyObject {
   if (text.includes('PRIVATE KEY') || jwk?.d !== undefined) {
     throw new KeyError(
       `POLICY_PUBLIC_KEYS names ${file}, which holds a private key; instances need only the public key`,
+      `openssl pkey -in ${shellWord(file)} -pubout -out ${shellWord(`${file}.pub`)} && ` +
+        againWith('POLICY_PUBLIC_KEYS', shellWord(`${file}.pub`)),
     )
   }
   try {
@@ -56,7 +60,10 @@ function contentOf(variable: string, file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new KeyError(`${variable} names ${file}, which can't be read (${code}); set it to a readable file`)
+    throw new KeyError(
+      `${variable} names ${file}, which can't be read (${code}); set it to a readable file`,
+      mendOfPath(file, code),
+    )
   }
 }
 

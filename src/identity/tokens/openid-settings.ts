@@ -2,6 +2,7 @@
 
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
+import { againWith } from '../../base/problems/mend.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { isSafeForKeys } from '../keys/key-url.ts'
 
@@ -42,13 +43,15 @@ export function readOpenIdSettings(environment: Environment, ownIssuer: string):
   const issuer = environment.OIDC_ISSUER
   if (!issuer) {
     if (set.length === 0) return undefined
-    throw new KeyError(`${set[0]} is set without OIDC_ISSUER; set OIDC_ISSUER to the provider, or unset ${set[0]}`)
+    const fault = `${set[0]} is set without OIDC_ISSUER; set OIDC_ISSUER to the provider, or unset ${set[0]}`
+    throw new KeyError(fault, againWith('OIDC_ISSUER', 'https://<issuer>'))
   }
   refuseUnfitIssuer(issuer, ownIssuer)
   const audience = environment.OIDC_AUDIENCE
   if (!audience) {
     throw new KeyError(
       'OIDC_ISSUER is set without OIDC_AUDIENCE; set it to the `aud` that the provider writes for this API',
+      againWith('OIDC_AUDIENCE', '<audience>'),
     )
   }
   refuseChosenSubject(environment)
@@ -88,7 +91,8 @@ function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREF
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
   const fault = `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)}, but OIDC_SUBJECT_PREFIX is not set`
   const advice = 'set a prefix like corp:, or an empty one if nobody can choose the value of this claim'
-  throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`)
+  const mend = againWith('OIDC_SUBJECT_PREFIX', 'corp:')
+  throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`, mend)
 }
 
 function claimPath(environment: Environment, name: string, preset: string): ClaimPath {

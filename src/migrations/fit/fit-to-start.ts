@@ -3,6 +3,7 @@
  * looked at once after a change of the schemas; the database keeps what they fitted last.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withMend } from '../../base/problems/mend.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { type Pending, pendingOf } from '../run/pending.ts'
 import { MigrationRefused } from '../run/refused.ts'
@@ -29,7 +30,8 @@ export async function fitToStart(options: StartOptions): Promise<void> {
   const pending = pendingOf(files, await store.stored(), resources)
   if (pending.length > 0) {
     if (!(await noteBaseline(options, pending))) {
-      if (!migrate) throw new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`)
+      if (!migrate)
+        throw withMend(new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`), 'sallyport data migrate')
       tell('migrating stored objects', { migrations: pending.map(({ name }) => name) })
       const result = await runMigrations({ ...options, patienceMs: FOREVER_MS })
       refuseUnended(result)
@@ -44,13 +46,13 @@ export async function fitToStart(options: StartOptions): Promise<void> {
   if (changed.length > 0 && !(await store.isEmpty(changed))) {
     tell('checking stored objects, because schemas have changed', { resources: changed })
     const { firstMisfits } = await rehearse({ store, resources, pending, fitted, mostMisfits: 1 })
-    if (firstMisfits[0]) throw new MigrationRefused(`${firstMisfits[0].message}: ${TO_FIND_ALL}`)
+    if (firstMisfits[0]) throw unfit(firstMisfits[0].message)
   }
   await store.noteFitted(wanted)
 }
 
-const TO_MIGRATE = 'run `sallyport data migrate`, or start with `--migrate`'
-const TO_FIND_ALL = 'run `sallyport data check` to find all such objects, and write a migration for them'
+const TO_MIGRATE = 'migrate first, or start with `--migrate`'
+const TO_FIND_ALL = 'find all such objects, and write a migration for them'
 
 function sentenceOf(pending: readonly Pending[]): string {
   const begun = pending.find(({ hasBegun }) => hasBegun)
@@ -59,11 +61,15 @@ function sentenceOf(pending: readonly Pending[]): string {
   return pending.length === 1 ? `the migration ${names} has not run` : `the migrations ${names} have not run`
 }
 
+function unfit(fault: string): MigrationRefused {
+  return withMend(new MigrationRefused(`${fault}: ${TO_FIND_ALL}`), 'sallyport data check')
+}
+
 /** Throws MigrationRefused for a run that was stopped, or would leave objects that don't fit. */
 function refuseUnended({ kind, rehearsal }: RunResult): void {
   if (kind === 'stopped') throw new MigrationRefused('the migration was stopped: start again to go on')
   const [first] = rehearsal.firstMisfits
-  if (first) throw new MigrationRefused(`nothing was migrated, because ${first.message}: ${TO_FIND_ALL}`)
+  if (first) throw unfit(`nothing was migrated, because ${first.message}`)
 }
 
 /** In a database without objects, migrations have nothing to do: they count as run. */

@@ -2,20 +2,19 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ConfigError } from '../../config/values.ts'
+import { type ListeningPlace, portFault } from '../../config/start/port.ts'
 
 /** Resolves with the server's URL. Throws ConfigError. */
 export async function listen(
   server: Server,
   host: string,
-  { name, port }: { readonly name: string; readonly port: number },
+  { name, port }: Omit<ListeningPlace, 'host'>,
 ): Promise<string> {
   server.listen(port, host)
   try {
     await once(server, 'listening')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(`${name} ${port} of ${host} can't be opened (${code}); choose another port or host`)
+    throw await portFault({ name, port, host }, error as NodeJS.ErrnoException)
   }
   // A connection that can't be accepted only affects its client; without a listener the error would end the process.
   server.on('error', () => undefined)

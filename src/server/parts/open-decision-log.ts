@@ -1,9 +1,9 @@
 /** Opens the decision log that the configuration names, and starts the candidate policy that sees its records. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
-import { ConfigError } from '../../config/values.ts'
+import { decisionLogFault } from '../../config/start/decision-log.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
-import { LogFile, type LogFileOptions, NotALog } from '../../decision-log/log-file.ts'
+import { LogFile, type LogFileOptions } from '../../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'
 import { createStandardOutput } from '../../decision-log/standard-output.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
@@ -36,12 +36,7 @@ function openLogFile(options: LogFileOptions): LogFile {
   try {
     return new LogFile(options)
   } catch (error) {
-    if (error instanceof NotALog)
-      throw new ConfigError(`${error.message}; set DECISION_LOG_FILE to another file, or to - for standard output`)
-    const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(
-      `the decision log ${options.file} can't be written (${code}); set DECISION_LOG_FILE to another file`,
-    )
+    throw decisionLogFault(options.file, error)
   }
 }
 

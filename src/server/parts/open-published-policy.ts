@@ -1,6 +1,8 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
-import { makeFolder } from '../../base/files/make-folder.ts'
+
+import { AGAIN, againWith } from '../../base/problems/mend.ts'
 import type { Config } from '../../config/config.ts'
+import { openDataFolder } from '../../config/start/data-folder.ts'
 import { ConfigError } from '../../config/values.ts'
 import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
 import { LivePolicy } from '../../policy/live-policy.ts'
@@ -8,13 +10,15 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openPolicyVersions, settingsOf } from '../../store/open.ts'
+import { databaseExists, mendOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { tellChannel } from '../policy-changes/channel-log.ts'
 import { VersionFollower } from '../policy-changes/follow-versions.ts'
 import { KeptSequence } from '../policy-changes/kept-sequence.ts'
 import { tellInstance } from '../policy-changes/tell-instance.ts'
 import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
+
+const PUBLISH = 'POLICY_SIGNING_KEY=<file> sallyport policy apply policies --to database: --yes'
 
 /** Throws FileError, ConfigError or KeyError. */
 export async function openPublishedPolicy(parts: OpeningParts): Promise<OpenedPolicy> {
@@ -24,7 +28,7 @@ export async function openPublishedPolicy(parts: OpeningParts): Promise<OpenedPo
     return await follow(parts, versions, keys)
   } catch (error) {
     await versions.close()
-    throw error instanceof StoreUnavailable ? unreadable(parts.config, error) : error
+    throw error instanceof StoreUnavailable ? await unreadable(parts.config, error) : error
   }
 }
 
@@ -42,7 +46,10 @@ export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
 
 async function trustedKeys({ published: { publicKeys } }: Config): Promise<VersionKeys> {
   if (publicKeys !== undefined) return readPolicyKeys(publicKeys)
-  throw new ConfigError('POLICIES is database:, but POLICY_PUBLIC_KEYS is not set; set it to files with public keys')
+  throw new ConfigError(
+    'POLICIES is database:, but POLICY_PUBLIC_KEYS is not set; set it to files with public keys',
+    againWith('POLICY_PUBLIC_KEYS', '<file>'),
+  )
 }
 
 async function follow(
@@ -51,7 +58,7 @@ async function follow(
   keys: VersionKeys,
 ): Promise<OpenedPolicy> {
   const { maxAgeMs } = config.published
-  await makeFolder(config.dataDirectory)
+  await openDataFolder(config.dataDirectory)
   const kept = new KeptSequence(config.dataDirectory, log)
   const source = new PublishedSource(versions, keys, await kept.read())
   await source.look()
@@ -74,19 +81,22 @@ async function openVersions({ database }: Config): Promise<PolicyVersions> {
     throw new ConfigError(
       `POLICIES is database:, but there is no database ${database.name}; publish a policy with ` +
         `\`sallyport policy apply DIR --to database:\`, or check ${settingsOf(database)}`,
+      PUBLISH,
     )
   }
-  const versions = await openPolicyVersions(database).catch((error) => {
-    throw unreadable({ database }, error)
+  const versions = await openPolicyVersions(database).catch(async (error) => {
+    throw await unreadable({ database }, error)
   })
   if (versions) return versions
   throw new ConfigError(
     `POLICIES is database:, but the database ${database.name} keeps no policies; set DATABASE_URL to another one`,
+    `env -u DATABASE_URL ${AGAIN}`,
   )
 }
 
-function unreadable({ database }: Pick<Config, 'database'>, error: StoreUnavailable): ConfigError {
+async function unreadable({ database }: Pick<Config, 'database'>, error: StoreUnavailable): Promise<ConfigError> {
   return new ConfigError(
     `the published policy can't be read from ${database.name} (${error.why}); check ${settingsOf(database)}`,
+    await mendOfDatabase(database, error),
   )
 }

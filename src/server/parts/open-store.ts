@@ -2,15 +2,15 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { makeFolder } from '../../base/files/make-folder.ts'
 import type { Config } from '../../config/config.ts'
-import { ConfigError } from '../../config/values.ts'
+import { openDataFolder } from '../../config/start/data-folder.ts'
+import { databaseFault } from '../../config/start/database.ts'
 import { comparedFields, leavesOf, needsCaller, stepOf } from '../../decide/relations/all-kinds.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openDatabase, settingsOf } from '../../store/open.ts'
+import { databaseExists, openDatabase } from '../../store/open.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
 export async function openStore(
@@ -20,16 +20,11 @@ export async function openStore(
   now: () => Date,
 ): Promise<OpenedStore> {
   const { dataDirectory, database } = config
-  await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
-    throw new ConfigError(
-      `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); set it to a writable folder`,
-    )
-  })
+  await openDataFolder(dataDirectory)
   try {
     return await openDatabase(database, { resources, now, indexFields: fieldsForLists(resources, policy) })
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    throw new ConfigError(`the database ${database.name} can't be opened (${error.why}); check ${settingsOf(database)}`)
+    throw error instanceof StoreUnavailable ? await databaseFault(database, error) : error
   }
 }
 
@@ -41,11 +36,20 @@ export async function openStore(
 export function findLoss({ database, dataDirectory, decisionLog }: Config): (log: Pick<Logger, 'warn'>) => void {
   // Keys alone prove nothing: commands can create them before the first start.
   const trace = decisionLog.file ?? join(dataDirectory, 'keys')
-  const isThere = (statSync(trace, { throwIfNoEntry: false })?.size ?? 0) > 0
+  const isThere = sizeOf(trace) > 0
   if (databaseExists(database) || !isThere) return () => {}
   const fault = `the database ${database.name} is missing, but ${trace} is of an earlier start`
   const message = `${fault}: the server starts without data; if data was lost, stop it and restore the database`
   return (log) => log.warn({ database: database.name, trace }, message)
+}
+
+/** Zero also for a file that can't be looked at: whoever opens it says why. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
 }
 
 /**

@@ -70,12 +70,6 @@ class Primary {
 
   async start(): Promise<void> {
     const { workers, redisUrl, admin: settings } = this.#config
-    if (redisUrl === undefined) {
-      this.#log.warn(
-        { workers },
-        `without REDIS_URL each of ${workers} workers allows its part of a rate limit; set it to count limits exactly`,
-      )
-    }
     cluster.on('message', (worker, message: ToPrimary) => this.#hear(worker, message))
     // The first one makes what a first start makes: tables, keys, demo data, the first user.
     const { url, revision } = await this.#keep()
@@ -91,6 +85,13 @@ class Primary {
     const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
     this.#closing.push(() => admin.close())
     const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
+    // Not before: a start that fails says only why.
+    if (redisUrl === undefined) {
+      this.#log.warn(
+        { workers },
+        `without REDIS_URL each of ${workers} workers allows its part of a rate limit; set it to count limits exactly`,
+      )
+    }
     this.#log.info({ url, revision, admin: adminUrl, workers }, 'listening')
   }
 

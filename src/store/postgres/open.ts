@@ -7,6 +7,7 @@ import { PostgresMigrations } from './commits/migrations.ts'
 import { PostgresOutbox } from './commits/outbox.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Connections } from './connections/connections.ts'
+import { mendOfServer } from './connections/mend.ts'
 import { PostgresAttempts } from './directory/attempts.ts'
 import { PostgresDirectory } from './directory/directory.ts'
 import { sweepSessions } from './directory/sessions.ts'
@@ -32,6 +33,7 @@ export const postgres: StoreEngine = {
   open: (url, options) => openPostgres({ ...options, url }),
   openBeside: (url, options) => openPostgresBeside({ ...options, url }),
   openReader: openPostgresReader,
+  mendOf: mendOfServer,
   openPolicyVersions: openPostgresPolicyVersions,
   openSigningKeys: openPostgresSigningKeys,
   copy: async (url) => (await import('./copies/copy-tables.ts')).copyPostgres(url),

@@ -20,6 +20,7 @@ import { SqliteProbe } from './probe.ts'
 import { Damage } from './query/damage.ts'
 import { ObjectLists } from './query/lists.ts'
 import { Lookups } from './query/lookups.ts'
+import { mendOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
 import { SqliteSeeding } from './seeding.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -38,6 +39,7 @@ export const sqlite: StoreEngine = {
   open: (file, options) => openSqlite({ ...options, file }),
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
+  mendOf: mendOfFile,
   openPolicyVersions: openSqlitePolicyVersions,
   openSigningKeys: openSqliteSigningKeys,
   copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),

@@ -2,6 +2,7 @@
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { importJWK } from 'jose/key/import'
+import { shellWord } from '../../../base/problems/mend.ts'
 import { KeyError } from '../key-error.ts'
 
 export interface PublicKey {
@@ -47,5 +48,8 @@ export function canSign(key: PublicKey | EmbeddedKey): key is EmbeddedKey {
 }
 
 export function unusableKey(file: string): KeyError {
-  return new KeyError(`the signing key ${file} is not an Ed25519 key; restore it, or delete it to get a new one`)
+  return new KeyError(
+    `the signing key ${file} is not an Ed25519 key; restore it, or delete it to get a new one`,
+    `rm ${shellWord(file)}`,
+  )
 }

@@ -8,6 +8,8 @@
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../base/files/make-folder.ts'
+import { mendOfPath } from '../../../base/files/mend-path.ts'
+import { shellWord } from '../../../base/problems/mend.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'
@@ -19,14 +21,20 @@ const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
 export async function openKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
   await makeFolder(folder).catch((error) => {
-    throw new KeyError(
-      `the signing key can't be stored in ${folder} (${codeOf(error)}); set DATA_DIR to a writable folder`,
-    )
+    throw unusableFolder(folder, error)
   })
   if (permits((await stat(folder)).mode, 0o022)) {
-    throw new KeyError(`others can replace the signing key in ${folder}; run chmod 700 on that folder`)
+    throw new KeyError(`others can replace the signing key in ${folder}`, `chmod 700 ${shellWord(folder)}`)
   }
   return folder
+}
+
+function unusableFolder(folder: string, error: unknown): KeyError {
+  const code = codeOf(error)
+  return new KeyError(
+    `the signing key can't be stored in ${folder} (${code}); set DATA_DIR to a writable folder`,
+    mendOfPath(folder, code),
+  )
 }
 
 /**
@@ -39,6 +47,7 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
   if (names.some((name) => NAME.test(name))) return openKeyFolder(dataDirectory)
   throw new KeyError(
     `there is no signing key in \`${folder}\`; start the server once, or set DATA_DIR to its data folder`,
+    'sallyport serve',
   )
 }
 
@@ -117,13 +126,16 @@ async function readKey(folder: string, name: string): Promise<NotedKey | undefin
   const file = join(folder, name)
   await using handle = await open(file).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    throw new KeyError(`the signing key ${file} can't be read (${codeOf(error)})`, mendOfPath(file, codeOf(error)))
   })
   if (!handle) return undefined
   const found = await handle.stat()
   if (!found.isFile()) throw unusableKey(file)
   if (permits(found.mode, 0o077)) {
-    throw new KeyError(`others can read the signing key ${file}; run chmod 600 on it, or delete it to get a new one`)
+    throw new KeyError(
+      `others can read the signing key ${file}; close it, or delete it to get a new one`,
+      `chmod 600 ${shellWord(file)}`,
+    )
   }
   const text = await handle.readFile('utf8')
   const key = await parseEmbeddedKey(file, text)

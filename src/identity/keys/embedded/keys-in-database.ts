@@ -1,4 +1,5 @@
 /** The embedded keys in the database that instances share, encrypted and authenticated under KEYS_SECRET. */
+import { againWith } from '../../../base/problems/mend.ts'
 import type { SigningKeys, StoredKey } from '../../../store/signing-keys.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, generateKey, parseEmbeddedKey } from './embedded-key.ts'
@@ -142,6 +143,7 @@ export class KeysInDatabase implements KeyPlace {
     throw new KeyError(
       `KEYS_SECRET can't decrypt the signing keys of the database ${this.#database}; ` +
         'set it to the value that encrypted them, or set KEYS_SECRET_OLD to that value',
+      againWith('KEYS_SECRET_OLD', '<value>'),
     )
   }
 

@@ -1,6 +1,14 @@
 /** Opens the place of the embedded keys: the database if there is a KEYS_SECRET, otherwise the data folder. */
+import { AGAIN } from '../../../base/problems/mend.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
-import { type Database, databaseExists, isShared, openSigningKeys, settingsOf } from '../../../store/open.ts'
+import {
+  type Database,
+  databaseExists,
+  isShared,
+  mendOfDatabase,
+  openSigningKeys,
+  settingsOf,
+} from '../../../store/open.ts'
 import { KeyError } from '../key-error.ts'
 import { findKeyFolder, openKeyFolder } from './key-folder.ts'
 import type { KeyPlace } from './key-place.ts'
@@ -35,11 +43,13 @@ async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Pro
     throw new KeyError(
       `KEYS_SECRET puts the signing keys in the database, but no other process can read ${database.name}; ` +
         'unset KEYS_SECRET, or set DATABASE_URL to another database',
+      `env -u KEYS_SECRET ${AGAIN}`,
     )
   }
   if (!databaseExists(database)) {
     throw new KeyError(
       `there is no database \`${database.name}\`; start the server once, or set DATABASE_URL to its database`,
+      'sallyport serve',
     )
   }
   // A server with keys in a folder doesn't load these modules.
@@ -47,14 +57,15 @@ async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Pro
     import('./keys-in-database.ts'),
     import('./key-seal.ts'),
   ])
-  const keys = await openSigningKeys(database).catch((error) => {
-    throw error instanceof StoreUnavailable ? unusable(database, error) : error
+  const keys = await openSigningKeys(database).catch(async (error) => {
+    throw error instanceof StoreUnavailable ? await unusable(database, error) : error
   })
   return new KeysInDatabase(keys, createKeySeal(secrets), database.name)
 }
 
-function unusable(database: Database, { why }: StoreUnavailable): KeyError {
-  return new KeyError(`the database ${database.name} can't be used (${why}); check ${settingsOf(database)}`)
+async function unusable(database: Database, error: StoreUnavailable): Promise<KeyError> {
+  const sentence = `the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}`
+  return new KeyError(sentence, await mendOfDatabase(database, error))
 }
 
 /** Encrypts the keys in the database under the current secret; returns how many weren't. Throws KeyError. */

@@ -1,4 +1,5 @@
 /** Where the last server on a database had its signing keys: servers refuse tokens of keys that are elsewhere. */
+import { againWith } from '../../../base/problems/mend.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../../../store/errors.ts'
 import { type Database, databaseExists, isShared, openDatabaseBeside } from '../../../store/open.ts'
@@ -27,6 +28,7 @@ export async function refuseUnusedFolder({ database, secrets }: KeyPlaceSettings
   throw new KeyError(
     `KEYS_SECRET is not set, but the last server on the database ${database.name} had it, and servers with it refuse ` +
       'tokens of other keys; set it to the value of the servers, or start a server without it first',
+    againWith('KEYS_SECRET', '<value>'),
   )
 }
 

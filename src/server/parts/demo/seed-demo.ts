@@ -1,5 +1,6 @@
 /** Puts the demo's data into an empty store, and keeps demo data and real data apart. */
 import { v7 as uuidv7 } from 'uuid'
+import { againWith } from '../../../base/problems/mend.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import type { Directory } from '../../../store/directory.ts'
@@ -10,9 +11,11 @@ const SEEDED = 'demo-seeded'
 
 /** Its message is one sentence for whoever started the server. */
 class DemoRefused extends Error {
-  constructor(message: string) {
+  readonly mend: string
+  constructor(message: string, mend: string) {
     super(message)
     this.name = 'DemoRefused'
+    this.mend = mend
   }
 }
 
@@ -25,6 +28,7 @@ export async function claimForProduction(seeding: Seeding): Promise<void> {
   if (kind === 'demo') {
     throw new DemoRefused(
       'the data folder holds demo callers, whose names everybody knows; start with --demo, or change DATA_DIR',
+      'sallyport serve --demo',
     )
   }
   if (kind === undefined) await seeding.writeMark(KIND, 'own')
@@ -34,7 +38,8 @@ export async function claimForProduction(seeding: Seeding): Promise<void> {
 export async function claimForDemo(seeding: Seeding, directory: Directory, resources: Resources): Promise<void> {
   const kind = await seeding.readMark(KIND)
   if (kind === 'own') {
-    throw new DemoRefused('the data folder holds data of its own; start without --demo, or change DATA_DIR')
+    const fault = 'the data folder holds data of its own; start without --demo, or change DATA_DIR'
+    throw new DemoRefused(fault, againWith('DATA_DIR', 'demo-data'))
   }
   // Writes the mark first, so that the next start completes a demo whose start was interrupted.
   await seeding.writeMark(KIND, 'demo')

@@ -21,7 +21,7 @@ export function faultOfUrl(url: string): string | undefined {
 }
 
 /** This machine, by address, name or socket. */
-function isHere(host: string): boolean {
+export function isHere(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1')
   if (isIP(address) === 4) return address.startsWith('127.')
   return ['', 'localhost', '::1'].includes(address) || address.startsWith('/')

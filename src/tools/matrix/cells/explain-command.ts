@@ -1,8 +1,9 @@
 /** The command that explains the decision of a cell. It supposes what the cell supposes, as far as the command can. */
+
+import { shellWord } from '../../../base/problems/mend.ts'
 import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { programHere } from '../../../present/invocation.ts'
-import { shellWord } from '../../../present/quote.ts'
 import { NONE } from '../../asked/supposed-names.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'

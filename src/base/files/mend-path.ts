@@ -1,0 +1,52 @@
+/** The command that lets this process use a path of the file system. */
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { shellWord } from '../problems/mend.ts'
+
+/** `code`: of the system's error; `elsewhere`: the command for another place. Undefined where there is none. */
+export function mendOfPath(path: string, code: string | undefined, elsewhere?: string): string | undefined {
+  if (code === 'EACCES' || code === 'EPERM') return mendOfRights(path)
+  if (code === 'EEXIST' || code === 'ENOTDIR') return mendOfNoFolder(path)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return `df -h ${shellWord(nearest(path))}`
+  return elsewhere
+}
+
+/** The rights belong to the first folder on the way that doesn't let this user in, or else to the path itself. */
+function mendOfRights(path: string): string | undefined {
+  const closed = waysTo(path).find((folder) => existsSync(folder) && !permits(folder, constants.X_OK))
+  const found = closed ?? path
+  if (!existsSync(found))
+    return `sudo install -d -m 700 -o ${process.getuid?.()} -g ${process.getgid?.()} ${shellWord(found)}`
+  const { uid } = statSync(found)
+  if (uid === process.getuid?.()) return `chmod -R u+rwX ${shellWord(found)}`
+  return `sudo chown -R ${owner()} ${shellWord(found)}`
+}
+
+function mendOfNoFolder(path: string): string | undefined {
+  const file = [...waysTo(path), path].find((one) => existsSync(one) && !statSync(one).isDirectory())
+  return file && `mv ${shellWord(file)} ${shellWord(`${file}.before`)}`
+}
+
+/** The folders above a path, as the path names them, from the top. */
+function waysTo(path: string): readonly string[] {
+  const parent = dirname(path)
+  return parent === path || parent === '.' ? [] : [...waysTo(parent), parent]
+}
+
+function nearest(path: string): string {
+  return existsSync(path) ? path : nearest(dirname(resolve(path)))
+}
+
+function permits(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** By numbers, which a container and its host share. */
+function owner(): string {
+  return `${process.getuid?.()}:${process.getgid?.()}`
+}

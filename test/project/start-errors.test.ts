@@ -1,0 +1,444 @@
+/**
+ * A start that fails says why in one sentence, with the command that mends it: each is provoked, its command is run as
+ * printed, and then the server starts. What depends on the process (its rights, its folder, its flags, its workers) is
+ * tried with real processes, the rest in this one.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { pino } from 'pino'
+import { type Flags, readConfig } from '../../src/config/config.ts'
+import { failureText, mendOf } from '../../src/config/mend-of.ts'
+import { startApp } from '../../src/server/app.ts'
+import { removeWithTests } from '../ends-with-tests.ts'
+import { type PostgresServer, sharedPostgres } from '../postgres.ts'
+import { INSTALL_MS, program } from '../programs.ts'
+import { freePort } from '../redis.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+/** A user without rights; the tests themselves run as root where they take rights away. */
+const NOBODY = 65_534
+
+type Environment = Readonly<Record<string, string>>
+
+interface Broken {
+  /** What the sentence says. */
+  readonly says: RegExp
+  /** The command that is printed. */
+  readonly mend: RegExp
+  readonly env?: Environment
+  readonly flags?: Flags
+  /** What to fill in, where only the reader knows it. */
+  readonly fill?: Readonly<Record<string, string>>
+  /** The command can't be run here, or shows only what to do. */
+  readonly untried?: boolean
+}
+
+interface BrokenProcess extends Broken {
+  readonly args?: readonly string[]
+  /** The path that this user may write then; without it, the server is started again. */
+  readonly opens?: string
+  /** The server has no rights of root. */
+  readonly asNobody?: boolean
+}
+
+type Cases<B> = Readonly<Record<string, (folder: string) => B | Promise<B>>>
+
+describe('a start that fails says so and what mends it, which does', () => {
+  let postgres: PostgresServer
+  let folder: string
+  /** A data folder after a first start, and one with the demo. */
+  let [own, demo] = ['', '']
+  const children: ChildProcess[] = []
+  const closing: (() => unknown)[] = []
+
+  before(async () => {
+    postgres = await sharedPostgres()
+    program('openssl')
+    sql('postgres', 'do $$ begin create role postgres superuser login; exception when duplicate_object then end $$')
+    ;[own, demo] = [newFolder(), newFolder()]
+    for (const [DATA_DIR, flags] of [
+      [join(own, 'data'), {}],
+      [join(demo, 'data'), { demo: true }],
+    ] as const) {
+      expect(await failureIn({ DATA_DIR }, flags)).to.equal(undefined)
+    }
+  }).timeout(INSTALL_MS)
+  beforeEach(() => {
+    folder = newFolder()
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+  after(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+
+  for (const [name, broken] of Object.entries(casesHere())) {
+    it(name, async () => {
+      const { says, mend, env = {}, flags = {}, fill = {}, untried } = await broken(folder)
+      const found = await failureIn(given(env), flags)
+      expect(failureText(found as Error, ['serve']))
+        .to.match(says)
+        .and.to.match(/^[^\n]+: run `[^`]+`$/)
+      const printed = mendOf(found) ?? ''
+      expect(printed).to.match(mend)
+      const command = Object.entries(fill).reduce((text, [word, value]) => text.replaceAll(word, value), printed)
+      if (untried) return
+      const after = shell(command, given(env))
+      expect(await failureIn(after, flags), command).to.equal(undefined)
+    }).timeout(60_000)
+  }
+
+  for (const [name, broken] of Object.entries(casesOfProcesses())) {
+    it(`${name}, as a process`, async () => {
+      const found = await broken(folder)
+      const { code, said } = await start(found)
+      expect(code, said).to.equal(2)
+      expect(said).to.match(found.says)
+      const [, mend = ''] = /^sallyport: [^\n]+: run `([^`]+)`\n$/.exec(said) ?? []
+      expect(mend, said).to.match(found.mend)
+      // Root runs what asks for root; the rest runs as whoever started the server.
+      const asNobody = Boolean(found.asNobody) && !mend.startsWith('sudo ')
+      const command = Object.entries(found.fill ?? {}).reduce((text, [word, to]) => text.replaceAll(word, to), mend)
+      const mended = await run(['bash', '-c', command], { ...found, asNobody })
+      if (found.opens !== undefined) {
+        expect((await run(['test', '-w', found.opens], found)).code, `${command}\n${mended.said}`).to.equal(0)
+        return
+      }
+      const { listens, said: later } = mended.listens ? mended : await start(found)
+      expect(listens, `${command}\n${mended.said}\n${later}`).to.equal(true)
+    }).timeout(60_000)
+  }
+
+  it('a start with nothing to mend would be noticed', async () => {
+    expect(await failureIn(given({}))).to.equal(undefined)
+    expect(mendOf(new Error('PORT is no setting here'))).to.equal(undefined)
+  })
+
+  function casesHere(): Cases<Broken> {
+    return {
+      'a setting with a wrong value': () => ({
+        says: /PORT is "x"/,
+        env: { PORT: 'x' },
+        mend: /^PORT=3000 /,
+        fill: { '3000': '0' },
+      }),
+      'a setting that is none': () => {
+        return { says: /OIDC_SECRET is not a setting/, env: { OIDC_SECRET: 'x' }, mend: /^env -u OIDC_SECRET / }
+      },
+      'a port that is taken': async () => {
+        return { says: /EADDRINUSE/, env: { PORT: `${await taken()}` }, mend: /^PORT=\d+ / }
+      },
+      'an address of another machine': () => {
+        return { says: /EADDRNOTAVAIL/, env: { HOST: '192.0.2.1' }, mend: /^HOST=127\.0\.0\.1 / }
+      },
+      'a data folder that is a file': () => {
+        writeFileSync(join(folder, 'data'), '')
+        return { says: /DATA_DIR is `.*EEXIST/, mend: /^mv \S+data \S+data\.before$/ }
+      },
+      'a full disk': () => {
+        const data = mounted('size=64k')
+        return { says: /disk is full/, env: { DATA_DIR: data }, mend: /^df -h \S+$/, untried: true }
+      },
+      'a file that is no database': () => {
+        mkdirSync(join(folder, 'data'))
+        writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
+        return { says: /not a database/, mend: /^mkdir \S+\.damaged && mv \S+sallyport\.db \S+\.damaged$/ }
+      },
+      'a database that another process has locked': async () => {
+        cpSync(own, folder, { recursive: true })
+        await locked(join(folder, 'data/sallyport.db'))
+        return { says: /database is locked/, mend: /^kill \d+$/ }
+      },
+      'a database of a later version': () => {
+        cpSync(own, folder, { recursive: true })
+        const database = new DatabaseSync(join(folder, 'data/sallyport.db'))
+        database.exec('pragma user_version = 99')
+        database.close()
+        return { says: /layout 99/, mend: /^npm install sallyport@latest$/, untried: true }
+      },
+      'demo data': () => {
+        const env = { DATA_DIR: join(demo, 'data') }
+        return { says: /demo callers/, env, mend: /^sallyport serve --demo$/, untried: true }
+      },
+      'data that is not of the demo': () => {
+        const env = { DATA_DIR: join(own, 'data') }
+        const fill = { 'demo-data': join(folder, 'demo-data') }
+        return { says: /data of its own/, env, flags: { demo: true }, mend: /^DATA_DIR=demo-data /, fill }
+      },
+      'a signing key that others can read': () => {
+        cpSync(own, folder, { recursive: true })
+        chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
+        return { says: /others can read/, mend: /^chmod 600 \S+signing\.jwk$/ }
+      },
+      'signing keys that others can replace': () => {
+        cpSync(own, folder, { recursive: true })
+        chmodSync(join(folder, 'data/keys'), 0o777)
+        return { says: /others can replace/, mend: /^chmod 700 \S+keys$/ }
+      },
+      'a damaged signing key': () => {
+        cpSync(own, folder, { recursive: true })
+        writeFileSync(join(folder, 'data/keys/signing.jwk'), '{')
+        return { says: /not an Ed25519 key/, mend: /^rm \S+signing\.jwk$/ }
+      },
+      'a weak KEYS_SECRET': () => {
+        return { says: /KEYS_SECRET is not 32/, env: { KEYS_SECRET: 'hunter2' }, mend: /^KEYS_SECRET="\$\(openssl/ }
+      },
+      'a decision log that is another file': () => {
+        const file = join(folder, 'notes.txt')
+        writeFileSync(file, 'mine\n')
+        return { says: /not a decision log/, env: { DECISION_LOG_FILE: file }, mend: /^mv \S+ \S+notes\.txt\.before$/ }
+      },
+      'a decision log that is a folder': () => {
+        return { says: /EISDIR/, env: { DECISION_LOG_FILE: folder }, mend: /^DECISION_LOG_FILE=- / }
+      },
+      'a policy of the database without keys': () => {
+        const env = { POLICIES: 'database:' }
+        return { says: /POLICY_PUBLIC_KEYS is not set/, env, mend: /^POLICY_PUBLIC_KEYS=<file> /, untried: true }
+      },
+      'a public key of policies that is the private one': () => {
+        const key = join(folder, 'key.pem')
+        execFileSync(program('openssl'), ['genpkey', '-algorithm', 'ed25519', '-out', key])
+        const env = { POLICIES: 'database:', POLICY_PUBLIC_KEYS: key }
+        // There is no published policy yet, so the server wouldn't start.
+        return { says: /holds a private key/, env, mend: /^openssl pkey -in \S+key\.pem -pubout/, untried: true }
+      },
+      'a PostgreSQL that does not answer': async () => {
+        const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
+        return { says: /ECONNREFUSED(?!.*sesame)/, env, mend: /^sudo systemctl start postgresql$/, untried: true }
+      },
+      'a database that was not created': () => {
+        const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'not-there') }
+        return {
+          says: /does not exist/,
+          env,
+          mend: /^createdb -h 127\.0\.0\.1 -p \d+ -U postgres -O sallyport not-there$/,
+        }
+      },
+      'a user of PostgreSQL that was not created': () => {
+        sql('postgres', 'create database for_all')
+        sql('for_all', 'grant all on schema public to public')
+        const env = { DATABASE_URL: `postgres://newcomer@127.0.0.1:${postgres.port}/for_all` }
+        return { says: /role "newcomer" does not exist/, env, mend: /^createuser .* newcomer$/ }
+      },
+      'a user of PostgreSQL without rights': () => {
+        sql('postgres', 'create role guest login', 'create database not_theirs')
+        const env = { DATABASE_URL: `postgres://guest@127.0.0.1:${postgres.port}/not_theirs` }
+        return {
+          says: /permission denied/,
+          env,
+          mend: /^psql .* -d not_theirs -c 'GRANT CREATE, USAGE .* TO "guest"'$/,
+        }
+      },
+      'a PostgreSQL without TLS': () => {
+        sql('postgres', 'create database plain')
+        const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/plain?sslmode=verify-full` }
+        return { says: /SSL/, env, mend: /^DATABASE_URL='.*sslmode=disable' /, fill: { ':<password>': '' } }
+      },
+      'a replica in place of the database': () => {
+        sql('postgres', 'create database follower', 'alter database follower set default_transaction_read_only = on')
+        const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/follower` }
+        return { says: /read-only/, env, mend: /@<primary>:/, untried: true }
+      },
+    }
+  }
+
+  function casesOfProcesses(): Cases<BrokenProcess> {
+    return {
+      'an empty folder': () => ({
+        says: /SCHEMAS is `schemas`, but there is no such folder/,
+        mend: /init \. --yes && .* serve$/,
+      }),
+      'a folder beside the project': () => {
+        mkdirSync(join(folder, 'my api'))
+        makeProject(join(folder, 'my api'))
+        return { says: /no such folder/, mend: /^POLICIES='my api\/policies' SCHEMAS='my api\/schemas' / }
+      },
+      'a policy folder of a flag that has nothing of a policy': () => {
+        makeProject(folder)
+        mkdirSync(join(folder, 'empty'))
+        const args = ['--policies', 'empty']
+        return { says: /`empty`, but that folder has no policy files/, args, mend: /^POLICIES=policies .* serve$/ }
+      },
+      'a port of a flag that is taken, with workers': async () => {
+        makeProject(folder)
+        const args = ['--port', `${await taken()}`, '--workers', '2']
+        return { says: /EADDRINUSE/, args, mend: /^PORT=\d+ .* serve --workers 2$/ }
+      },
+      'a port that needs rights': () => {
+        makeProject(folder)
+        mkdirSync(join(folder, 'data'))
+        chownSync(join(folder, 'data'), NOBODY, NOBODY)
+        return { says: /EACCES/, env: { PORT: '80' }, asNobody: true, mend: /^PORT=8080 /, fill: { '=8080': '=0' } }
+      },
+      'a data folder of another user': () => {
+        makeProject(folder)
+        mkdirSync(join(folder, 'data'), { mode: 0o755 })
+        return { says: /DATA_DIR is `data`.*EACCES/, asNobody: true, mend: /^sudo chown -R 65534:65534 data$/ }
+      },
+      'a data folder that its user may not make': () => {
+        makeProject(folder)
+        mkdirSync(join(folder, 'srv'), { mode: 0o755 })
+        const env = { DATA_DIR: 'srv/data' }
+        return {
+          says: /EACCES/,
+          env,
+          asNobody: true,
+          opens: 'srv/data',
+          mend: /^sudo install -d -m 700 -o 65534 -g 65534 srv\/data$/,
+        }
+      },
+      'a data folder that its owner closed': () => {
+        makeProject(folder)
+        mkdirSync(join(folder, 'data'), { mode: 0o500 })
+        chownSync(join(folder, 'data'), NOBODY, NOBODY)
+        return { says: /EACCES/, asNobody: true, opens: 'data', mend: /^chmod -R u\+rwX data$/ }
+      },
+      'a signing key of another user': () => {
+        makeProject(folder)
+        cpSync(own, folder, { recursive: true })
+        execFileSync('chown', ['-R', `${NOBODY}`, join(folder, 'data')])
+        chownSync(join(folder, 'data/keys/signing.jwk'), 0, 0)
+        return {
+          says: /can't be read \(EACCES\)/,
+          asNobody: true,
+          mend: /^sudo chown -R 65534:65534 data\/keys\/signing\.jwk$/,
+        }
+      },
+      'a database file of another user': () => {
+        makeProject(folder)
+        cpSync(own, folder, { recursive: true })
+        execFileSync('chown', ['-R', `${NOBODY}`, join(folder, 'data')])
+        chownSync(join(folder, 'data/sallyport.db'), 0, 0)
+        return {
+          says: /EACCES/,
+          asNobody: true,
+          opens: 'data/sallyport.db',
+          mend: /^sudo chown -R 65534:65534 data\/sallyport\.db$/,
+        }
+      },
+    }
+  }
+
+  /** Why a server with these settings doesn't start; undefined where it does. */
+  async function failureIn(env: NodeJS.ProcessEnv, flags: Flags = {}): Promise<unknown> {
+    try {
+      const folders = { POLICIES: join(ROOT, 'policies'), SCHEMAS: join(ROOT, 'schemas'), PORT: '0', ADMIN_PORT: '0' }
+      const config = readConfig({ ...folders, ...env }, flags)
+      await (await startApp({ config, log: pino({ level: 'silent' }) })).drain()
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+
+  function given(env: Environment): NodeJS.ProcessEnv {
+    return { DATA_DIR: join(folder, 'data'), ...env }
+  }
+
+  /** Runs a command; the settings that a server would have that it starts. */
+  function shell(command: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+    const path = { PATH: pathOf(), PORT: env.PORT ?? '0' }
+    const line = command.replace('{again}', 'env -0')
+    const { stdout, stderr, status } = spawnSync('bash', ['-c', line], {
+      cwd: folder,
+      env: { ...path, ...env },
+      encoding: 'utf8',
+    })
+    expect(status, `${line}\n${stderr}`).to.equal(0)
+    if (line === command) return env
+    return Object.fromEntries(stdout.split('\0').map((one) => [one.split('=')[0], one.slice(one.indexOf('=') + 1)]))
+  }
+
+  function sql(database: string, ...statements: readonly string[]): void {
+    const flags = ['-h', '127.0.0.1', '-p', `${postgres.port}`, '-U', 'sallyport', '-d', database, '-qX']
+    execFileSync(
+      join(dirname(program('postgres')), 'psql'),
+      [...flags, ...statements.flatMap((text) => ['-c', text])],
+      { stdio: 'pipe' },
+    )
+  }
+
+  function mounted(options: string): string {
+    const place = join(folder, 'mounted')
+    mkdirSync(place)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', place])
+    closing.push(() => execFileSync('umount', [place]))
+    return place
+  }
+
+  async function taken(): Promise<number> {
+    const port = await freePort()
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    closing.push(() => server.close())
+    return port
+  }
+
+  async function locked(file: string): Promise<void> {
+    const script = `const { DatabaseSync } = require('node:sqlite'); const d = new DatabaseSync(${JSON.stringify(file)});
+      d.exec('pragma locking_mode = exclusive; begin exclusive'); console.log('locked'); setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    await once(child.stdout, 'data')
+  }
+
+  function start(broken: BrokenProcess): Promise<Ran> {
+    return run([process.execPath, LAUNCHER, 'serve', ...(broken.args ?? [])], broken)
+  }
+
+  function run(words: readonly string[], { env = {}, asNobody }: BrokenProcess): Promise<Ran> {
+    const settings = { ...process.env, PORT: '0', ADMIN_PORT: '0', HOME: folder, ...env, PATH: pathOf() }
+    const [file = '', ...args] = asNobody ? [...NO_RIGHTS, ...words] : words
+    return new Promise((resolve) => {
+      const child = spawn(file, args, { cwd: folder, env: settings, detached: true })
+      children.push(child)
+      let [said, listens] = ['', false]
+      child.stderr.on('data', (text) => {
+        said += text
+        if (listens || !said.includes('"msg":"listening"')) return
+        listens = true
+        process.kill(-Number(child.pid), 'SIGTERM')
+      })
+      child.on('close', (code) => resolve({ code, said, listens }))
+    })
+  }
+})
+
+interface Ran {
+  readonly code: number | null
+  readonly said: string
+  readonly listens: boolean
+}
+
+const NO_RIGHTS = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
+
+/** Everybody may enter it. Its name is one that a project may have. */
+function newFolder(): string {
+  const folder = join(removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-start-'))), 'api')
+  mkdirSync(folder)
+  for (const one of [dirname(folder), folder]) chmodSync(one, 0o777)
+  return folder
+}
+
+function makeProject(folder: string): void {
+  for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+}
+
+let sudo: string | undefined
+
+/** With the programs that commands name, and a `sudo` where there is none: the tests have its rights. */
+function pathOf(): string {
+  if (sudo === undefined) {
+    sudo = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-sudo-')))
+    writeFileSync(join(sudo, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
+  }
+  return [sudo, dirname(process.execPath), process.env.PATH, dirname(program('postgres'))].join(delimiter)
+}
