@@ -8,7 +8,12 @@ import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
 const NPX = 'npx --no -- sallyport'
 
-describe('sallyport ci staged', () => {
+/** Each commit starts git, npm and the check, beside whatever else this machine does. */
+const SLOW_MS = 240_000
+
+describe('sallyport ci staged', function () {
+  this.timeout(SLOW_MS)
+
   let one: Repository
   afterEach(() => one.remove())
 

@@ -77,23 +77,11 @@ describe('docs/testing-policies.md', () => {
     })
   }).timeout(20_000)
 
-  it('points to a workflow whose commands exist', async () => {
+  it('points to a workflow whose command exists', async () => {
     const workflow = parse(await readFile(join(ROOT, 'docs/ci/github-actions.yml'), 'utf8'))
     const steps: readonly { readonly run?: string }[] = workflow.jobs.policy.steps
     const told = steps.flatMap(({ run: command = '' }) => (command.includes('sallyport') ? [command] : []))
-    expect(told.map((command) => /-- (\w+ \w+)/.exec(command)?.[1])).to.deep.equal([
-      'policy diff',
-      'policy check',
-      'matrix test',
-      'matrix coverage',
-      'matrix attack',
-    ])
-    await writeFile(join(folder, 'summary.md'), '')
-    const quick = told.filter((command) => !/matrix (test|attack)/.test(command))
-    for (const command of quick) {
-      const here = `export BASE=policies GITHUB_STEP_SUMMARY=summary.md\n${command}\n`
-      expect((await run(here)).code, command).to.equal(0)
-    }
+    expect(told).to.deep.equal(['npx --no -- sallyport matrix attack'])
   }).timeout(30_000)
 
   function commands(): readonly string[] {

@@ -36,7 +36,7 @@ export function askGit(folder: string, args: readonly string[], { index, input }
   })
 }
 
-export function textOf(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
+export function gitText(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
   return answer.bytes.toString('utf8')
 }
 

@@ -9,7 +9,7 @@ import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
-import { askGit, textOf } from './git.ts'
+import { askGit, gitText } from './git.ts'
 
 /** Which files of a folder are read, and where the folder is if a name doesn't say it. */
 export interface FolderOf<T> {
@@ -21,6 +21,9 @@ export interface FolderOf<T> {
   readonly load: (directory: string, shown: string) => Promise<T>
 }
 
+/** A directory of that name would pass for the commit that a workflow names. */
+const FULL_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+
 /** A policy of a directory, of a published version or of a git revision (readFolder). */
 export async function readSide(name: PolicyPlace, policies: string, resources: Resources): Promise<LoadedPolicy> {
   if (typeof name !== 'string') return loadPolicy(name, resources)
@@ -31,11 +34,11 @@ export async function readSide(name: PolicyPlace, policies: string, resources: R
 /**
  * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/files` from the
  * repository's top. Without a path the files are read from the usual folder. A directory wins over a revision with
- * the same name. Throws ToolError, and FileError (with places in `name`) for files that the server would refuse.
+ * the same name, but not over the full id of a commit. Throws ToolError, and FileError (with places in `name`) for
+ * files that the server would refuse.
  */
 export async function readFolder<T>(name: string, folder: FolderOf<T>): Promise<T> {
-  const found = await stat(name).catch(() => undefined)
-  if (found?.isDirectory()) return folder.load(name, name)
+  if (!FULL_ID.test(name) && (await stat(name).catch(() => undefined))?.isDirectory()) return folder.load(name, name)
   const location = await locate(name, folder.usual)
   const shown = `${withoutPath(name)}:${location.path}`
   const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
@@ -82,7 +85,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
   let reason = ''
   for (const folder of [resolve(policies), process.cwd()]) {
     const answer = await askGit(folder, ['rev-parse', '--show-prefix'])
-    if (answer.kind === 'answer') return { folder, prefix: textOf(answer).replace(/\n$/, '') }
+    if (answer.kind === 'answer') return { folder, prefix: gitText(answer).replace(/\n$/, '') }
     reason = answer.reason
   }
   throw new ToolError(
@@ -94,7 +97,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
 async function commitOf({ folder }: Repository, revision: string): Promise<string | undefined> {
   const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
   const answer = await askGit(folder, asked)
-  return answer.kind === 'answer' ? textOf(answer).trim() : undefined
+  return answer.kind === 'answer' ? gitText(answer).trim() : undefined
 }
 
 function defaultPath(name: string, { folder, prefix }: Repository, policies: string): string {
@@ -127,7 +130,7 @@ async function writeFiles(
   const example = folder.of === 'policy' ? 'policies' : 'schemas'
   const other = `name another folder, as in \`${withoutPath(name)}:${example}\``
   if (tree.kind === 'refused') throw new ToolError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
-  const blobs = blobsOf(textOf(tree), folder.isFile)
+  const blobs = blobsOf(gitText(tree), folder.isFile)
   if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no ${folder.of} files in ${where}: ${other}`)
   for (const [file, id] of blobs) {
     const blob = await askGit(repository.folder, ['cat-file', 'blob', id])

@@ -21,14 +21,14 @@ const RULES: readonly FindingRule[] = [
 ]
 
 /** Each place is that of the expectation, because nothing else belongs to one cell alone. */
-function matrixFindings({ results }: Run): readonly Diagnostic[] {
+export function matrixFindings({ results }: Run): readonly Diagnostic[] {
   return results.flatMap(({ outcome, place, title, why = '' }) => {
     const code = CODES[outcome]
     return code === undefined ? [] : [{ ...place, code, severity: 'error' as const, message: `${title}: ${why}` }]
   })
 }
 
-function matrixSarif(findings: readonly Diagnostic[]): SarifRun {
+export function matrixSarif(findings: readonly Diagnostic[]): SarifRun {
   const shown = findings.slice(0, MOST_FAULTS)
   return sarifRun('matrix test', RULES, { findings: shown, more: findings.length - shown.length })
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
-import { askGit, textOf } from '../../diff/git.ts'
+import { askGit, gitText } from '../../diff/git.ts'
 import { ToolError } from '../../load-policy.ts'
 
 /** Where the project is within its work tree, and the index of the commit. */
@@ -42,7 +42,7 @@ async function workTree(): Promise<WorkTree> {
   if (place.kind === 'refused') {
     throw new ToolError(`what is staged can't be read (${place.reason}): run this in a git work tree`)
   }
-  const [top = '', prefix = ''] = textOf(place).split('\n')
+  const [top = '', prefix = ''] = gitText(place).split('\n')
   const { GIT_INDEX_FILE: index } = process.env
   return { top, prefix, index: index === undefined ? undefined : resolve(top, index) }
 }

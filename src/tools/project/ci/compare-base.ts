@@ -1,0 +1,111 @@
+/** What a change means: the policy of the base, as it was there, against the policy of the working tree. */
+import { basename, dirname, resolve } from 'node:path'
+import { FileError } from '../../../base/diagnostic.ts'
+import { POLICY_FILES } from '../../../policy/policy-files.ts'
+import { loadSchemas, parseResources } from '../../../resources/load/load-resources.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import type { SourceText } from '../../../resources/schema/schema-file.ts'
+import { type PolicyDiff, reportOn } from '../../diff/compare-policies.ts'
+import { askGit, gitText } from '../../diff/git.ts'
+import { readFolder, readSide } from '../../diff/revision.ts'
+import { loadPolicy, ToolError } from '../../load-policy.ts'
+import { diffSchemas } from '../../schema/diff/compare-schemas.ts'
+import type { SchemaDiff } from '../../schema/diff/schema-change.ts'
+import type { ProjectFolders } from './check-staged.ts'
+
+export interface BaseComparison {
+  /** Absent if the two policies can't be compared; `remark` then says why. */
+  readonly policies?: PolicyDiff
+  /** Absent if the schemas are the same. */
+  readonly schemas?: SchemaDiff
+  readonly remark?: string
+}
+
+/** `commit`: a full id. Throws ToolError, and FileError for files of the working tree with faults. */
+export async function compareWithBase(commit: string, folders: ProjectFolders, now: Date): Promise<BaseComparison> {
+  const { policies, schemas, matrices } = folders
+  if (!(await hasFiles(commit, policies, (name) => POLICY_FILES.includes(name)))) {
+    return { remark: `The base has no policy in \`${policies}\`, so all of it is new.` }
+  }
+  const names = { before: commit.slice(0, 12), after: policies }
+  const { sources } = await loadSchemas(schemas)
+  const old = await schemasOf(commit, schemas)
+  for (const resources of schemaChoices(sources, old)) {
+    const sides = await bothUnder(resources, commit, policies)
+    if (!sides) continue
+    const changed = !sameTexts(sources, old)
+    const [matrix = ''] = matrices
+    const between = { before: commit, after: schemas, schemas, policies, matrices: matrix, now }
+    return {
+      policies: reportOn(names, sides, { resources, now: now.getTime() }),
+      ...(changed && old.length > 0 ? { schemas: await diffSchemas(between) } : {}),
+    }
+  }
+  return {
+    remark: 'The policies are not compared: that of the base has errors, or no schemas fit both of them.',
+  }
+}
+
+async function hasFiles(commit: string, folder: string, isFile: (name: string) => boolean): Promise<boolean> {
+  const path = resolve(folder)
+  const listed = await askGit(dirname(path), ['ls-tree', '-z', '--name-only', commit, '--', `${basename(path)}/`])
+  const names = listed.kind === 'answer' ? gitText(listed).split('\0') : []
+  return names.some((name) => isFile(name.replace(/^.*\//, '')))
+}
+
+async function schemasOf(commit: string, schemas: string): Promise<readonly SourceText[]> {
+  const isFile = (name: string) => name.endsWith('.json')
+  if (!(await hasFiles(commit, schemas, isFile))) return []
+  const load = async (directory: string) => (await loadSchemas(directory)).sources
+  try {
+    return await readFolder(commit, { of: 'schema', usual: schemas, isFile, load })
+  } catch (error) {
+    if (error instanceof FileError) return []
+    throw error
+  }
+}
+
+/**
+ * Both policies are read with the same schemas. Those of the working tree are tried first; a resource or a field that
+ * the change removes is in those of the base.
+ */
+function* schemaChoices(young: readonly SourceText[], old: readonly SourceText[]): Generator<Resources> {
+  const without = (some: readonly SourceText[], others: readonly SourceText[]) =>
+    some.filter(({ name }) => !others.some((other) => nameOf(other.name) === nameOf(name)))
+  yield parseResources(young)
+  for (const texts of [
+    [...young, ...without(old, young)],
+    [...old, ...without(young, old)],
+  ]) {
+    const resources = attempt(() => parseResources(texts))
+    if (resources) yield resources
+  }
+}
+
+async function bothUnder(resources: Resources, commit: string, policies: string) {
+  try {
+    return { before: await readSide(commit, policies, resources), after: await loadPolicy(policies, resources) }
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
+
+function sameTexts(young: readonly SourceText[], old: readonly SourceText[]): boolean {
+  const written = (some: readonly SourceText[]) =>
+    JSON.stringify(some.map(({ name, text }) => [nameOf(name), text]).sort())
+  return written(young) === written(old)
+}
+
+function nameOf(file: string): string {
+  return file.replace(/^.*[\\/]/, '')
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof FileError || error instanceof ToolError) return undefined
+    throw error
+  }
+}

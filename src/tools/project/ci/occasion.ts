@@ -1,0 +1,53 @@
+/** What GitHub tells a workflow about why it runs: the environment, and the file with the event. */
+import { readFile } from 'node:fs/promises'
+import { isObject } from '../../../base/is-object.ts'
+import { ToolError } from '../../load-policy.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Occasion {
+  readonly event: string
+  /** The commit that GitHub checked out, if it names one. */
+  readonly commit: string | undefined
+  readonly pullRequest: number | undefined
+  /** The commit to compare with: of the branch that the change goes to, or the last one before a push. */
+  readonly base: string | undefined
+}
+
+/** Git's name for no commit: a push that creates a branch comes from there. */
+const NO_COMMIT = /^0+$/
+const COMMIT = /^[0-9a-f]{40,64}$/
+
+/** Throws ToolError for an event that can't be read, and for one whose token the content of a fork could use. */
+export async function readOccasion(env: Environment): Promise<Occasion> {
+  const event = env.GITHUB_EVENT_NAME || 'none'
+  if (event === 'pull_request_target') {
+    throw new ToolError(
+      'the workflow runs on `pull_request_target`, whose token may write, with the content of a fork: ' +
+        'let it run on `pull_request`',
+    )
+  }
+  const told = env.GITHUB_EVENT_PATH ? await readEvent(env.GITHUB_EVENT_PATH) : {}
+  const pull = memberOf(told, 'pull_request')
+  const bases = [memberOf(memberOf(pull, 'base'), 'sha'), memberOf(memberOf(told, 'merge_group'), 'base_sha')]
+  const base = [...bases, memberOf(told, 'before')].find((one) => one !== undefined)
+  const number = memberOf(pull, 'number')
+  return {
+    event,
+    commit: env.GITHUB_SHA || undefined,
+    pullRequest: Number.isSafeInteger(number) ? Number(number) : undefined,
+    base: typeof base === 'string' && COMMIT.test(base) && !NO_COMMIT.test(base) ? base : undefined,
+  }
+}
+
+async function readEvent(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'))
+  } catch {
+    throw new ToolError(`the event of GitHub can't be read: \`${file}\` (GITHUB_EVENT_PATH) has to be a JSON file`)
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}

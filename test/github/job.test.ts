@@ -1,0 +1,126 @@
+/** `sallyport ci github` in a workflow: its log, annotations, SARIF, comment, summary, outputs and exit code. */
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ranIn } from '../project/projects.ts'
+import { sarifFaults } from '../sarif.ts'
+import { type CommentsApi, startCommentsApi } from './comments-api.ts'
+import { openJob, pullRequest, runJob } from './job.ts'
+import { openRepository, type Repository } from './repository.ts'
+
+/** Each run serves every cell, beside whatever else this machine does. */
+const SLOW_MS = 240_000
+
+describe('sallyport ci github', function () {
+  this.timeout(SLOW_MS)
+
+  let one: Repository
+  let api: CommentsApi
+  beforeEach(async () => {
+    api = await startCommentsApi()
+  })
+  afterEach(async () => {
+    await api.close()
+    await one.remove()
+  })
+
+  it('is silent and green for a pull request that changes nothing for anybody, by the commands of the page', async () => {
+    one = await openRepository()
+    const event = await pullRequest(one, () => writeFile(join(one.folder, 'NOTES.md'), 'Hello\n'))
+    const job = await openJob(one, { api: api.url, event })
+    const page = await readFile(new URL('../../docs/pull-requests.md', import.meta.url), 'utf8')
+    const [, inWorkflow = '', hook = ''] = page.split(/```(?:sh\n)?/).filter((_, i) => i === 0 || i % 2 === 1)
+    expect(hook).to.match(/^git config core\.hooksPath/)
+    expect((await ranIn(one.project, one.env, ['bash', '-c', hook])).code).to.equal(0)
+    const ran = await job.written(await ranIn(one.project, job.env, ['bash', '-c', inWorkflow]))
+    expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
+    expect(ran.stdout)
+      .to.match(/^::group::files: 0 errors, 0 warnings$/m)
+      .and.not.include('::error')
+    expect(ran.summary).to.include('| change | passed | <code>decides every request as before</code> |')
+    expect(ran.outputs).to.include({ 'exit-code': '0', 'wrong-cells': '0', comment: 'not-needed', widening: '0' })
+    expect(ran.outputs['coverage-cells']).to.equal('100')
+    expect(api.comments).to.deep.equal([])
+  })
+
+  it('tells a hole everywhere, in a project within a larger repository, and then that it is mended', async () => {
+    one = await openRepository('apps/my api')
+    const event = await pullRequest(one, () => one.openHole())
+    const sarif = join(one.folder, '.git/report.sarif')
+    const red = await runJob(one, { api: api.url, event }, '--min', '100', '--sarif', sarif)
+    expect(red.code, red.stderr).to.equal(1)
+    // Where the file is in the repository, so that GitHub finds its line.
+    expect(red.stdout).to.match(
+      /^::error file=apps\/my api\/test\/matrix\/users\.csv,line=\d+,col=\d+,title=cell-wrong::GET/m,
+    )
+    expect(red.outputs).to.include({
+      'exit-code': '1',
+      'check-exit-code': '0',
+      'matrix-exit-code': '1',
+      comment: 'created',
+    })
+    expect(Number(red.outputs['wrong-cells'])).to.be.above(0)
+    expect(Number(red.outputs.widening)).to.be.above(0)
+    const [comment] = api.comments
+    expect(comment?.body).to.match(/^<!-- sallyport-ci apps%2Fmy%20api -->\n### /)
+    expect(comment?.body)
+      .to.include('| **widening** |')
+      .and.include('| matrices | **failed** |')
+      .and.include('| coverage |')
+    expect(red.summary).to.equal(comment?.body.replace(/^.*\n/, ''))
+    const log = JSON.parse(await readFile(sarif, 'utf8'))
+    expect(sarifFaults(log)).to.deep.equal([])
+    const tools = log.runs.map((run: { tool: { driver: { name: string } } }) => run.tool.driver.name)
+    expect(tools).to.deep.equal(['sallyport policy check', 'sallyport matrix test'])
+    const { uri } = log.runs[1].results[0].locations[0].physicalLocation.artifactLocation
+    expect(uri).to.equal('apps/my%20api/test/matrix/users.csv')
+    one.git('checkout', '-q', '-f', 'main')
+    const green = await runJob(one, { api: api.url, event })
+    expect([green.code, green.outputs.comment]).to.deep.equal([0, 'updated'])
+    expect(api.comments).to.have.length(1)
+    expect(api.comments[0]?.body).to.not.include('widening')
+  })
+
+  it('goes on without a comment where the token may only read, and obeys nothing that the files say', async () => {
+    one = await openRepository()
+    const event = await pullRequest(one, async () => {
+      const hole = 'p, member, users, list|read, any, *, allow'
+      await appendFile(
+        join(one.project, 'policies/policy.csv'),
+        `${hole}\n::error::planted\n::set-output name=code::0\n`,
+      )
+    })
+    api.next.push(403)
+    const ran = await runJob(one, { api: api.url, event })
+    expect(ran.code).to.equal(1)
+    expect(api.comments).to.deep.equal([])
+    expect(ran.outputs).to.include({ comment: 'refused', 'exit-code': '1' })
+    expect(ran.stdout).to.include('::notice::the pull request has no new comment: GitHub answered 403')
+    expect(ran.summary).to.include('| files | **failed** |').and.include('not run')
+    const stopped = ran.stdout.replaceAll(/^::stop-commands::(\S+)\n[\s\S]*?^::\1::$/gm, '')
+    expect(ran.stdout).to.include('planted')
+    expect(stopped).to.not.match(/^::(?:error|set-output)[^:]*::planted/m)
+    expect(stopped).to.not.match(/^::set-output/m)
+  })
+
+  it('is red with one sentence where the clone has not the base, and still tests the rest', async () => {
+    one = await openRepository()
+    await pullRequest(one, () => one.openHole())
+    const event = { pull_request: { number: 7, base: { sha: 'a'.repeat(40) } } }
+    one.git('checkout', '-q', 'change')
+    const ran = await runJob(one, { api: api.url, event }, '--no-comment')
+    expect(ran.code).to.equal(2)
+    expect(ran.stdout).to.include(
+      `the clone has not the commit \`${'a'.repeat(40)}\` to compare with: give actions/checkout`,
+    )
+    expect(ran.outputs).to.include({ 'diff-exit-code': '2', 'matrix-exit-code': '1', comment: 'not-needed' })
+  })
+
+  it('refuses the event that gives the content of a fork a token that may write', async () => {
+    one = await openRepository()
+    const event = await pullRequest(one, async () => undefined)
+    const ran = await runJob(one, { api: api.url, name: 'pull_request_target', event })
+    expect([ran.code, ran.stdout, ran.summary]).to.deep.equal([2, '', ''])
+    expect(ran.stderr).to.match(/^sallyport: the workflow runs on `pull_request_target`.*\n$/)
+  })
+})
