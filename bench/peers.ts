@@ -44,6 +44,7 @@ export class Peers {
       command: [process.execPath, peerFile(program)],
       environment: { ...this.#data.environment, ...peer.environment, ...environment },
       target: { ...this.#data.target, expect },
+      mayFail: true,
     }
   }
 
@@ -55,6 +56,7 @@ export class Peers {
       command: [process.execPath, peerFile('fastify-postgres.js')],
       environment: { ...this.#data.environment, DATABASE_URL: url, SELECT: select, JWT_CACHE: '1' },
       target: { ...like, token, adminToken, expect: CHECKED },
+      mayFail: true,
     }
   }
 }

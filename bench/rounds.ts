@@ -27,13 +27,17 @@ const WARM_UP = 5
 const RESUMED_MS = 200
 
 /** Starts them all, measures the guarded GET of each in every round, and stops them. Throws BenchFailure. */
-export async function compareGets(bench: Bench, contenders: readonly Contender[]): Promise<readonly Row[]> {
-  return withServers(contenders, (servers) =>
+export async function compareGets(
+  bench: Bench,
+  contenders: readonly Contender[],
+  leftOut: string[],
+): Promise<readonly Row[]> {
+  const measure = (servers: readonly Server[]) =>
     measureRounds(
       bench,
       servers.map((server) => ({ subject: server.name, server, requests: getOf(server, CONNECTIONS) })),
-    ),
-  )
+    )
+  return withServers(contenders, measure, leftOut)
 }
 
 export function getOf({ target: { path, ids, token } }: Server, connections: number): Requests {
@@ -55,13 +59,22 @@ function collectionOf(path: string): string {
   return path.replace(/\/$/, '')
 }
 
+/** Those that may fail, and do, are left out; why is added to `leftOut`. Throws BenchFailure for the others. */
 export async function withServers<T>(
   contenders: readonly Contender[],
   use: (servers: readonly Server[]) => Promise<T>,
+  leftOut: string[] = [],
 ): Promise<T> {
   const servers: Server[] = []
   try {
-    for (const contender of contenders) servers.push(await startServer(contender))
+    for (const contender of contenders) {
+      try {
+        servers.push(await startServer(contender))
+      } catch (error) {
+        if (!contender.mayFail || !(error instanceof BenchFailure)) throw error
+        leftOut.push(error.message)
+      }
+    }
     return await use(servers)
   } finally {
     await Promise.all(servers.map((server) => server.stop()))

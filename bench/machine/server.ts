@@ -10,6 +10,8 @@ export interface Contender {
   readonly command: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly target: Target
+  /** Whether the others are measured without it when it doesn't start or answers wrongly. */
+  readonly mayFail?: boolean
   /** Whether it speaks with the bench (preload/event-loop.ts). */
   readonly channel?: boolean
 }

@@ -103,8 +103,8 @@ function inOrder(parts: readonly PartResult[]): readonly PartResult[] {
 /** None where there is no such file. Throws BenchFailure. */
 async function readParts(file: string): Promise<readonly PartResult[]> {
   try {
-    const { parts }: RunResult = JSON.parse(await readFile(file, 'utf8'))
-    return parts
+    const { parts, began, revision }: RunResult = JSON.parse(await readFile(file, 'utf8'))
+    return parts.map((part) => ({ run: { began, revision }, ...part }))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw new BenchFailure(`\`${file}\` has no results to keep: ${(error as Error).message}`)

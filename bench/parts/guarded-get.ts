@@ -15,14 +15,16 @@ async function measure(bench: Bench): Promise<PartResult> {
   const { peers } = bench
   const { small } = bench.settings
   const usual = await bench.fixtures.prepared(small ? { ...USUAL, notes: 200 } : USUAL)
-  const rows = await compareGets(bench, [
+  const leftOut = [...bench.withoutPeers]
+  const contenders = [
     bare('bare node:http', usual.target),
     koaRouter('koa + router', usual.target),
     koaRouterWithHeaders('koa + router, our headers', usual.target),
     ...(peers ? PEERS.map((name) => peers.contender(name)) : []),
     ours('ours', usual),
     ...(small ? [] : [bare('bare again', usual.target)]),
-  ])
+  ]
+  const rows = await compareGets(bench, contenders, leftOut)
   return {
     id: guardedGet.id,
     title: 'The guarded GET',
@@ -31,7 +33,7 @@ async function measure(bench: Bench): Promise<PartResult> {
       '10 rules, ownership, views, three limits in the process, decision record to the log file. Bare again shows the noise.',
     rows,
     targets: targetsOf(rows),
-    leftOut: bench.withoutPeers,
+    leftOut,
   }
 }
 

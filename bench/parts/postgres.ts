@@ -39,7 +39,8 @@ const STATEMENTS = {
 async function measure(bench: Bench): Promise<PartResult> {
   const database = await startPostgres()
   try {
-    const rows = await measureOn(database, bench)
+    const leftOut = [...bench.withoutPeers]
+    const rows = await measureOn(database, bench, leftOut)
     return {
       id: postgres.id,
       title: 'On PostgreSQL',
@@ -49,14 +50,14 @@ async function measure(bench: Bench): Promise<PartResult> {
         "table. Targets compare the CPU time of the servers; PostgreSQL's own is beside it.",
       rows: bench.peers ? rows : [...rows, { subject: `${PEER}: not measured`, quantities: {} }],
       targets: targetsOf(rows),
-      leftOut: bench.withoutPeers,
+      leftOut,
     }
   } finally {
     await database.stop()
   }
 }
 
-async function measureOn(database: PostgresServer, bench: Bench): Promise<readonly Row[]> {
+async function measureOn(database: PostgresServer, bench: Bench, leftOut: string[]): Promise<readonly Row[]> {
   const shape = bench.settings.small ? { ...USUAL, notes: 200 } : USUAL
   const urls = { reads: await database.create('reads'), writes: await database.create('writes') }
   const byHandUrl = await database.create('by_hand')
@@ -70,7 +71,7 @@ async function measureOn(database: PostgresServer, bench: Bench): Promise<readon
     postgresByHand(CREATE_BY_HAND, byHandUrl, STATEMENTS, byHand.target),
     ...(bench.peers ? [bench.peers.onPostgres(PEER, urls.reads, STATEMENTS, reads.target)] : []),
   ]
-  return withServers(contenders, (servers) => measureRounds(bench, asked(servers, database)))
+  return withServers(contenders, (servers) => measureRounds(bench, asked(servers, database)), leftOut)
 }
 
 function asked([reads, writes, bare, byHand, peer]: readonly Server[], database: PostgresServer): readonly Asked[] {

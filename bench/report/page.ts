@@ -47,7 +47,13 @@ function targetsText({ parts }: RunResult): string {
 
 function sectionText(part: PartResult): string {
   const plots = plotsOf(part).map(({ name, title }) => `![${title}](performance/${name}.svg)`)
-  return [part.method, ...plots, partText(part)].join('\n\n')
+  const { began, revision } = part.run ?? {}
+  const other = began ? [`From another run: commit ${revision}, ${minuteOf(began)}.`] : []
+  return [part.method, ...other, ...plots, partText(part)].join('\n\n')
+}
+
+function minuteOf(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function runText({ command, began, seconds, revision, node, machine, settings, peers }: RunResult): string {
@@ -57,7 +63,7 @@ function runText({ command, began, seconds, revision, node, machine, settings, p
   const lines = [
     `    ${command}`,
     '',
-    `Commit ${revision}, Node ${node}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB, ${began.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s in all.`,
+    `Commit ${revision}, Node ${node}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB, ${minuteOf(began)}, ${seconds} s in all.`,
     `${settings.rounds} rounds of ${settings.seconds} s each; ${pinned ? 'servers on CPU 0, load and Redis on CPU 1' : 'servers and load share the CPUs'}. Load average before: ${loadBefore.toFixed(2)}.`,
     ...peersText(peers),
     ...unquiet,

@@ -31,6 +31,8 @@ export interface PartResult {
   readonly leftOut: readonly string[]
   /** What measuring it took. */
   readonly seconds?: number
+  /** Where it was measured, if in another run than the others (`--keep`). */
+  readonly run?: { readonly began: string; readonly revision: string }
 }
 
 export interface RunResult {

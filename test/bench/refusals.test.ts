@@ -7,6 +7,7 @@ import { BenchFailure } from '../../bench/failure.ts'
 import type { Target } from '../../bench/fixture/shape.ts'
 import { readFigures } from '../../bench/machine/load.ts'
 import { refuseWrongStatuses } from '../../bench/machine/server.ts'
+import { withServers } from '../../bench/rounds.ts'
 
 const TARGET: Target = {
   path: '/notes/',
@@ -67,6 +68,15 @@ describe('what the bench refuses to measure', () => {
 
   it('refuses a server that breaks the connection', async () => {
     expect(await check((request) => request.destroy())).to.include('(own: no answer)')
+  })
+
+  it('measures the others without a peer that fails, and says so, but not without ours', async () => {
+    const broken = { name: 'broken', command: [process.execPath, '--no-such-flag'], target: TARGET }
+    const leftOut: string[] = []
+    expect(await withServers([{ ...broken, mayFail: true }], async (servers) => servers, leftOut)).to.deep.equal([])
+    expect(leftOut.join()).to.match(/^`broken`: it ended with code 9: /)
+    const ours = await withServers([broken], async () => 'measured').catch((error) => error)
+    expect(ours).to.be.instanceOf(BenchFailure)
   })
 
   it('refuses figures with errors among the answers', () => {

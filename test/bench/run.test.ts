@@ -85,6 +85,10 @@ describe('npm run bench', () => {
     expect(measured()).to.deep.equal(['start'])
     expect((await measure('--only', 'budget', '--keep')).code).to.equal(0)
     expect(measured()).to.deep.equal(['budget', 'start'])
+    const { parts, began }: RunResult = JSON.parse(readFileSync(file, 'utf8'))
+    const [budget, start] = parts
+    expect(budget?.run).to.equal(undefined)
+    expect(Date.parse(start?.run?.began ?? '')).to.be.lessThan(Date.parse(began))
   })
 
   it('says what to do where the packages of the peers are missing, or of other versions', () => {
