@@ -36,11 +36,10 @@ export async function readBody(ctx: Context, operation: Operation, limitBytes: n
   refuseMediaType(ctx, operation)
   if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'The request has no body; send a JSON body.')
   const bytes = await readBytes(ctx, limitBytes)
-  if (ctx.request.charset !== '' && ctx.request.charset.toLowerCase() !== 'utf-8') {
-    throw new Problem('invalid-json', 'The charset of the body is not UTF-8; send UTF-8.')
-  }
+  const isPlain = isPlainJson(ctx.req)
+  if (!isPlain) refuseCharset(ctx)
   const json = parseStrictJson(bytes)
-  if (ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
+  if (!isPlain && ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
   if (!isObject(json)) {
     throw new Problem('invalid-body', 'The body is not a JSON object; send one.')
   }
@@ -50,6 +49,16 @@ export async function readBody(ctx: Context, operation: Operation, limitBytes: n
 /** Whether the request says that it has a body (RFC 9112 section 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Most clients send exactly this, which is accepted wherever a body is. */
+function isPlainJson({ headers }: IncomingMessage): boolean {
+  return headers['content-type'] === JSON_TYPE
+}
+
+function refuseCharset({ request: { charset } }: Context): void {
+  if (charset === '' || charset.toLowerCase() === 'utf-8') return
+  throw new Problem('invalid-json', 'The charset of the body is not UTF-8; send UTF-8.')
 }
 
 /** RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it. */
@@ -78,6 +87,7 @@ function refuseMediaType(ctx: Context, operation: Operation): void {
 
 /** Without a body, the media type is only checked if the request names one. */
 function hasType(ctx: Context, accepted: readonly string[]): boolean {
+  if (isPlainJson(ctx.req)) return true
   if (hasBody(ctx.req)) return ctx.is([...accepted]) !== false
   return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
 }
