@@ -34,7 +34,7 @@ interface Ended {
 type Common = Omit<Bench, 'tell'>
 
 /** None takes a third of it with the options that the page is made with. */
-const LONGEST_MS = 15 * 60 * 1000
+const LONGEST_MS = 20 * 60 * 1000
 
 export async function runParts({ only, json, keep, peers, ...asked }: RunOptions): Promise<Ended> {
   const settings = { rounds: asked.rounds, seconds: asked.seconds, small: asked.small ?? false }

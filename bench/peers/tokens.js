@@ -1,5 +1,4 @@
-// Verifies bearer tokens with fast-jwt. With JWT_CACHE=1 it keeps those that it has verified, under their own text, which
-// is the quickest form that its documentation has.
+// Verifies bearer tokens with fast-jwt. With JWT_CACHE=1 it keeps those that it has verified, as its documentation advises.
 import { createVerifier } from 'fast-jwt'
 
 const { SECRET, ISSUER, AUDIENCE, JWT_CACHE } = process.env
@@ -9,7 +8,7 @@ const verify = createVerifier({
   algorithms: ['HS256'],
   allowedIss: ISSUER,
   allowedAud: AUDIENCE,
-  ...(JWT_CACHE === '1' && { cache: 10_000, cacheKeyBuilder: (token) => token }),
+  cache: JWT_CACHE === '1' ? 10_000 : false,
 })
 
 /** A hook of Fastify: puts the claims into `request.user`, or answers 401. */
