@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { parse } from 'yaml'
 import { ranIn } from '../project/projects.ts'
 import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
@@ -135,6 +136,17 @@ describe('sallyport ci staged', function () {
     expect((await sallyportIn(one.project, one.env, 'ci', 'staged')).code).to.equal(1)
     one.git('rm', '-rqf', '--cached', 'api')
     expect(await sallyportIn(one.project, one.env, 'ci', 'staged')).to.deep.equal({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('is what the hook of pre-commit runs, also for a commit that only removes files', async () => {
+    await open()
+    await commit('--no-verify')
+    const [hook] = parse(await readFile(new URL('../../.pre-commit-hooks.yaml', import.meta.url), 'utf8'))
+    expect(hook).to.include({ entry: `${NPX} ci staged`, language: 'system', pass_filenames: false, always_run: true })
+    one.git('rm', '-q', 'policies/limits.yaml')
+    const ran = await ranIn(one.project, one.env, ['bash', '-c', hook.entry])
+    expect(ran.code).to.equal(1)
+    expect(ran.stdout).to.include('policies/limits.yaml:1:1: error: ')
   })
 
   it('says in one sentence where it can not run, and leaves no copy', async () => {
