@@ -2,7 +2,7 @@
  * Podman from Debian as the engine of containers, with a storage and a network of its own. Nothing is fetched: the base
  * image is made of this machine's files, and npm finds its packages in the cache of this machine.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { program } from '../programs.ts'
@@ -11,6 +11,9 @@ import { layBase } from './base.ts'
 
 /** What the Dockerfiles name. */
 const BASE = 'docker.io/library/node:26-bookworm-slim'
+
+const MEMORY = '/dev/shm'
+const ENOUGH_BYTES = 4e9
 
 export interface Engine {
   readonly folder: string
@@ -24,7 +27,8 @@ export interface Engine {
 }
 
 export async function openEngine(): Promise<Engine> {
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-engine-'))
+  if (process.getuid?.() !== 0) throw new Error('the tests of images mount file systems: run them as root')
+  const folder = await mkdtemp(join(await spacious(), 'sallyport-engine-'))
   const podman = program('podman')
   program('runc')
   const env = { ...process.env, ...(await settings(folder)) }
@@ -46,9 +50,16 @@ export async function openEngine(): Promise<Engine> {
   await docker('build', '--quiet', '--file', join(folder, 'Base'), '--tag', BASE, base)
   const close = async () => {
     await tried('rm', '--all', '--force', '--volumes', '--time', '0')
-    await rm(folder, { recursive: true, force: true })
+    // Podman cleans up after the last container in the background.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 })
   }
   return { folder, env: own, docker, tried, close }
+}
+
+/** Images are thousands of small files, which memory takes in a quarter of the time. */
+async function spacious(): Promise<string> {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }))
+  return bavail * bsize > ENOUGH_BYTES ? MEMORY : tmpdir()
 }
 
 /** The engine of the machine, if it has one, is left alone. */

@@ -162,7 +162,7 @@ describe('the images', () => {
         expect(await exitCode(engine, id)).to.equal(2)
         const { stdout, stderr } = await engine.tried('logs', id)
         expect(stdout).to.equal('')
-        expect(stderr).to.match(/^sallyport: [^\n]*\/data[^\n]*\n$/)
+        expect(stderr).to.match(/^sallyport: [^\n]*\/data[^\n]*user 1000[^\n]*chown -R 1000:1000 \/data[^\n]*\n$/)
       })
     })
   }
