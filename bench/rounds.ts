@@ -26,6 +26,8 @@ const WARM_UP = 5
 /** After a pause: timers that are due come first. */
 const RESUMED_MS = 200
 
+const MOST_UNDER_WAY_MS = 2000
+
 /** Starts them all, measures the guarded GET of each in every round, and stops them. Throws BenchFailure. */
 export async function compareGets(
   bench: Bench,
@@ -121,6 +123,8 @@ async function measure({ subject, server, requests, database }: Asked, seconds: 
   const figures = await loadOf(subject, server, requests, seconds)
   const after = usageOf(server.pid)
   const databaseMicros = database && database.cpuMicros() - databaseBefore
+  // What was under way when the load ended would be measured with what the server is asked next.
+  await sleep(Math.min(MOST_UNDER_WAY_MS, (requests.connections / figures.perSecond) * 1000))
   server.pause()
   return {
     'req/s': figures.perSecond,

@@ -38,7 +38,7 @@ async function measure(bench: Bench): Promise<PartResult> {
   const leftOut = [...bench.withoutPeers]
   for (const size of small ? SMALL : SIZES) {
     const engines = { others: true, peers: bench.peers !== undefined }
-    const settings: DecisionSettings = { ...size, ...engines, rounds, milliseconds: seconds * 100 }
+    const settings: DecisionSettings = { ...size, ...engines, rounds, milliseconds: seconds * 250 }
     bench.tell(nameOf(size))
     const figures = await measureApart<DecisionFigures>(PROGRAM, settings)
     rows.push(rowOf(size, figures))

@@ -124,7 +124,7 @@ async function timeDecisions(
   size: Pick<DecisionSettings, 'rules' | 'resources'>,
 ): Promise<readonly number[]> {
   const { rounds, seconds } = settings
-  const wanted: DecisionSettings = { ...size, rounds, milliseconds: seconds * 100, others: false, peers: false }
+  const wanted: DecisionSettings = { ...size, rounds, milliseconds: seconds * 500, others: false, peers: false }
   const { engines } = await measureApart<DecisionFigures>(DECISIONS, wanted)
   return engines.ours?.micros ?? []
 }
