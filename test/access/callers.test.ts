@@ -218,6 +218,14 @@ describe('what an asking service asserts', () => {
       expect(await call('bob')).to.equal('subject-disabled')
     })
 
+    it('names an attribute that no users record could have: 400', async () => {
+      const { status, body } = await ask('hr', about(ofMember('red', { department: 5 }), 'call', { properties: TOOL }))
+      expect(status).to.equal(400)
+      expect(body.errors[0].pointer).to.equal('/subject/properties/department')
+      const unknown = ofMember('red', { department: null, shoeSize: 'any' })
+      expect(await decided('hr', about(unknown, 'call', { properties: TOOL }))).to.equal('not-granted')
+    })
+
     it('names the member that has no roles: 400', async () => {
       const { status, body } = await ask('hr', about(ofMember('red', { roles: [7] }), 'call', { properties: TOOL }))
       expect(status).to.equal(400)

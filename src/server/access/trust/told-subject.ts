@@ -1,7 +1,10 @@
 /** A subject whose roles and attributes come from its own token, or from the word of the asking service (callers.yaml). */
 import { onceKnown } from '../../../base/now-or-later.ts'
+import type { FieldFault } from '../../../base/problems/problem.ts'
 import type { Caller } from '../../../decide/caller.ts'
+import { USERS } from '../../../decide/policy.ts'
 import { isClaimableRole } from '../../../identity/caller.ts'
+import type { Json } from '../../../resources/resource.ts'
 import { failureOf, verifyCredentials } from '../../stages/authenticate.ts'
 import type { Asker } from '../asker.ts'
 import { refuseFaultyMembers, type SubjectEntity } from '../entities.ts'
@@ -32,6 +35,7 @@ export function subjectByWord(
 ): FoundSubject | Promise<FoundSubject> {
   const roles = rolesIn(properties).filter((role) => most.has(role) && isClaimableRole(role))
   const told = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
+  refuseFaultyMembers(faultsOf(asker, told))
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
   return onceKnown(asker.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isTold: true }
@@ -46,4 +50,14 @@ function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly
     const detail = 'must be a role or a list of roles'
     return refuseFaultyMembers([{ pointer: `/subject/properties/${member}`, detail, code: 'type' }])
   })
+}
+
+/** Attributes that users records have are of their types. Null and a missing one are unknown, which is no fault. */
+function faultsOf({ resources }: Asker, told: readonly (readonly [string, Json])[]): readonly FieldFault[] {
+  const users = resources.byName.get(USERS)
+  const known = told.filter(([name, value]) => name !== 'id' && value !== null && users?.fields.has(name))
+  const faults = users?.validate(Object.fromEntries(known)) ?? []
+  return faults
+    .filter(({ code, pointer }) => code !== 'required' || pointer.split('/').length > 2)
+    .map((fault) => ({ ...fault, pointer: `/subject/properties${fault.pointer}` }))
 }
