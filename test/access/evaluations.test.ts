@@ -81,6 +81,18 @@ describe('several evaluations', () => {
     ])
   })
 
+  it('leave no long names in the record that nothing knows', async () => {
+    const long = 'x'.repeat(1000)
+    const unknown = { type: long, id: long }
+    await ask({ subject: unknown, action: { name: long }, resource: unknown, evaluations: Array(1000).fill({}) })
+    const record = (await server.decisions()).at(-1) as { asked: readonly object[] }
+    expect(record.asked).to.have.length(1000)
+    expect(JSON.stringify(record).length).to.be.below(1_000_000)
+    await ask({ subject: alice, action: read, evaluations: [{ resource: { type: 'users', id: long } }] })
+    const [missing] = ((await server.decisions()).at(-1) as { asked: readonly { objectId: string }[] }).asked
+    expect(missing?.objectId).to.equal(`${'x'.repeat(128)}…`)
+  })
+
   const evaluation = { subject: alice, action: read, resource: ofAlice }
   const faulty: Readonly<Record<string, readonly [body: unknown, pointer: string]>> = {
     'an unknown semantic': [

@@ -4,6 +4,7 @@ import type { AskedRecord } from '../../decision-log/decision-record.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { Evaluated } from './ask.ts'
 import type { Asker } from './asker.ts'
+import type { DenialReason } from './denial-reasons.ts'
 import type { Evaluation } from './entities.ts'
 
 interface AskedAbout extends Pick<Evaluation, 'subject' | 'action'> {
@@ -20,16 +21,24 @@ export function decisionOf({ policy }: Asker, { decision, reason, fields }: Eval
   return { decision, context }
 }
 
+/** With these reasons, a name was not found, or not looked for. */
+const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 'resource-unknown', 'action-unknown']
+
+/** In characters: of an unknown name, so that invented names don't fill the log. */
+const LONGEST_UNKNOWN = 128
+
 /** Without the id of a resource, the question is about all objects. */
 export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluated: Evaluated): AskedRecord {
   const { decision, reason, evidence, caller, action: known } = evaluated
+  const cut = reason !== undefined && UNKNOWN.includes(reason) ? cutName : (name: string) => name
+  const id = reason === 'object-missing' ? cutName(resource.id ?? '') : resource.id
   return {
-    ...(subject.type === 'user' ? {} : { subjectType: subject.type }),
-    subject: subject.id,
+    ...(subject.type === 'user' ? {} : { subjectType: cut(subject.type) }),
+    subject: cut(subject.id),
     roles: caller?.roles,
-    resource: resource.type,
-    objectId: resource.id,
-    action: known ?? action.name,
+    resource: cut(resource.type),
+    objectId: id === undefined ? undefined : cut(id),
+    action: known ?? cut(action.name),
     decision,
     reason,
     relations: evidence?.relations,
@@ -37,4 +46,8 @@ export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluat
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     facts: evidence?.facts,
   }
+}
+
+function cutName(name: string): string {
+  return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { echoesRequestId } from '../../resources/built-in/access.ts'
 import type { ResponseHeaders } from '../stages/state.ts'
 
-/** Printable ASCII, so that the answer has exactly the bytes of the request; a longer or another value isn't repeated. */
-const ECHOED = /^[\x20-\x7e]{1,256}$/
+/** So that the answer has exactly the bytes of the request; all its headers together have at most 16 KiB. */
+const ECHOED = /^[\t\x20-\x7e]+$/
 
 /** Of a request target in absolute form (RFC 9112 section 3.2.2). */
 const ORIGIN = /^https?:\/\/[^/]*/i
