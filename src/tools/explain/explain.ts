@@ -11,7 +11,7 @@ import type { ExplainedAnswer, Explanation } from './explanation.ts'
 import { conditionFacts, possibleConditionSets } from './facts/condition-facts.ts'
 import { relationFacts } from './facts/relation-facts.ts'
 import { trustNotes } from './facts/trust-notes.ts'
-import { allowedBy, type Finding, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
+import { allowedBy, type Finding, problem, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
 import { nearestMisses } from './misses/nearest-misses.ts'
 import { noteNextChange } from './misses/next-change.ts'
 import { decideByConditions, decideObjects } from './objects.ts'
@@ -78,7 +78,10 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
 
 /** Every refusal that the kernel decides before it looks at an object. */
 function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
-  const answer = refusalAnswer(refusal, request.subject.caller ? 'caller' : 'anonymous')
+  const { caller } = request.subject
+  // A gateway without credentials hasn't proved itself.
+  const isUnproved = request.route.gateway !== undefined && !caller
+  const answer = isUnproved ? problem('gateway-refused') : refusalAnswer(refusal, caller ? 'caller' : 'anonymous')
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
   const held = relationFacts(question, request).filter(({ holds }) => holds === true)
   const relations = new Set(held.map(({ name }) => name))

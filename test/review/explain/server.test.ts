@@ -109,6 +109,14 @@ describe('explain, beside a running server', () => {
     }
   })
 
+  it('tells that a gateway without credentials has not proved itself', async () => {
+    const path = '/access/v1/forward/nginx'
+    const route = resources.routes.find((one) => one.path === path)
+    const request = { person: undefined, method: 'GET', path, route, objectId: undefined } as const
+    const { answer } = await explainRequest(request, reviewed)
+    expect(answer).to.include({ status: (await send(request)).status, code: 'gateway-refused' })
+  })
+
   it('has met every kind of answer', () => {
     const statuses = [200, 201, 204, 301, 302, 307, 308, 400, 401, 403, 404, 405]
     expect([...met].toSorted((a, b) => a - b)).to.deep.equal(statuses)
