@@ -105,3 +105,57 @@ describe('a server on PostgreSQL', function () {
     expect(JSON.stringify(server.log)).to.not.include(PASSWORD)
   })
 })
+
+describe('questions to a server on PostgreSQL', function () {
+  this.timeout(INSTALL_MS)
+  let schema: TestSchema
+  let server: TestServer
+
+  before(async () => {
+    schema = await createSchema()
+    server = await startTestServer({ demo: true, env: { DATABASE_URL: schema.url } })
+  })
+  after(async () => {
+    await server.stop()
+    await schema.remove()
+  })
+
+  it('are answered alike by evaluations, searches and `can`', async () => {
+    const alice = { token: await server.token('alice', 'member') }
+    const shop = { token: await server.token('shop', 'pdp-client') }
+    const subject = { type: 'user', id: 'alice' }
+    const type = 'notes'
+    const shown = (await server.ask('GET', '/api/v1/notes?can=true', alice)).body.items as Shown[]
+    expect(shown).to.not.have.length(0)
+    for (const { id, can } of shown) {
+      const search = { ...shop, body: { subject, resource: { type, id } } }
+      const { results } = (await server.ask('POST', '/access/v1/search/action', search)).body
+      const found = results.map(({ name }: { name: string }) => name)
+      expect(found).to.include.members([...can.actions])
+      const evaluations = ['read', 'delete'].map((name) => ({ action: { name } }))
+      const batch = { ...shop, body: { subject, resource: { type, id }, evaluations } }
+      const answers = (await server.ask('POST', '/access/v1/evaluations', batch)).body.evaluations as Decided[]
+      expect(answers.map(({ decision }) => decision)).to.deep.equal(
+        ['read', 'delete'].map((one) => found.includes(one)),
+      )
+    }
+    const search = { ...shop, body: { subject, action: { name: 'read' }, resource: { type }, page: { limit: 200 } } }
+    const { results } = (await server.ask('POST', '/access/v1/search/resource', search)).body
+    expect(results.map(({ id }: { id: string }) => id)).to.include.members(shown.map(({ id }) => id))
+    const readers = {
+      ...shop,
+      body: { ...search.body, subject: { type: 'user' }, resource: { type, id: shown[0]?.id } },
+    }
+    const people = (await server.ask('POST', '/access/v1/search/subject', readers)).body.results
+    expect(people).to.deep.include(subject)
+  })
+})
+
+interface Shown {
+  readonly id: string
+  readonly can: { readonly actions: readonly string[] }
+}
+
+interface Decided {
+  readonly decision: boolean
+}
