@@ -108,12 +108,15 @@ describe('sallyport ci github', function () {
     await pullRequest(one, () => one.openHole())
     const event = { pull_request: { number: 7, base: { sha: 'a'.repeat(40) } } }
     one.git('checkout', '-q', 'change')
-    const ran = await runJob(one, { api: api.url, event }, '--no-comment')
+    const ran = await runJob(one, { api: api.url, event }, '--no-comment', '--sarif', 'no/such.sarif')
     expect(ran.code).to.equal(2)
     expect(ran.stdout).to.include(
       `the clone has not the commit \`${'a'.repeat(40)}\` to compare with: give actions/checkout`,
     )
-    expect(ran.outputs).to.include({ 'diff-exit-code': '2', 'matrix-exit-code': '1', comment: 'not-needed' })
+    expect(ran.outputs).to.include({ 'diff-exit-code': '2', 'matrix-exit-code': '1', comment: 'not-needed', sarif: '' })
+    // Nor does a report that can't be written take anything from the others.
+    expect(ran.stdout).to.include("`no/such.sarif` can't be written (ENOENT)")
+    expect(ran.summary).to.include('| change | **could not run** |').and.include('| matrices | **failed** |')
   })
 
   it('refuses the event that gives the content of a fork a token that may write', async () => {

@@ -4,7 +4,6 @@ import { relative, resolve, sep } from 'node:path'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
-import { ToolError } from '../../load-policy.ts'
 import { findBase } from './base-commit.ts'
 import { type Commented, putComment } from './comment.ts'
 import { type Environment, type Occasion, readOccasion } from './occasion.ts'
@@ -34,16 +33,16 @@ export async function judgeChange(options: JobOptions, env: Environment): Promis
   const project = relative(top, here).replaceAll(sep, '/')
   const placed = (finding: Diagnostic) => ({ ...finding, file: placedFile(top, resolve(here, finding.file), finding) })
   const steps = await runSteps({ ...options, findBase: () => findBase(here, options.base, occasion) })
-  const code = Math.max(...steps.map((step) => step.code)) as StepCode
   const sarif = await writeSarif(options.sarif, steps, placed)
+  const code = Math.max(sarif.fault === '' ? 0 : 2, ...steps.map((step) => step.code)) as StepCode
   const title = markdownText(project === '' ? say`Sallyport` : say`Sallyport: ${project}`)
   const report = jobReport(steps, title)
   const commented = options.comment ? await comment({ steps, report, project }, occasion, env) : NOT_NEEDED
   await appendTo(env.GITHUB_STEP_SUMMARY, report)
-  await appendTo(env.GITHUB_OUTPUT, outputLines(outputsOf(steps, { code, sarif, commented })))
+  await appendTo(env.GITHUB_OUTPUT, outputLines(outputsOf(steps, { code, sarif: sarif.path, commented })))
   const findings = steps.flatMap((step) => step.findings.map(placed))
   const logs = steps.map((step) => group(`${STEPS[step.name]}: ${step.result}`, step.text))
-  return { code, log: [...logs, annotations(findings), remarkOn(commented), verdict(steps, code)].join('') }
+  return { code, log: [...logs, annotations(findings), remarkOn(commented), sarif.fault, verdict(steps)].join('') }
 }
 
 const NOT_NEEDED: Commented = { kind: 'not-needed' }
@@ -54,17 +53,29 @@ function placedFile(top: string, path: string, { file }: Diagnostic): string {
   return inside.startsWith('../') ? file : inside
 }
 
+interface WrittenSarif {
+  /** Empty if none was written. */
+  readonly path: string
+  /** A line of the log; empty if there is none. */
+  readonly fault: string
+}
+
+/** A file that can't be written takes nothing from the report. */
 async function writeSarif(
   file: string | undefined,
   steps: readonly JobStep[],
   placed: (finding: Diagnostic) => Diagnostic,
-): Promise<string> {
+): Promise<WrittenSarif> {
   const runs = steps.flatMap(({ sarif }) => (sarif ? [sarif(placed)] : []))
-  if (file === undefined || runs.length === 0) return ''
-  await writeFile(file, sarifText(runs)).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolError(`\`${file}\` can't be written (${error.code}): name a file in a folder that you may write to`)
-  })
-  return resolve(file)
+  if (file === undefined || runs.length === 0) return { path: '', fault: '' }
+  try {
+    await writeFile(file, sarifText(runs))
+    return { path: resolve(file), fault: '' }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const sentence = `\`${file}\` can't be written (${code}): name a file in a folder that you may write to`
+    return { path: '', fault: command('error', sentence, { title: 'Sallyport' }) }
+  }
 }
 
 interface Told {
@@ -107,8 +118,7 @@ function remarkOn(commented: Commented): string {
   )
 }
 
-function verdict(steps: readonly JobStep[], code: StepCode): string {
-  if (code === 0) return ''
+function verdict(steps: readonly JobStep[]): string {
   const failed = steps.filter((step) => step.code > 0).map(({ name, result }) => `${STEPS[name]}: ${result}`)
-  return command('error', failed.join('\n'), { title: 'Sallyport' })
+  return failed.length === 0 ? '' : command('error', failed.join('\n'), { title: 'Sallyport' })
 }

@@ -22,7 +22,7 @@ function escaped(text: string, signs: RegExp): string {
 }
 
 /** A part of the log. GitHub obeys no command in it: its text has words of files. */
-export function group(title: string, text: string, word = randomUUID()): string {
+export function group(title: string, text: string, word: string = randomUUID()): string {
   const told = `::stop-commands::${word}\n${text.trimEnd()}\n::${word}::\n`
   return `${command('group', title)}${told}${command('endgroup')}`
 }
