@@ -25,6 +25,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   eject: async () => (await import('./project/eject.ts')).ejectCommand(),
   ci: async () => (await import('./project/ci.ts')).ciCommand(),
   upgrade: async () => (await import('./project/upgrade.ts')).upgradeCommand(),
+  doctor: async () => (await import('./project/doctor.ts')).doctorCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }

@@ -4,7 +4,9 @@
  * cut off is removed.
  */
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   fsync,
@@ -15,6 +17,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { openFilesOfLog, readLinesBackwards } from './log-files.ts'
 import { RetiredFiles } from './retired-files.ts'
@@ -150,6 +153,22 @@ function openLog(file: string): number {
   } catch (error) {
     closeSync(descriptor)
     throw error
+  }
+}
+
+/** Throws NotALog, or an error of the file system, if the log can't be opened; changes nothing. */
+export function inspectLog(file: string): void {
+  if (!existsSync(file)) {
+    accessSync(dirname(file), constants.W_OK)
+    return
+  }
+  const descriptor = openSync(file, 'r')
+  try {
+    if (fstatSync(descriptor).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    refuseOther(file, descriptor)
+    accessSync(file, constants.W_OK)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

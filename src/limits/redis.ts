@@ -15,7 +15,7 @@ const PLAIN_KEY_BYTES = 64
 const CONNECT_MS = 1000
 
 /** One connection, used as long as it lasts: the client must not queue, send again or reconnect by itself. */
-const CONNECTION = {
+export const CONNECTION = {
   lazyConnect: true,
   enableOfflineQueue: false,
   enableReadyCheck: false,

@@ -8,12 +8,12 @@ const COLOURS: readonly (readonly [RegExp, Colour])[] = [
   // The head of a table.
   [/^[A-Z][A-Z-]*(?: [A-Z]+)?(?: {2,}[A-Z][A-Z-]*(?: [A-Z]+)?)+$/gm, 'bold'],
   // A verdict, alone or in a row.
-  [/^(?:ALLOW|EQUIVALENT)\b|(?<= {2})(?:allowed|active|signs)(?= |$)|^ {2}\+ /gm, 'green'],
+  [/^(?:ALLOW|EQUIVALENT)\b|(?<= {2})(?:allowed|active|signs)(?= |$)|^ok(?= {2})|^ {2}\+ /gm, 'green'],
   [
-    /^(?:DEPENDS)\b|(?<=: )warning(?=: )|(?<= {2})(?:expired|no password|one-time password)(?= |$)|^ {2}\? /gm,
+    /^(?:DEPENDS)\b|^warning(?= {2})|(?<=: )warning(?=: )|(?<= {2})(?:expired|no password|one-time password)(?= |$)|^ {2}\? /gm,
     'yellow',
   ],
-  [/^DENY\b|(?<=: )error(?=: )|(?<= {2})(?:refused|failed|revoked|disabled)(?= |$)|^ {2}- /gm, 'red'],
+  [/^DENY\b|^fault(?= {2})|(?<=: )error(?=: )|(?<= {2})(?:refused|failed|revoked|disabled)(?= |$)|^ {2}- /gm, 'red'],
 ]
 
 /** Unchanged if the stream isn't a terminal, or NO_COLOR is set. */

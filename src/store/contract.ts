@@ -12,7 +12,7 @@ import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { Migrations } from './migrations.ts'
-import type { ObjectReader } from './object-reader.ts'
+import type { Examined, ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
@@ -192,6 +192,7 @@ export interface StoreEngine {
   readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
   readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
   readonly openReader: (database: string) => Promise<ObjectReader>
+  readonly examine: (database: string, options: ExamineOptions) => Promise<Examined>
   /** The command that mends what kept a database from being opened; undefined where there is none. */
   readonly mendOf: (database: string, cause: unknown) => string | undefined
   /** Creates what is missing. Throws StoreUnavailable. */
@@ -202,6 +203,13 @@ export interface StoreEngine {
   readonly copy: (database: string, folder: string) => Promise<DatabaseCopy>
   /** Throws OccupiedDatabase or StoreUnavailable. */
   readonly place: (database: string) => Promise<DatabasePlace>
+}
+
+/** For a look that changes nothing, and holds no lock that keeps a writer waiting. */
+export interface ExamineOptions {
+  readonly connections: ConnectionSettings
+  /** Processes that open connections, over all instances. */
+  readonly processes: number
 }
 
 /** How a process uses an engine that it reaches by connections. */

@@ -2,10 +2,12 @@
  * The contract of reading a database that may belong to running servers. A reader changes nothing, and holds no state of
  * the database longer than one call takes, so it keeps no writer waiting. Every method may throw StoreUnavailable.
  */
+import type { Checked } from '../base/problems/checked.ts'
 import type { Lookup } from '../decide/conditions/condition.ts'
 import type { Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { MigrationState } from './migrations.ts'
+import type { StoredKeys } from './signing-keys.ts'
 
 /** For each method: a resource without a table has no objects. */
 export interface ObjectReader {
@@ -86,4 +88,13 @@ export interface CheckedIndexes {
   readonly faults: readonly { readonly id?: string; readonly fault: string }[]
   /** Why they could not be checked. */
   readonly unchecked?: string
+}
+
+/** What `sallyport doctor` learns of a database. */
+export interface Examined {
+  readonly checks: readonly Checked[]
+  /** Undefined if the database keeps none. */
+  readonly keys: StoredKeys | undefined
+  /** Whether other machines use it. */
+  readonly isServer: boolean
 }

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises'
 import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { StoreUnavailable } from './errors.ts'
-import type { ObjectReader } from './object-reader.ts'
+import type { Examined, ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -136,6 +136,17 @@ export async function openDatabase(
 ): Promise<OpenedStore> {
   const { engine, location, connections } = database
   return (await ENGINES[engine].load()).open(location, { ...options, ...(connections && { connections }) })
+}
+
+/**
+ * What is wrong with a database, beside its servers. `processes`: how many open connections, over all instances. Throws
+ * StoreUnavailable, or UnfitDatabase.
+ */
+export async function examineDatabase(
+  { engine, location, connections = { most: 10, pooler: 'none' } }: Database,
+  processes: number,
+): Promise<Examined> {
+  return (await ENGINES[engine].load()).examine(location, { connections, processes })
 }
 
 /** The command that mends what kept the database from being opened; undefined where there is none. */

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -360,7 +360,7 @@ describe('a start that fails says so and what mends it, which does', () => {
   function sql(database: string, ...statements: readonly string[]): void {
     const flags = ['-h', '127.0.0.1', '-p', `${postgres.port}`, '-U', 'sallyport', '-d', database, '-qX']
     execFileSync(
-      join(dirname(program('postgres')), 'psql'),
+      join(dirname(realpathSync(program('postgres'))), 'psql'),
       [...flags, ...statements.flatMap((text) => ['-c', text])],
       { stdio: 'pipe' },
     )
@@ -440,5 +440,5 @@ function pathOf(): string {
     sudo = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-sudo-')))
     writeFileSync(join(sudo, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
   }
-  return [sudo, dirname(process.execPath), process.env.PATH, dirname(program('postgres'))].join(delimiter)
+  return [sudo, dirname(process.execPath), process.env.PATH, dirname(realpathSync(program('postgres')))].join(delimiter)
 }

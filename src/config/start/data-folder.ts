@@ -15,7 +15,7 @@ export async function openDataFolder(folder: string): Promise<void> {
   }
 }
 
-function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException): ConfigError {
+export function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException): ConfigError {
   return new ConfigError(
     `DATA_DIR is \`${folder}\`, which can't be used by user ${process.getuid?.() ?? ''} (${code}); set it to a writable folder`,
     mendOfPath(folder, code, againWith('DATA_DIR', '"$HOME/sallyport-data"')),

@@ -104,8 +104,13 @@ export async function readingSchemas<T>(
 }
 
 /** Names the command that shows faulty policy files, in the errors of `read`. */
-export async function readingPolicy<T>({ policies, schemas }: ServedFolders, read: () => Promise<T>): Promise<T> {
-  return named(`sallyport policy check ${shellWord(policies)} --schemas ${shellWord(schemas)}`, read)
+export async function readingPolicy<T>(folders: ServedFolders, read: () => Promise<T>): Promise<T> {
+  return named(policyCheckOf(folders), read)
+}
+
+/** The command that shows faulty policy files. */
+export function policyCheckOf({ policies, schemas }: ServedFolders): string {
+  return `sallyport policy check ${shellWord(policies)} --schemas ${shellWord(schemas)}`
 }
 
 async function named<T>(mend: string, read: () => Promise<T>): Promise<T> {

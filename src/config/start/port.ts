@@ -35,7 +35,7 @@ async function nextFree(first: number, host: string): Promise<number> {
 }
 
 /** The system's error; undefined for a port that is free. */
-function faultOfPort(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
+export function faultOfPort(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer().once('error', resolve)
     server.listen(port, host, () => server.close(() => resolve(undefined)))

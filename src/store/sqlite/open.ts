@@ -40,6 +40,7 @@ export const sqlite: StoreEngine = {
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
   mendOf: mendOfFile,
+  examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openPolicyVersions: openSqlitePolicyVersions,
   openSigningKeys: openSqliteSigningKeys,
   copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),

@@ -1,4 +1,5 @@
 /** The files that come with the program: templates of projects, and the policy and schemas of the demo. */
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,5 +43,24 @@ export async function filesBelow(folder: string): Promise<readonly PackedFile[]>
 }
 
 export async function packageVersion(): Promise<string> {
-  return JSON.parse(await packageText('package.json')).version
+  return (await packageJson()).version
+}
+
+interface PackageJson {
+  readonly version: string
+  /** Of a checkout. */
+  readonly private?: boolean
+  readonly engines?: { readonly node?: string }
+}
+
+export async function packageJson(): Promise<PackageJson> {
+  return JSON.parse(await packageText('package.json'))
+}
+
+const NEEDED = ['bin/sallyport.js', 'dist/compiled', 'policies', 'schemas', 'src/policy/schemas', 'templates', 'docs']
+
+/** What the program needs of its own files and hasn't. */
+export async function missingFiles(): Promise<readonly string[]> {
+  const entry = (await packageJson()).private ? 'src/main.ts' : 'dist/main.js'
+  return [...NEEDED, entry].filter((name) => !existsSync(packagePath(name)))
 }

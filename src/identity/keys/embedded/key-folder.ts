@@ -23,10 +23,14 @@ export async function openKeyFolder(dataDirectory: string): Promise<string> {
   await makeFolder(folder).catch((error) => {
     throw unusableFolder(folder, error)
   })
+  await refuseOthers(folder)
+  return folder
+}
+
+async function refuseOthers(folder: string): Promise<void> {
   if (permits((await stat(folder)).mode, 0o022)) {
     throw new KeyError(`others can replace the signing key in ${folder}`, `chmod 700 ${shellWord(folder)}`)
   }
-  return folder
 }
 
 function unusableFolder(folder: string, error: unknown): KeyError {
@@ -49,6 +53,18 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
     `there is no signing key in \`${folder}\`; start the server once, or set DATA_DIR to its data folder`,
     'sallyport serve',
   )
+}
+
+/** The keys, without making any; undefined if there is none yet. Throws KeyError. */
+export async function inspectKeyFolder(dataDirectory: string): Promise<Keys | undefined> {
+  const folder = join(dataDirectory, 'keys')
+  const names = await readdir(folder).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return []
+    throw unusableFolder(folder, error)
+  })
+  if (!names.some((name) => NAME.test(name))) return undefined
+  await refuseOthers(folder)
+  return readKeys(folder)
 }
 
 /** The file of the key that signs now. Without any key: the file that the first one will have. */

@@ -1,6 +1,6 @@
 /** The embedded keys in the database that instances share, encrypted and authenticated under KEYS_SECRET. */
 import { againWith } from '../../../base/problems/mend.ts'
-import type { SigningKeys, StoredKey } from '../../../store/signing-keys.ts'
+import type { SigningKeys, StoredKey, StoredKeys } from '../../../store/signing-keys.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, generateKey, parseEmbeddedKey } from './embedded-key.ts'
 import {
@@ -12,7 +12,14 @@ import {
   type RetiredKey,
   UnreadableKeys,
 } from './key-place.ts'
-import type { KeySeal } from './key-seal.ts'
+import { createKeySeal, type KeySeal } from './key-seal.ts'
+import type { KeysSecrets } from './keys-secret.ts'
+
+/** The keys that a database keeps, decrypted. Throws KeyError. */
+export async function readStoredKeys(stored: StoredKeys, secrets: KeysSecrets, database: string): Promise<Keys> {
+  const changesNothing = { read: async () => stored } as unknown as SigningKeys
+  return new KeysInDatabase(changesNothing, createKeySeal(secrets), database).read()
+}
 
 interface Reading {
   readonly keys: Keys

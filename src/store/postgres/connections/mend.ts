@@ -33,15 +33,17 @@ interface Place {
 }
 
 export function mendOfServer(location: string, cause: unknown): string | undefined {
-  const place = placeOf(location)
+  const place = serverPlace(location)
   const { code = '', message = '' } = cause as { readonly code?: string; readonly message?: string }
   if (/does not support SSL/.test(message)) return turnTlsOn(place)
+  // A pooler in transaction mode passes no settings of a session on.
+  if (/unsupported startup parameter/.test(message)) return againWith('DATABASE_POOLER', 'transaction')
   if (/no pg_hba\.conf entry/.test(message)) return place.again({ mode: 'verify-full' })
   const refused = /ECONNREFUSED/.test(message) || /timeout/.test(message) ? 'ECONNREFUSED' : code
   return MENDS[refused]?.(place)
 }
 
-function placeOf(location: string): Place {
+export function serverPlace(location: string): Place {
   const url = new URL(location)
   const host = url.searchParams.get('host') ?? (url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost')
   const user = decodeURIComponent(url.username) || 'postgres'

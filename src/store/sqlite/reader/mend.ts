@@ -25,7 +25,7 @@ function mendOfLock(file: string): string {
 }
 
 /** With its side files: a write-ahead log belongs to its own file alone. */
-function setAside(file: string): string {
+export function setAside(file: string): string {
   const files = [file, `${file}-wal`, `${file}-shm`].filter((one) => existsSync(one))
   const aside = shellWord(`${file}.damaged`)
   return `mkdir ${aside} && mv ${[...files.map(shellWord), aside].join(' ')}`

@@ -1,0 +1,94 @@
+/** Looks at the Redis in which instances share their limits; changes nothing. */
+import { Redis } from 'ioredis'
+import { answerWithin } from '../base/deadline.ts'
+import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
+import { againWith } from '../base/problems/mend.ts'
+import { CONNECTION } from './redis.ts'
+
+const CHECK = 'redis'
+const WAIT_MS = 2000
+const OLDEST = 5
+/** If an answer takes longer, limits count as lost (failover.ts). */
+const SLOW_MS = 100
+
+export async function examineRedis(url: string): Promise<readonly Checked[]> {
+  const client = new Redis(url, CONNECTION)
+  let fault: Error | undefined
+  client.on('error', (error) => {
+    fault = error
+  })
+  try {
+    await answerWithin(WAIT_MS, client.connect())
+    return await answerWithin(WAIT_MS, look(client, url))
+  } catch (error) {
+    return [refused(url, fault ?? (error as Error))]
+  } finally {
+    client.disconnect()
+  }
+}
+
+async function look(client: Redis, url: string): Promise<readonly Checked[]> {
+  const begun = performance.now()
+  const [seconds, micros] = await client.time()
+  const aroundMs = performance.now() - begun
+  const info = await client.info()
+  const told = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const version = told('redis_version')
+  const answers = passed(CHECK, `${nameOf(url)} answers in ${aroundMs.toFixed(1)} ms: Redis ${version}`)
+  const theirs = Number(seconds) * 1000 + Number(micros) / 1000
+  return [
+    answers,
+    ...(Number.parseInt(version, 10) < OLDEST
+      ? [
+          faulted(
+            CHECK,
+            `Redis ${version} is too old; ${OLDEST} or newer is needed`,
+            againWith('REDIS_URL', `redis://<host>:6379`),
+          ),
+        ]
+      : []),
+    ...(aroundMs > SLOW_MS
+      ? [warned(CHECK, `its answer took ${aroundMs.toFixed(0)} ms; each request waits for one`)]
+      : []),
+    ...(told('role') === 'slave'
+      ? [faulted(CHECK, 'it is a replica, which counts nothing', againWith('REDIS_URL', 'redis://<primary>:6379'))]
+      : []),
+    evictions(told('maxmemory_policy'), url),
+    clockChecked(CHECK, { theirs, ours: Date.now(), aroundMs }),
+  ]
+}
+
+function evictions(policy: string, url: string): Checked {
+  if (policy === '') return unchecked(CHECK, "it doesn't tell its maxmemory-policy; set it to noeviction")
+  if (policy === 'noeviction') return passed(CHECK, 'it evicts no counts (noeviction)')
+  const fault = `its maxmemory-policy is ${policy}, so it can forget counts and let more requests in`
+  return warned(CHECK, fault, `${commandLine(url)} config set maxmemory-policy noeviction`)
+}
+
+function refused(url: string, { message }: Error): Checked {
+  const fault = `${nameOf(url)} can't be used (${message.replaceAll(passwordOf(url) || '\0', '…')}), so each process counts limits alone`
+  if (/NOAUTH|WRONGPASS|invalid password|AUTH/.test(message)) return faulted(CHECK, fault, withPassword(url))
+  const { hostname } = new URL(url)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return faulted(CHECK, fault, isHere ? 'sudo systemctl start redis-server' : `${commandLine(url)} ping`)
+}
+
+function withPassword(url: string): string {
+  const { protocol, username, host, pathname } = new URL(url)
+  return againWith('REDIS_URL', `'${protocol}//${username}:<password>@${host}${pathname}'`)
+}
+
+function commandLine(url: string): string {
+  const { protocol, hostname, port } = new URL(url)
+  return `redis-cli -h ${hostname} -p ${port || 6379}${protocol === 'rediss:' ? ' --tls' : ''}${passwordOf(url) && ' --askpass'}`
+}
+
+function passwordOf(url: string): string {
+  return decodeURIComponent(new URL(url).password)
+}
+
+/** Without user and password. */
+function nameOf(url: string): string {
+  const { protocol, host } = new URL(url)
+  return `${protocol}//${host}`
+}

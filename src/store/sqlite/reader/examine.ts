@@ -1,0 +1,83 @@
+/** Looks at a database file beside its server. */
+import { existsSync, statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
+import { shellWord } from '../../../base/problems/mend.ts'
+import type { Examined } from '../../object-reader.ts'
+import type { StoredKeys } from '../../signing-keys.ts'
+import { layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
+import { FileBeside } from './file-beside.ts'
+import { lockHoldersOf } from './locks.ts'
+import { setAside } from './mend.ts'
+import { hasTable } from './rows.ts'
+
+const CHECK = 'database'
+
+/** A larger file takes longer than a check may: `data check` looks at it. */
+const LARGEST_CHECKED = 64 * 2 ** 20
+/** A server shortens its write-ahead log long before. */
+const LARGE_WAL = 64 * 2 ** 20
+
+/** Throws errors of the contract. */
+export async function examineSqlite(file: string): Promise<Examined> {
+  if (file !== ':memory:' && !existsSync(file)) {
+    return examined([passed(CHECK, `there is no ${file} yet; the first start makes it`)])
+  }
+  const beside = new FileBeside(file)
+  try {
+    const keys = await beside.read(readKeys)
+    return examined([...(await beside.read((database) => lookAt(database, file))), ...sideFiles(file)], keys)
+  } finally {
+    beside.close()
+  }
+}
+
+function examined(checks: readonly Checked[], keys?: StoredKeys): Examined {
+  return { checks, keys, isServer: false }
+}
+
+function lookAt(database: DatabaseSync, file: string): readonly Checked[] {
+  refuseLaterLayout(database)
+  const { size } = statSync(file)
+  const told = `${file} opens: layout ${layoutOf(database)}, ${mebibytes(size)}`
+  return [passed(CHECK, told), integrity(database, file, size), rights(file)]
+}
+
+function integrity(database: DatabaseSync, file: string, size: number): Checked {
+  if (size > LARGEST_CHECKED) {
+    return unchecked(CHECK, `${file} is too large to check its integrity here: \`sallyport data check\` looks at it`)
+  }
+  const found = database.prepare('pragma quick_check(1)').get()?.quick_check
+  if (found === 'ok') return passed(CHECK, 'its pages are intact')
+  return faulted(CHECK, `${file} is damaged (${found}); restore an archive of it`, setAside(file))
+}
+
+function rights(file: string): Checked {
+  if ((statSync(file).mode & 0o077) === 0) return passed(CHECK, 'only its owner can read it')
+  return warned(CHECK, `others can read ${file}`, `chmod 600 ${shellWord(file)}`)
+}
+
+function sideFiles(file: string): readonly Checked[] {
+  const wal = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const holders = lockHoldersOf(file)?.all
+  const open = holders === undefined || holders.length === 0 ? [] : [passed(CHECK, openText(holders))]
+  if (wal <= LARGE_WAL) return open
+  return [...open, warned(CHECK, `its write-ahead log has ${mebibytes(wal)}; restart what keeps reading ${file}`)]
+}
+
+function openText(pids: readonly number[]): string {
+  const here = pids.filter((pid) => pid > 0)
+  return here.length === 0 ? 'another container has it open' : `it is open in the process ${here.join(', ')}`
+}
+
+function readKeys(database: DatabaseSync): StoredKeys | undefined {
+  if (!hasTable(database, 'signing_keys')) return undefined
+  const rows = database.prepare(
+    'select number, text, created_at as createdAt, tokens_end_at as tokensEndAt from signing_keys order by number',
+  )
+  return { keys: rows.all() as unknown as StoredKeys['keys'], now: Date.now() }
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
+}

@@ -1,0 +1,110 @@
+/**
+ * Looks at an installation with the settings and the readers of a server, beside one that may run. It changes nothing
+ * but a temporary file of its own. No check hides another one, and each ends in time.
+ */
+import { answerWithin } from '../../../base/deadline.ts'
+import { type Checked, faulted, passed, unchecked } from '../../../base/problems/checked.ts'
+import type { Config, Flags } from '../../../config/config.ts'
+import { mendOf } from '../../../config/mend-of.ts'
+import { databaseFault } from '../../../config/start/database.ts'
+import { StoreUnavailable } from '../../../store/errors.ts'
+import type { Examined } from '../../../store/object-reader.ts'
+import { examineDatabase } from '../../../store/open.ts'
+import type { PolicyPlace } from '../../load-policy.ts'
+import { checkDataFolder, checkDecisionLog, checkPolicyFolders } from './folders.ts'
+import { checkKeys } from './keys.ts'
+import { checkClock, checkLimits, checkNode, checkProgram } from './machine.ts'
+import { checkMigrations, checkRules, lookAtSchemas } from './policy.ts'
+import { checkPorts } from './ports.ts'
+import { readSettings } from './settings.ts'
+
+export interface DoctorOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly flags: Flags
+  readonly placeOf: (config: Config) => PolicyPlace
+}
+
+export interface Diagnosis {
+  /** The worst of all checks. */
+  readonly state: 'ok' | 'warning' | 'fault'
+  readonly checks: readonly Checked[]
+}
+
+/** Each check ends after so long. */
+const LONGEST_MS = 5000
+
+type Checks = Promise<readonly Checked[]>
+
+export async function examineInstallation({ environment, flags, placeOf }: DoctorOptions): Promise<Diagnosis> {
+  const { config, checks: settings, faulty } = readSettings(environment, flags)
+  const unless = (names: readonly string[], check: string, work: () => Checks): Checks => {
+    const wrong = names.find((name) => faulty.has(name))
+    if (wrong !== undefined) return Promise.resolve([unchecked(check, `${wrong} is wrong`)])
+    return bounded(check, work)
+  }
+  const database = lookAtDatabase(config)
+  const examined = database.then(({ found }) => found)
+  const found = await Promise.all([
+    bounded('node', checkNode),
+    bounded('program', checkProgram),
+    settings,
+    bounded('data folder', () => checkDataFolder(config)),
+    bounded('decision log', () => checkDecisionLog(config)),
+    bounded('folders', () => checkPolicyFolders(config)),
+    bounded('policy', () => checkPolicy(config, placeOf)),
+    unless(['DATABASE_URL', 'DATABASE_POOL', 'DATABASE_POOLER'], 'database', async () => (await database).checks),
+    unless(['REDIS_URL'], 'redis', () => checkRedis(config)),
+    unless(['KEYS_SECRET', 'KEYS_SECRET_OLD'], 'keys', () => checkKeys(config, examined)),
+    bounded('clock', checkClock),
+    unless(['PORT', 'HOST', 'ADMIN_PORT', 'ADMIN_HOST'], 'ports', () => checkPorts(config)),
+    bounded('limits', () => checkLimits(config.workers)),
+  ])
+  const checks = found.flat()
+  const has = (state: Checked['state']) => checks.some((one) => one.state === state)
+  return { state: has('fault') ? 'fault' : has('warning') ? 'warning' : 'ok', checks }
+}
+
+async function bounded(check: string, work: () => Checks): Checks {
+  try {
+    return await answerWithin(LONGEST_MS, work())
+  } catch (error) {
+    return [faulted(check, (error as Error).message, mendOf(error))]
+  }
+}
+
+/** The rules need the schemas, and the migrations too. */
+async function checkPolicy(config: Config, placeOf: DoctorOptions['placeOf']): Checks {
+  const isMissing = (await checkPolicyFolders(config)).some(({ state }) => state === 'fault')
+  if (isMissing) return [unchecked('policy', 'the folders are wrong')]
+  const { resources, checks } = await lookAtSchemas(config)
+  if (resources === undefined) return [...checks, unchecked('policy', 'the schemas are faulty')]
+  const [rules, migrations] = await Promise.all([
+    bounded('policy', () => checkRules(config, resources, placeOf(config))),
+    bounded('migrations', () => checkMigrations(config, resources)),
+  ])
+  return [...checks, ...rules, ...migrations]
+}
+
+/** Never rejects. */
+async function lookAtDatabase({
+  database,
+  workers,
+  limitInstances,
+}: Config): Promise<{ readonly checks: readonly Checked[]; readonly found: Examined | undefined }> {
+  try {
+    const processes = Math.max(1, limitInstances) * (workers === 1 ? 1 : workers + 1)
+    const found = await answerWithin(LONGEST_MS, examineDatabase(database, processes))
+    return { checks: found.checks, found }
+  } catch (error) {
+    const fault = error instanceof StoreUnavailable ? await databaseFault(database, error) : (error as Error)
+    return { checks: [faulted('database', fault.message, mendOf(fault))], found: undefined }
+  }
+}
+
+async function checkRedis({ redisUrl, workers }: Config): Checks {
+  if (redisUrl === undefined) {
+    const told = 'REDIS_URL is not set: each process counts rate limits for itself'
+    return [workers > 1 ? unchecked('redis', told) : passed('redis', told)]
+  }
+  return (await import('../../../limits/examine-redis.ts')).examineRedis(redisUrl)
+}

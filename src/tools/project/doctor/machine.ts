@@ -1,0 +1,102 @@
+/** The machine: Node, the program's own files, its limits and its clock. */
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
+import { missingFiles, packageJson } from '../package-files.ts'
+
+const MEBIBYTE = 2 ** 20
+/** Of each process, after a load (docs/operating.md, Size). */
+const PROCESS_BYTES = 180 * MEBIBYTE
+/** A connection of a client takes a descriptor. */
+const FEW_DESCRIPTORS = 4096
+
+export async function checkNode(): Promise<readonly Checked[]> {
+  const needed = leastMajor((await packageJson()).engines?.node)
+  const own = leastMajor(await projectEngine())
+  const running = Number(process.versions.node.split('.')[0])
+  const told = `Node ${process.versions.node}, ${needed} or newer is needed`
+  const mend = (major: number) => `npm install node@${major}`
+  if (running < needed) return [faulted('node', `${told}; it is too old`, mend(needed))]
+  if (running < own)
+    return [warned('node', `package.json asks for Node ${own} or newer, this is Node ${running}`, mend(own))]
+  return [passed('node', told)]
+}
+
+function leastMajor(engine = ''): number {
+  return Number(/(\d+)/.exec(engine)?.[1] ?? 0)
+}
+
+/** Of the project in the current folder. */
+async function projectEngine(): Promise<string | undefined> {
+  try {
+    return JSON.parse(await readFile('package.json', 'utf8')).engines?.node
+  } catch {
+    return undefined
+  }
+}
+
+export async function checkProgram(): Promise<readonly Checked[]> {
+  const { version, private: isCheckout } = await packageJson()
+  const missing = await missingFiles()
+  if (missing.length === 0) return [passed('program', `sallyport ${version} has all its files`)]
+  const mend = isCheckout ? 'npm ci' : `npm install sallyport@${version} --force`
+  return [faulted('program', `sallyport ${version} lacks ${missing.join(', ')}`, mend)]
+}
+
+export async function checkLimits(workers: number): Promise<readonly Checked[]> {
+  return [await descriptors(), memory(workers), processors(workers)]
+}
+
+async function descriptors(): Promise<Checked> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const [, soft = ''] = /^Max open files +(\d+|unlimited)/m.exec(limits) ?? []
+  if (soft === '') return unchecked('limits', "the system doesn't tell how many files may be open")
+  const told = `${soft} files may be open, one for each connection of a client`
+  return Number(soft) < FEW_DESCRIPTORS ? warned('limits', told, 'ulimit -n 65536') : passed('limits', told)
+}
+
+/** Of the cgroup, as in a container. */
+function memory(workers: number): Checked {
+  const limit = process.constrainedMemory() || 0
+  const wanted = (workers === 1 ? 1 : workers + 1) * PROCESS_BYTES
+  if (limit === 0 || limit > 2 ** 50) return passed('limits', 'no limit of memory')
+  const told = `the limit of memory is ${Math.round(limit / MEBIBYTE)} MiB, and the server takes about ${wanted / MEBIBYTE} MiB`
+  return limit < wanted ? warned('limits', told) : passed('limits', told)
+}
+
+function processors(workers: number): Checked {
+  const cores = availableParallelism()
+  const told = `${workers} of ${cores} processors used (WORKERS)`
+  return workers > cores ? warned('limits', told, `WORKERS=${cores} {again}`) : passed('limits', told)
+}
+
+/** When this was written: no clock is right before it. */
+const WRITTEN = Date.UTC(2026, 10, 1)
+const LOOK_MS = 200
+const JUMP_MS = 100
+
+export async function checkClock(): Promise<readonly Checked[]> {
+  const [wall, monotonic] = [Date.now(), performance.now()]
+  const synchronized = await isSynchronized()
+  await sleep(LOOK_MS)
+  const jump = Math.abs(Date.now() - wall - (performance.now() - monotonic))
+  const now = new Date().toISOString()
+  const set = 'sudo timedatectl set-ntp true'
+  if (wall < WRITTEN) return [faulted('clock', `the clock says ${now}, which is in the past`, set)]
+  if (jump > JUMP_MS) return [warned('clock', `the clock jumped ${jump.toFixed(0)} ms while it was looked at`, set)]
+  if (synchronized === undefined)
+    return [unchecked('clock', `the clock says ${now}; the system doesn't tell whether it is synchronized`)]
+  if (!synchronized) return [warned('clock', `the clock says ${now}, and nothing synchronizes it`, set)]
+  return [passed('clock', `the clock says ${now}, and is synchronized`)]
+}
+
+function isSynchronized(): Promise<boolean | undefined> {
+  return new Promise((resolve) => {
+    const args = ['show', '--property=NTPSynchronized', '--value']
+    execFile('timedatectl', args, { timeout: 2000 }, (error, stdout) => {
+      resolve(error ? undefined : stdout.trim() === 'yes')
+    })
+  })
+}

@@ -1,0 +1,37 @@
+/** The ports: free, or who answers there. */
+import { type Checked, faulted, passed } from '../../../base/problems/checked.ts'
+import type { Config } from '../../../config/config.ts'
+import { faultOfPort, type ListeningPlace, portFault } from '../../../config/start/port.ts'
+
+const ANSWER_MS = 2000
+
+export async function checkPorts({ host, port, admin }: Config): Promise<readonly Checked[]> {
+  const adminPlace = { name: 'ADMIN_PORT', host: admin.host, port: admin.port } as const
+  const isOurs = await answersAsOurs(adminPlace)
+  return Promise.all([{ name: 'PORT', host, port } as const, adminPlace].map((place) => checkPort(place, isOurs)))
+}
+
+async function checkPort(place: ListeningPlace, isOurs: boolean): Promise<Checked> {
+  const { name, host, port } = place
+  if (port === 0) return passed('ports', `${name} is 0: the system chooses one`)
+  const fault = await faultOfPort(port, host)
+  if (fault === undefined) return passed('ports', `${name} ${port} of ${host} is free`)
+  if (fault.code === 'EADDRINUSE' && isOurs) {
+    return passed('ports', `${name} ${port} of ${host} is taken, and a Sallyport server answers on the admin port`)
+  }
+  const { message, mend } = await portFault(place, fault)
+  const told = fault.code === 'EADDRINUSE' ? `${message}: another program has it` : message
+  return faulted('ports', told, mend)
+}
+
+/** Only the admin port is asked: a request to the other one would leave a record in the decision log. */
+async function answersAsOurs({ host, port }: ListeningPlace): Promise<boolean> {
+  const here = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const url = `http://${here.includes(':') ? `[${here}]` : here}:${port}/livez`
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) })
+    return typeof ((await response.json()) as { status?: unknown }).status === 'string'
+  } catch {
+    return false
+  }
+}

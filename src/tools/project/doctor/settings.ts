@@ -1,0 +1,63 @@
+/** The settings: each faulty one is told, and the others still count, so that the other checks can go on. */
+
+import { didYouMean } from '../../../base/did-you-mean.ts'
+import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
+import { AGAIN } from '../../../base/problems/mend.ts'
+import { type Config, type Flags, readConfig } from '../../../config/config.ts'
+import { mendOf } from '../../../config/mend-of.ts'
+
+const CHECK = 'settings'
+/** Short names have many neighbours: HOME is not HOST. */
+const SHORTEST = 6
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface ReadSettings {
+  readonly config: Config
+  readonly checks: readonly Checked[]
+  /** The settings that were left out. */
+  readonly faulty: ReadonlySet<string>
+}
+
+export function readSettings(environment: Environment, flags: Flags): ReadSettings {
+  const left: Record<string, string | undefined> = { ...environment }
+  const leftFlags: Record<string, unknown> = { ...flags }
+  const faults = new Map<string, Checked>()
+  for (;;) {
+    try {
+      const config = readConfig(left, leftFlags)
+      return { config, checks: told([...faults.values(), ...strangers(environment)]), faulty: new Set(faults.keys()) }
+    } catch (error) {
+      const name = nameIn(error as Error)
+      if (name === undefined || faults.has(name)) throw error
+      faults.set(name, faulted(CHECK, (error as Error).message, mendOf(error)))
+      delete left[name]
+      delete leftFlags[name.toLowerCase()]
+    }
+  }
+}
+
+/** The sentence about a setting begins with its name, or its flag's. */
+function nameIn({ message }: Error): string | undefined {
+  return /^(?:--)?([A-Za-z_]+) /.exec(message)?.[1]?.toUpperCase()
+}
+
+function told(found: readonly Checked[]): readonly Checked[] {
+  return found.length > 0 ? found : [passed(CHECK, 'each setting has a value that it may have')]
+}
+
+/** Variables that look like a setting with a slip of the hand. */
+function strangers(environment: Environment): readonly Checked[] {
+  const known = settingNames()
+  return Object.keys(environment).flatMap((name) => {
+    if (known.has(name) || name.length < SHORTEST || !/^[A-Z_]+$/.test(name)) return []
+    const meant = didYouMean(name, known)
+    return meant === '' ? [] : [warned(CHECK, `${name} is not a setting${meant}`, `env -u ${name} ${AGAIN}`)]
+  })
+}
+
+function settingNames(): ReadonlySet<string> {
+  const read = new Set<string>()
+  readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
+  return read
+}

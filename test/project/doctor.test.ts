@@ -1,0 +1,405 @@
+/** `sallyport doctor`: each fault of an installation is found, none hides another, and a server says the same. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { pino } from 'pino'
+import type { Checked } from '../../src/base/problems/checked.ts'
+import { type Flags, readConfig } from '../../src/config/config.ts'
+import { mendOf } from '../../src/config/mend-of.ts'
+import { type App, startApp } from '../../src/server/app.ts'
+import { type Diagnosis, examineInstallation } from '../../src/tools/project/doctor/doctor.ts'
+import { removeWithTests } from '../ends-with-tests.ts'
+import { startPgBouncer } from '../pgbouncer.ts'
+import { type PostgresServer, sharedPostgres } from '../postgres.ts'
+import { INSTALL_MS, program } from '../programs.ts'
+import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
+import { ranIn } from './projects.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+type Environment = Readonly<Record<string, string>>
+
+interface Found {
+  readonly check: string
+  readonly says: RegExp
+  readonly state?: Checked['state']
+  readonly mend?: RegExp
+  readonly env?: Environment
+  readonly flags?: Flags
+  /** A server with these settings refuses to start, with the same words. */
+  readonly stops?: boolean
+}
+
+describe('sallyport doctor', () => {
+  let postgres: PostgresServer
+  let redis: RedisServer
+  let folder: string
+  let own: string
+  const closing: (() => unknown)[] = []
+
+  before(async () => {
+    ;[postgres, redis] = await Promise.all([sharedPostgres(), startRedis()])
+    own = newFolder()
+    await (await start(given({}, own))).drain()
+  }).timeout(INSTALL_MS)
+  beforeEach(() => {
+    folder = newFolder()
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+  after(() => redis.stop())
+
+  it('finds nothing wrong before a first start, and after it', async () => {
+    const names = new Set<string>()
+    for (const data of [folder, own]) {
+      const { checks } = await examine({}, {}, data)
+      expect(faultsOf(checks)).to.deep.equal([])
+      for (const { check } of checks) names.add(check)
+    }
+    expect([...names]).to.include.members([...EACH])
+  })
+
+  for (const [name, prepare] of Object.entries(breaks())) {
+    it(`finds ${name}, and goes on`, async () => {
+      const { check, says, state = 'fault', mend, env = {}, flags = {}, stops } = await prepare()
+      const { checks } = await examine(env, flags)
+      const told = checks.find((one) => one.check === check && one.state === state && says.test(one.message))
+      expect(told, JSON.stringify(checks, null, 1)).to.not.equal(undefined)
+      if (mend) expect(told?.mend).to.match(mend)
+      expect([...new Set(checks.map((one) => one.check))]).to.include.members(EACH.filter((one) => one !== 'schemas'))
+      expect(JSON.stringify(checks)).to.not.include('sesame')
+      if (!stops) return
+      const failure = await start(given(env), flags).catch((error: Error) => error)
+      expect(failure).to.be.instanceOf(Error)
+      expect([(failure as Error).message, mendOf(failure)]).to.deep.equal([told?.message, told?.mend])
+    }).timeout(60_000)
+  }
+
+  it('says of Redis what mends it, which does', async () => {
+    const env = { REDIS_URL: redis.url }
+    const cli = ['-p', `${redis.port}`, 'config', 'set', 'maxmemory-policy', 'allkeys-lru']
+    execFileSync(join(dirname(program('redis-server')), 'redis-cli'), cli, { stdio: 'pipe' })
+    const [told] = (await examine(env)).checks.filter(({ check, state }) => check === 'redis' && state === 'warning')
+    expect(told?.message).to.match(/allkeys-lru/)
+    const { status } = spawnSync('bash', ['-c', told?.mend ?? 'false'], { env: { PATH: pathOf() } })
+    expect(status, told?.mend).to.equal(0)
+    expect(warningsOf((await examine(env)).checks, 'redis')).to.deep.equal([])
+  })
+
+  it('changes nothing beside a server that writes, needs none of its locks, and is in nobody’s way', async () => {
+    cpSync(own, folder, { recursive: true })
+    const taken = { PORT: `${await freePort()}`, ADMIN_PORT: `${await freePort()}` }
+    const app = await start(given(taken))
+    closing.push(() => app.drain())
+    await app.seeding.writeMark('before', 'x')
+    const before = contents(folder)
+    const writer = new DatabaseSync(join(folder, 'data/sallyport.db'))
+    writer.exec("begin immediate; insert into marks (name, value) values ('held', 'x')")
+    const { checks } = await examine(taken)
+    expect(faultsOf(checks)).to.deep.equal([])
+    expect(
+      checks
+        .filter(({ check }) => check === 'ports')
+        .map(({ message }) => message)
+        .join('\n'),
+    ).to.match(/^PORT .* a Sallyport server answers.*\nADMIN_PORT .* a Sallyport server answers/)
+    writer.exec('rollback')
+    writer.close()
+    expect(contents(folder)).to.deep.equal(before)
+    await app.seeding.writeMark('after', 'x')
+    // The negative control: what a server writes is seen.
+    expect(contents(folder)).to.not.deep.equal(before)
+  })
+
+  it('is a command: a line for each check, JSON of its shape, and the exit codes', async () => {
+    cpSync(own, folder, { recursive: true })
+    for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+    const env = { ...process.env, PORT: '0', ADMIN_PORT: '0' }
+    const doctor = (...args: readonly string[]) =>
+      ranIn(folder, env, [process.execPath, join(ROOT, 'bin/sallyport.js'), 'doctor', ...args])
+    const sound = await doctor()
+    expect([sound.code, sound.stderr], sound.stdout).to.deep.equal([0, ''])
+    expect(sound.stdout)
+      .to.match(/^ok +node +Node /)
+      .and.to.match(/\n\n0 faults, \d warnings?\n$/)
+    const faulty = await doctor('--port', 'eighty', '--format', 'json')
+    expect(faulty.code).to.equal(1)
+    const schema = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/doctor.schema.json'), 'utf8'))
+    const validate = new Ajv2020().compile(schema)
+    const diagnosis: Diagnosis = JSON.parse(faulty.stdout)
+    expect(validate(diagnosis), JSON.stringify(validate.errors)).to.equal(true)
+    const [fault] = faultsOf(diagnosis.checks)
+    expect(fault?.mend).to.match(/^PORT=3000 .* serve$/)
+    expect((await doctor('--colour')).code).to.equal(2)
+  }).timeout(60_000)
+
+  function breaks(): Readonly<Record<string, () => Found | Promise<Found>>> {
+    return {
+      'a wrong setting': () => ({
+        check: 'settings',
+        says: /LOG_LEVEL is "loud"/,
+        env: { LOG_LEVEL: 'loud' },
+        mend: /^LOG_LEVEL=info /,
+        stops: true,
+      }),
+      'a slip in the name of a setting': () => {
+        return {
+          check: 'settings',
+          state: 'warning',
+          says: /`REDIS_URL`/,
+          env: { REDIS_URI: 'redis://h' },
+          mend: /^env -u REDIS_URI /,
+        }
+      },
+      'a data folder that is a file': () => {
+        writeFileSync(join(folder, 'data'), '')
+        return { check: 'data folder', says: /EEXIST/, mend: /^mv /, stops: true }
+      },
+      'a data folder that others can read': () => {
+        mkdirSync(join(folder, 'data'))
+        chmodSync(join(folder, 'data'), 0o755)
+        return { check: 'data folder', state: 'warning', says: /others can look/, mend: /^chmod 700 / }
+      },
+      'a disk that is nearly full': () => {
+        mkdirSync(join(folder, 'data'))
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', join(folder, 'data')])
+        const mounted = join(folder, 'data')
+        closing.push(() => execFileSync('umount', [mounted]))
+        return { check: 'disk', says: /1 MiB are free|2 MiB are free/, mend: /^df -h / }
+      },
+      'a decision log that is none': () => {
+        writeFileSync(join(folder, 'mine.txt'), 'mine')
+        const env = { DECISION_LOG_FILE: join(folder, 'mine.txt') }
+        return { check: 'decision log', says: /not a decision log/, env, stops: true }
+      },
+      'a missing policy': () => {
+        return { check: 'folders', says: /POLICIES is /, env: { POLICIES: join(folder, 'none') }, stops: true }
+      },
+      'a policy with an error': () => {
+        const POLICIES = join(folder, 'policies')
+        cpSync(join(ROOT, 'policies'), POLICIES, { recursive: true })
+        writeFileSync(join(POLICIES, 'roles.yaml'), 'member: {}\n')
+        return {
+          check: 'policy',
+          says: /[1-9]\d* errors?, .*; first /,
+          env: { POLICIES },
+          mend: /^sallyport policy check /,
+        }
+      },
+      'a policy that everybody may change': () => {
+        const POLICIES = join(folder, 'policies')
+        cpSync(join(ROOT, 'policies'), POLICIES, { recursive: true })
+        chmodSync(join(POLICIES, 'policy.csv'), 0o666)
+        return {
+          check: 'folders',
+          state: 'warning',
+          says: /can change files/,
+          env: { POLICIES },
+          mend: /^chmod -R o-w /,
+        }
+      },
+      'a faulty schema': () => {
+        const SCHEMAS = join(folder, 'schemas')
+        cpSync(join(ROOT, 'schemas'), SCHEMAS, { recursive: true })
+        writeFileSync(join(SCHEMAS, 'broken.json'), '{')
+        return { check: 'schemas', says: /broken\.json:1:/, env: { SCHEMAS }, mend: /^sallyport schema check / }
+      },
+      'a file that is no database': () => {
+        mkdirSync(join(folder, 'data'), { mode: 0o700 })
+        writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
+        return { check: 'database', says: /not a database/, mend: /\.damaged$/, stops: true }
+      },
+      'a damaged page': () => {
+        cpSync(own, folder, { recursive: true })
+        const file = join(folder, 'data/sallyport.db')
+        const bytes = readFileSync(file)
+        bytes.fill(0xff, bytes.length - 3 * 4096)
+        writeFileSync(file, bytes)
+        return { check: 'database', says: /is damaged|malformed/, mend: /\.damaged$/ }
+      },
+      'a database of a later version': () => {
+        cpSync(own, folder, { recursive: true })
+        const database = new DatabaseSync(join(folder, 'data/sallyport.db'))
+        database.exec('pragma user_version = 99')
+        database.close()
+        return { check: 'database', says: /layout 99/, mend: /^npm install/, stops: true }
+      },
+      'a signing key that others can read': () => {
+        cpSync(own, folder, { recursive: true })
+        chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
+        return { check: 'keys', says: /others can read/, mend: /^chmod 600 /, stops: true }
+      },
+      'an old signing key': () => {
+        cpSync(own, folder, { recursive: true })
+        const file = join(folder, 'data/keys/signing.jwk')
+        const key = JSON.parse(readFileSync(file, 'utf8'))
+        writeFileSync(file, JSON.stringify({ ...key, created: '2020-01-01T00:00:00Z' }))
+        return { check: 'keys', state: 'warning', says: /\d{4} days old/, mend: /signing-keys rotate$/ }
+      },
+      'a key server that does not answer': async () => {
+        const env = { JWT_JWKS_URL: `http://127.0.0.1:${await freePort()}/keys` }
+        return { check: 'keys', says: /gives no keys/, env, mend: /^curl / }
+      },
+      'a key of policies that is missing': () => {
+        return { check: 'keys', says: /ENOENT/, env: { POLICY_PUBLIC_KEYS: join(folder, 'none.pem') } }
+      },
+      'a port of another program': async () => {
+        const server = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        closing.push(() => server.close())
+        const { port } = server.address() as AddressInfo
+        return { check: 'ports', says: /EADDRINUSE.*another program/, env: { PORT: `${port}` }, mend: /^PORT=\d+ / }
+      },
+      'a PostgreSQL that does not answer': async () => {
+        const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
+        return { check: 'database', says: /ECONNREFUSED/, env, mend: /systemctl/, stops: true }
+      },
+      'a database that was not created': () => {
+        const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'nowhere') }
+        return { check: 'database', says: /does not exist/, env, mend: /^createdb /, stops: true }
+      },
+      'a PostgreSQL that takes no writes': () => {
+        sql('create database taking_none', 'alter database taking_none set default_transaction_read_only = on')
+        return {
+          check: 'database',
+          says: /takes no writes/,
+          env: { DATABASE_URL: databaseNamed('taking_none') },
+          mend: /<primary>/,
+        }
+      },
+      'more connections than PostgreSQL takes': () => {
+        const env = { DATABASE_URL: postgres.url, DATABASE_POOL: '200', LIMIT_INSTANCES: '3' }
+        return {
+          check: 'database',
+          state: 'warning',
+          says: /3 processes may open 612 connections/,
+          env,
+          mend: /^DATABASE_POOL=\d+ /,
+        }
+      },
+      'a pooler that nobody told of': async () => {
+        const port = await startPgBouncer(postgres)
+        const DATABASE_URL = postgres.url.replace(`:${postgres.port}/`, `:${port}/`)
+        return {
+          check: 'database',
+          says: /unsupported startup parameter/,
+          env: { DATABASE_URL },
+          mend: /^DATABASE_POOLER=transaction /,
+          stops: true,
+        }
+      },
+      'keys of one instance on a shared database': () => {
+        const env = { DATABASE_URL: postgres.url }
+        return { check: 'keys', state: 'warning', says: /other instances/, env, mend: /^KEYS_SECRET=/ }
+      },
+      'a Redis that does not answer': async () => {
+        const env = { REDIS_URL: `redis://:sesame@127.0.0.1:${await freePort()}` }
+        return { check: 'redis', says: /ECONNREFUSED/, env, mend: /systemctl/ }
+      },
+      'a Redis that wants a password': async () => {
+        const closed = await startRedis({ args: ['--requirepass', 'sesame'] })
+        closing.push(() => closed.stop())
+        return {
+          check: 'redis',
+          says: /NOAUTH/,
+          env: { REDIS_URL: closed.url },
+          mend: /^REDIS_URL='redis:\/\/:<password>@/,
+        }
+      },
+      'a Redis with another clock': async () => {
+        const offset = join(folder, 'offset')
+        writeFileSync(offset, '+3600')
+        const shifted = await startRedis({ env: fakeClock(offset) })
+        closing.push(() => shifted.stop())
+        return {
+          check: 'redis',
+          state: 'warning',
+          says: /the clock here is 3600\.\d s behind/,
+          env: { REDIS_URL: shifted.url },
+        }
+      },
+    }
+  }
+
+  function examine(env: Environment, flags: Flags = {}, data = folder): Promise<Diagnosis> {
+    const environment = given(env, data)
+    return examineInstallation({ environment, flags, placeOf: ({ policies }) => policies })
+  }
+
+  function given(env: Environment, data = folder): Environment {
+    const folders = { POLICIES: join(ROOT, 'policies'), SCHEMAS: join(ROOT, 'schemas') }
+    return { ...folders, PORT: '0', ADMIN_PORT: '0', DATA_DIR: join(data, 'data'), ...env }
+  }
+
+  async function start(environment: Environment, flags: Flags = {}): Promise<App> {
+    return startApp({ config: readConfig(environment, flags), log: pino({ level: 'silent' }) })
+  }
+
+  function sql(...statements: readonly string[]): void {
+    const psql = join(dirname(realpathSync(program('postgres'))), 'psql')
+    const flags = ['-qX', postgres.url, ...statements.flatMap((text) => ['-c', text])]
+    execFileSync(psql, flags, { stdio: 'pipe' })
+  }
+
+  function databaseNamed(name: string): string {
+    return postgres.url.replace(/postgres$/, name)
+  }
+})
+
+/** Every check; the others are parts of these. */
+const EACH = [
+  'node',
+  'program',
+  'settings',
+  'data folder',
+  'folders',
+  'policy',
+  'database',
+  'redis',
+  'keys',
+  'clock',
+  'ports',
+  'limits',
+]
+
+function faultsOf(checks: readonly Checked[]): readonly Checked[] {
+  return checks.filter(({ state }) => state === 'fault')
+}
+
+function warningsOf(checks: readonly Checked[], name: string): readonly Checked[] {
+  return checks.filter(({ check, state }) => check === name && state === 'warning')
+}
+
+function newFolder(): string {
+  return removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-doctor-')))
+}
+
+/** Every file with its content. The index of the write-ahead log notes who reads. */
+function contents(folder: string): Readonly<Record<string, string>> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => !name.endsWith('-shm'))
+  const files = paths.map((name) => join(folder, name)).filter((path) => statSync(path).isFile())
+  return Object.fromEntries(files.map((path) => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]))
+}
+
+function pathOf(): string {
+  return [process.env.PATH, dirname(program('redis-server'))].join(delimiter)
+}
