@@ -120,6 +120,11 @@ describe('the package', () => {
       existsSync(join(installed.app, 'node_modules', name.split('node_modules/')[1] ?? '-')),
     )
     expect(found).to.deep.equal(named)
+    // An editor without a network finds all that they refer to in the same file.
+    for (const name of found) {
+      const text = await readFile(join(installed.app, 'node_modules', name.split('node_modules/')[1] ?? '-'), 'utf8')
+      expect([...text.matchAll(/"\$ref": *"([^"]*)"/g)].filter(([, to = '']) => !to.startsWith('#'))).to.deep.equal([])
+    }
   }).timeout(60_000)
 
   it('follows docs/new-project.md, whose output is what the commands print', async () => {
