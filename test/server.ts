@@ -10,6 +10,7 @@ import { DATABASE_POLICIES } from '../src/identity/keys/published-settings.ts'
 import { issueToken } from '../src/identity/tokens/issue-token.ts'
 import { type App, type AppOptions, startApp } from '../src/server/app.ts'
 import { createLog } from '../src/server/observe/log.ts'
+import type { WritePlace } from '../src/store/contract.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
 import { Secrets, searchLogs } from './secrets.ts'
 import { watchAnswers } from './watch-answers.ts'
@@ -49,6 +50,8 @@ export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | '
   readonly env?: Record<string, string>
   readonly demo?: boolean
   readonly migrate?: boolean
+  /** Where the server writes; a served one writes in a thread. */
+  readonly writer?: WritePlace
   /** Files that differ in a copy of the policies, `candidate`, which is POLICY_CANDIDATE. */
   readonly candidate?: Readonly<Record<string, string>>
   /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
@@ -63,14 +66,14 @@ const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { env = {}, demo = false, migrate = false, files = {}, candidate, uncheckedBecause, ...rest } = options
+  const { env = {}, demo = false, migrate = false, files = {}, candidate, writer, uncheckedBecause, ...rest } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await mkdir(join(folder, 'migrations'))
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   if (candidate) await writeCandidate(folder, candidate)
-  const config = readConfig(
+  const read = readConfig(
     {
       PORT: '0',
       ADMIN_PORT: '0',
@@ -83,6 +86,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     { demo, migrate },
   )
+  const config = writer ? { ...read, database: { ...read.database, writer } } : read
   const key = await openEmbeddedKey(config.dataDirectory)
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []

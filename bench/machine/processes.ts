@@ -10,7 +10,7 @@ import { isInstalled } from './programs.ts'
 import { removeScratch, scratchFolder } from './scratch.ts'
 
 /** Servers run on one CPU, what asks them (and databases) on another, so that neither takes the other's time. */
-type Cpu = 'server' | 'load'
+type Cpu = 'server' | 'load' | 'any'
 
 export interface StartOptions {
   readonly cpu: Cpu
@@ -56,7 +56,8 @@ export function start(
   command: readonly string[],
   { cpu, environment = {}, piped, channel, owner }: StartOptions,
 ): Running {
-  const [program = '', ...args] = pins() ? ['taskset', '-c', cpu === 'server' ? '0' : '1', ...command] : command
+  const [program = '', ...args] =
+    pins() && cpu !== 'any' ? ['taskset', '-c', cpu === 'server' ? '0' : '1', ...command] : command
   const folder = scratchFolder()
   const complaints = openSync(join(folder, 'stderr'), 'a')
   const child = spawn(program, args, {

@@ -14,6 +14,8 @@ export interface Contender {
   readonly mayFail?: boolean
   /** Whether it speaks with the bench (preload/event-loop.ts). */
   readonly channel?: boolean
+  /** One for the servers when not given. */
+  readonly cpu?: 'server' | 'any'
 }
 
 export interface Server extends Running {
@@ -28,12 +30,19 @@ const START_MS = 60_000
 const ANSWER_MS = 10_000
 
 /** Throws BenchFailure when it doesn't answer, or answers with a wrong status. */
-export async function startServer({ name, command, environment, target, channel }: Contender): Promise<Server> {
+export async function startServer({
+  name,
+  command,
+  environment,
+  target,
+  channel,
+  cpu = 'server',
+}: Contender): Promise<Server> {
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const began = performance.now()
   const running = start(command, {
-    cpu: 'server',
+    cpu,
     environment: { NODE_ENV: 'production', ...environment, PORT: String(port) },
     ...(channel ? { channel } : {}),
   })

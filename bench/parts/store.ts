@@ -9,6 +9,7 @@ import type { Server } from '../machine/server.ts'
 import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { type Asked, createOf, getOf, listOf, measureRounds, withServers } from '../rounds.ts'
+import { BESIDE_METHOD, besideTargets, measureBesideWrites } from './beside-writes.ts'
 import type { Bench } from './part.ts'
 import { measureRelated, RELATED_METHOD, relatedTargets } from './related-objects.ts'
 
@@ -29,21 +30,21 @@ async function measure(bench: Bench): Promise<PartResult> {
     await bench.fixtures.prepared(writes, 'grouped'),
     await bench.fixtures.prepared(writes, 'alone'),
   ]
-  const contenders = [
-    ours('million', million),
+  const writers = [
     ours('grouped', grouped),
     oneCommitEach('alone', alone),
     insertEach('by hand', await bench.fixtures.scratch(), grouped.target),
   ]
+  const contenders = [ours('million', million), ...writers.map((writer) => ({ ...writer, cpu: 'any' as const }))]
   const owned = await withServers(contenders, (servers) => measureRounds(bench, asked(servers)))
-  const rows = [...owned, ...(await measureRelated(bench))]
+  const rows = [...owned, ...(await measureBesideWrites(bench)), ...(await measureRelated(bench))]
   return {
     id: store.id,
     title: 'Lists and writes',
     method:
       'Reads and patches out of 1,000,000 notes, of which the caller owns 10,000; creates (synchronous=FULL) as they ship, ' +
-      'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check. ' +
-      RELATED_METHOD,
+      'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check, each on all CPUs, because a thread writes. ' +
+      `${BESIDE_METHOD} ${RELATED_METHOD}`,
     rows,
     targets: targetsOf(rows),
     leftOut: [],
@@ -84,6 +85,7 @@ function targetsOf(rows: readonly Row[]): readonly Target[] {
     { what: 'req/s of list of 50 / guarded GET', atLeast: 0.5, values: ratio('list of 50', 'guarded GET') },
     { what: 'durable creates / a commit each, 64 connections', atLeast: 2, values: ratio(GROUPED, ALONE) },
     { what: 'durable creates / by hand, 64 connections', atLeast: 1.5, values: ratio(GROUPED, BY_HAND) },
+    ...besideTargets(rows),
     ...relatedTargets(rows),
   ]
 }

@@ -196,9 +196,9 @@ export interface StoreEngine {
   /** The command that mends what kept a database from being opened; undefined where there is none. */
   readonly mendOf: (database: string, cause: unknown) => string | undefined
   /** Creates what is missing. Throws StoreUnavailable. */
-  readonly openPolicyVersions: (database: string) => Promise<PolicyVersions>
+  readonly openPolicyVersions: (database: string, writer?: WritePlace) => Promise<PolicyVersions>
   /** Creates what is missing. Throws StoreUnavailable. */
-  readonly openSigningKeys: (database: string) => Promise<SigningKeys>
+  readonly openSigningKeys: (database: string, writer?: WritePlace) => Promise<SigningKeys>
   /** `folder`: exists, and is removed after the copy was closed. Throws StoreUnavailable. */
   readonly copy: (database: string, folder: string) => Promise<DatabaseCopy>
   /** Throws OccupiedDatabase or StoreUnavailable. */
@@ -220,10 +220,18 @@ export interface ConnectionSettings {
   readonly pooler: 'none' | 'transaction'
 }
 
+/**
+ * Where an engine writes whose writes stop the thread that makes them: `here`, or in a thread of its own, so that no
+ * request waits for the disk or for another process's lock. An engine that is reached by connections ignores it.
+ */
+export type WritePlace = 'here' | 'thread'
+
 export interface OpenOptions {
   readonly resources: Resources
   readonly now: () => Date
   readonly connections?: ConnectionSettings
+  /** `here` when not given. */
+  readonly writer?: WritePlace
   /** Resource -> fields to index in addition to those that the resource declares: the fields that relations compare. */
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }

@@ -89,6 +89,11 @@ const KINDS = [
   UnfitObject,
 ]
 
+/** The class with this name, if the caller of a store expects its errors. */
+export function kindNamed(name: string): (typeof KINDS)[number] | undefined {
+  return KINDS.find((kind) => kind.name === name)
+}
+
 /** Whether the caller of a store expects such an error. */
 export function isOfContract(error: unknown): error is Error {
   return KINDS.some((kind) => error instanceof kind)

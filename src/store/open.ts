@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine, WritePlace } from './contract.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { StoreUnavailable } from './errors.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
@@ -70,6 +70,7 @@ export interface Database extends Located {
   /** For the engine: may have a password. */
   readonly location: string
   readonly connections?: ConnectionSettings
+  readonly writer?: WritePlace
 }
 
 /** The database that a URL names, or the URL's fault. */
@@ -130,12 +131,15 @@ export function databaseExists({ engine, location }: Database): boolean {
  * if its content doesn't fit (a field is newly declared unique but its values aren't; the database is of a later
  * version).
  */
-export async function openDatabase(
-  database: Database,
-  options: Omit<OpenOptions, 'connections'>,
-): Promise<OpenedStore> {
-  const { engine, location, connections } = database
-  return (await ENGINES[engine].load()).open(location, { ...options, ...(connections && { connections }) })
+export async function openDatabase(database: Database, options: Omit<OpenOptions, keyof Usage>): Promise<OpenedStore> {
+  const { engine, location } = database
+  return (await ENGINES[engine].load()).open(location, { ...options, ...usageOf(database) })
+}
+
+type Usage = Pick<OpenOptions, 'connections' | 'writer'>
+
+function usageOf({ connections, writer }: Database): Usage {
+  return { ...(connections && { connections }), ...(writer && { writer }) }
 }
 
 /**
@@ -159,10 +163,11 @@ export async function mendOfDatabase({ engine, location }: Database, { cause }: 
  * schemas may differ from the server's. Throws StoreUnavailable, or UnfitDatabase if a server must migrate it first.
  */
 export async function openDatabaseBeside(
-  { engine, location, connections }: Database,
-  options: Omit<OpenOptions, 'indexFields' | 'connections'>,
+  database: Database,
+  options: Omit<OpenOptions, 'indexFields' | keyof Usage>,
 ): Promise<OpenedStore> {
-  return (await ENGINES[engine].load()).openBeside(location, { ...options, ...(connections && { connections }) })
+  const { engine, location } = database
+  return (await ENGINES[engine].load()).openBeside(location, { ...options, ...usageOf(database) })
 }
 
 /**
@@ -170,8 +175,8 @@ export async function openDatabaseBeside(
  * keep them for other processes. Throws StoreUnavailable.
  */
 export async function openPolicyVersions(database: Database): Promise<PolicyVersions | undefined> {
-  const { engine, location } = database
-  return isShared(database) ? (await ENGINES[engine].load()).openPolicyVersions(location) : undefined
+  const { engine, location, writer } = database
+  return isShared(database) ? (await ENGINES[engine].load()).openPolicyVersions(location, writer) : undefined
 }
 
 /** Opens the database read-only. Throws StoreUnavailable. */
@@ -193,6 +198,6 @@ export async function placeDatabase({ engine, location }: Database): Promise<Dat
 }
 
 /** On connections of their own; creates what is missing. Throws StoreUnavailable. */
-export async function openSigningKeys({ engine, location }: Database): Promise<SigningKeys> {
-  return (await ENGINES[engine].load()).openSigningKeys(location)
+export async function openSigningKeys({ engine, location, writer }: Database): Promise<SigningKeys> {
+  return (await ENGINES[engine].load()).openSigningKeys(location, writer)
 }

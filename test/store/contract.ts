@@ -44,11 +44,11 @@ export function storeContract(engine: TestEngine): void {
     describeQueries(open)
     describeRandomQueries(engine)
     describeMeta(open)
-    describeMigrations(open)
+    if (engine.migrates !== false) describeMigrations(open)
     describeClosed(open)
     if (engine.keeps === 'shared') describeInstances(open)
     if (engine.keeps === 'shared') describeSharedAttempts(open)
     if (engine.keeps === 'shared') describeReader(() => database)
-    if (engine.keeps === 'shared') describeSharedMigrations(open)
+    if (engine.keeps === 'shared' && engine.migrates !== false) describeSharedMigrations(open)
   })
 }

@@ -27,6 +27,8 @@ export interface TestEngine {
   readonly keeps: 'shared' | 'private'
   /** The part of the random inputs that this engine is given, where it takes long to plan a statement that is used once. */
   readonly share?: number
+  /** Whether it migrates after it was written to: a server migrates before. */
+  readonly migrates?: boolean
   create(): Promise<TestDatabase>
 }
 

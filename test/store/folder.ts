@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Resources } from '../../src/resources/resource.ts'
+import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { type Opened, RESOURCES } from './fixture.ts'
 
@@ -11,6 +12,7 @@ interface Setup {
   readonly resources?: Resources
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
   readonly now?: () => Date
+  readonly writer?: WritePlace
 }
 
 export class Folder {

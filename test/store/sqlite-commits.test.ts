@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { WritePlace } from '../../src/store/contract.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, type Opened, removal, UNFIT_RECORD } from './fixture.ts'
@@ -177,52 +178,56 @@ describe('writes that wait together', () => {
   })
 })
 
-describe('a process that writes groups', () => {
-  /** Ends the writer, and gives what it acknowledged, and why it ended. */
-  async function lifeOf(folder: Folder, how: { readonly killAfter?: number; readonly blocks?: number }) {
-    const limit = how.blocks === undefined ? '' : `ulimit -f ${how.blocks}; `
-    const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, WRITER, folder.file])
-    child.stderr.pipe(process.stderr)
-    let text = ''
-    child.stdout.on('data', (chunk) => {
-      text += chunk
-      if (how.killAfter !== undefined && text.split('\n').length > how.killAfter) child.kill('SIGKILL')
-    })
-    await once(child, 'close')
-    const lines = text.split('\n').slice(0, -1)
-    return {
-      acknowledged: lines.filter((line) => !line.startsWith('failed')),
-      failures: lines.filter((line) => line.startsWith('failed')),
+for (const writer of ['here', 'thread'] as const) describeDying(writer)
+
+function describeDying(writer: WritePlace): void {
+  describe(`a process that writes groups ${writer === 'here' ? 'itself' : 'in a thread'}`, () => {
+    /** Ends the writer, and gives what it acknowledged, and why it ended. */
+    async function lifeOf(folder: Folder, how: { readonly killAfter?: number; readonly blocks?: number }) {
+      const limit = how.blocks === undefined ? '' : `ulimit -f ${how.blocks}; `
+      const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, WRITER, folder.file, writer])
+      child.stderr.pipe(process.stderr)
+      let text = ''
+      child.stdout.on('data', (chunk) => {
+        text += chunk
+        if (how.killAfter !== undefined && text.split('\n').length > how.killAfter) child.kill('SIGKILL')
+      })
+      await once(child, 'close')
+      const lines = text.split('\n').slice(0, -1)
+      return {
+        acknowledged: lines.filter((line) => !line.startsWith('failed')),
+        failures: lines.filter((line) => line.startsWith('failed')),
+      }
     }
-  }
 
-  /** Each object has its record and each record its object, and what was acknowledged is there. */
-  async function expectWhole(folder: Folder, acknowledged: readonly string[]): Promise<void> {
-    const { store, outbox } = await folder.open()
-    const objects = (await store.list('things', { ...ALL, limit: 100_000 })).map(({ id }) => id)
-    const records = (await outbox.waiting(100_000)).map(({ record }) => record)
-    expect(records.toSorted()).to.deep.equal(objects.toSorted())
-    expect(acknowledged.filter((id) => !objects.includes(id))).to.deep.equal([])
-    expect(objects.filter((id) => id.startsWith('refused'))).to.deep.equal([])
-  }
+    /** Each object has its record and each record its object, and what was acknowledged is there. */
+    async function expectWhole(folder: Folder, acknowledged: readonly string[]): Promise<void> {
+      const { store, outbox } = await folder.open()
+      const objects = (await store.list('things', { ...ALL, limit: 100_000 })).map(({ id }) => id)
+      const records = (await outbox.waiting(100_000)).map(({ record }) => record)
+      expect(records.toSorted()).to.deep.equal(objects.toSorted())
+      expect(acknowledged.filter((id) => !objects.includes(id))).to.deep.equal([])
+      expect(objects.filter((id) => id.startsWith('refused'))).to.deep.equal([])
+    }
 
-  it('loses no write that it acknowledged, and leaves none by halves, when it is killed', async () => {
-    for (const killAfter of [3, 20, 45]) {
+    it('loses no write that it acknowledged, and leaves none by halves, when it is killed', async () => {
+      for (const killAfter of [3, 20, 45]) {
+        const folder = await Folder.make()
+        const { acknowledged } = await lifeOf(folder, { killAfter })
+        expect(acknowledged.length).to.be.at.least(killAfter)
+        await expectWhole(folder, acknowledged)
+        await folder.remove()
+      }
+    }).timeout(30_000)
+
+    it('acknowledges none of a group for which the disk has no room', async () => {
       const folder = await Folder.make()
-      const { acknowledged } = await lifeOf(folder, { killAfter })
-      expect(acknowledged.length).to.be.at.least(killAfter)
+      const { acknowledged, failures } = await lifeOf(folder, { blocks: 4000 })
+      expect(acknowledged.length).to.be.above(10)
+      expect(new Set(failures)).to.deep.equal(new Set(['failed StoreUnavailable']))
+      expect(failures.length, 'all of the last group').to.equal(9)
       await expectWhole(folder, acknowledged)
       await folder.remove()
-    }
-  }).timeout(30_000)
-
-  it('acknowledges none of a group for which the disk has no room', async () => {
-    const folder = await Folder.make()
-    const { acknowledged, failures } = await lifeOf(folder, { blocks: 4000 })
-    expect(acknowledged.length).to.be.above(10)
-    expect(new Set(failures)).to.deep.equal(new Set(['failed StoreUnavailable']))
-    expect(failures.length, 'all of the last group').to.equal(9)
-    await expectWhole(folder, acknowledged)
-    await folder.remove()
-  }).timeout(30_000)
-})
+    }).timeout(30_000)
+  })
+}

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Standing } from '../../src/store/directory.ts'
-import { SqliteChanges } from '../../src/store/sqlite/changes.ts'
+import { SqliteChanges } from '../../src/store/sqlite/directory/changes.ts'
 import { SqliteStandings } from '../../src/store/sqlite/directory/standings.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
@@ -83,6 +83,11 @@ describe('standings that are kept', () => {
 
   it('are those of a look-up, after any sequence of writes by anybody', async () => {
     await fc.assert(fc.asyncProperty(steps, agree), { numRuns: 60 })
+  })
+
+  it('are those of a look-up when a thread writes', async () => {
+    instances = { ...instances, first: await folder.open({ resources: RESOURCES, writer: 'thread' }) }
+    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: 15 })
   })
 
   it('would be found out if they were kept for longer', async () => {

@@ -2,21 +2,30 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
 
-storeContract({ name: 'SQLite in a file', keeps: 'shared', create: createFile })
+storeContract({ name: 'SQLite in a file', keeps: 'shared', create: () => createFile('here') })
+storeContract({
+  name: 'SQLite in a file that a thread writes',
+  keeps: 'shared',
+  // Reads are the same code as above.
+  share: 0.05,
+  migrates: false,
+  create: () => createFile('thread'),
+})
 storeContract({ name: 'SQLite in memory', keeps: 'private', create: createMemory })
 
-async function createFile(): Promise<TestDatabase> {
+async function createFile(writer: WritePlace): Promise<TestDatabase> {
   const folder = await mkdtemp(path.join(tmpdir(), 'sallyport-store-'))
   const file = path.join(folder, 'data.sqlite')
   const opened: Opened[] = []
   return {
-    open: async (setup) => keep(opened, await openSqlite({ file, ...setup })),
+    open: async (setup) => keep(opened, await openSqlite({ file, writer, ...setup })),
     openReader: () => openSqliteReader(file),
     damage: async (id, text) => {
       const database = new DatabaseSync(file)

@@ -14,7 +14,7 @@ const AFTER_START_MS = 1000
 
 export async function runServer(flags: Flags): Promise<void> {
   const fromPackage = demoFolders(flags, process.env)
-  const config = readConfig(process.env, { ...flags, ...fromPackage })
+  const config = writingApart(readConfig(process.env, { ...flags, ...fromPackage }))
   // Logs go to stderr, so that stdout holds only the result of a command.
   const { log, linesLost } = openServerLog(config.logLevel)
   if (config.workers > 1 && cluster.isPrimary) {
@@ -44,6 +44,11 @@ export async function runServer(flags: Flags): Promise<void> {
   if (worker && !worker.isFirstWorker()) return
   const text = config.demo ? welcomeText(config, app.url) : await firstUserText(config, app)
   print(fromPackage ? `${text}\n${ejectText()}` : text, log)
+}
+
+/** No request of a server waits until another one is on the disk, where the engine of the database would let it. */
+function writingApart(config: Config): Config {
+  return { ...config, database: { ...config.database, writer: 'thread' } }
 }
 
 /** A full disk, or a reader that has closed the pipe, ends a command but must not end a server. */

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { isOfContract, StoreUnavailable } from '../errors.ts'
 
-/** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
+/** How long a statement waits for another process's lock before it fails. The whole thread waits with it. */
 const BUSY_TIMEOUT_MS = 1000
 
 /**
@@ -60,17 +60,29 @@ export function inUndoneTransaction<T>(database: DatabaseSync, work: () => T): T
   }
 }
 
+/** Statistics are read with the schema, so other connections read them again only if the schema changes. */
+const CHANGE_SCHEMA = 'create view "statistics renewed" as select 1; drop view "statistics renewed"'
+
 /**
  * Updates the statistics of tables that have changed much; the engine chooses indexes by them. Never throws: the
  * written data is durable, and the next round tries again.
  */
 export function renewStatistics(database: DatabaseSync): void {
   try {
+    const before = statisticsOf(database)
     // 0x10002 looks at all tables (https://sqlite.org/pragma.html#pragma_optimize); the limit bounds the rows read.
     database.exec('pragma analysis_limit = 400; pragma optimize = 0x10002')
+    if (statisticsOf(database) !== before) inTransaction(database, () => database.exec(CHANGE_SCHEMA))
   } catch {
     // Another process holds the lock, or the engine can't answer: the next query will report it.
   }
+}
+
+function statisticsOf(database: DatabaseSync): unknown {
+  if (!database.prepare("select 1 from sqlite_schema where name = 'sqlite_stat1'").get()) return undefined
+  return database
+    .prepare("select group_concat(tbl || ' ' || coalesce(idx, '') || ' ' || stat) as all_of_it from sqlite_stat1")
+    .get()?.all_of_it
 }
 
 /** https://sqlite.org/rescode.html */

@@ -3,29 +3,16 @@ import type { DatabaseSync } from 'node:sqlite'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
-import { GroupCommits } from './commits/commits.ts'
 import { SqliteReplays } from './commits/idempotency-keys.ts'
-import { SqliteMigrations } from './commits/migrations.ts'
-import { SqliteOutbox } from './commits/outbox.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
-import { SqliteAttempts } from './directory/attempts.ts'
-import { SqliteDirectory } from './directory/directory.ts'
 import { SqliteSessions } from './directory/sessions.ts'
+import { assemble } from './engine.ts'
 import { openSqlitePolicyVersions } from './instances/policy-versions.ts'
 import { openSqliteSigningKeys } from './instances/signing-keys.ts'
-import { NamedValues, PROBED } from './layout/meta.ts'
-import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
+import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
-import { SqliteProbe } from './probe.ts'
-import { Damage } from './query/damage.ts'
-import { ObjectLists } from './query/lists.ts'
-import { Lookups } from './query/lookups.ts'
 import { mendOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
-import { SqliteSeeding } from './seeding.ts'
-import { SharedReads } from './shared-reads.ts'
-import { getOrFail, type SqliteEngine, SqliteStore } from './store.ts'
-import { ObjectTable } from './table.ts'
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
@@ -41,8 +28,16 @@ export const sqlite: StoreEngine = {
   openReader: openSqliteReader,
   mendOf: mendOfFile,
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
-  openPolicyVersions: openSqlitePolicyVersions,
-  openSigningKeys: openSqliteSigningKeys,
+  openPolicyVersions: async (file, writer) => {
+    const versions = await openSqlitePolicyVersions(file)
+    if (writer !== 'thread') return versions
+    return (await import('./thread/threaded-instances.ts')).policyVersionsInThread(versions, file)
+  },
+  openSigningKeys: async (file, writer) => {
+    const keys = await openSqliteSigningKeys(file)
+    if (writer !== 'thread') return keys
+    return (await import('./thread/threaded-instances.ts')).signingKeysInThread(keys, file)
+  },
   copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
   place: async (file) => (await import('./copies/place-file.ts')).placeSqlite(file),
 }
@@ -63,38 +58,16 @@ export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): P
 type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
+  const { file, now, writer } = options
   const plans = planTables(options)
-  const database = answering(() => openDatabaseFile(options.file))
+  const database = answering(() => openDatabaseFile(file))
   try {
     prepare(database, plans)
-    const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
-    const queriedOf = (resource: string) => getOrFail(queried, resource)
-    const damage = new Damage(database)
-    const reads = new SharedReads(database)
-    const tables = new Map<string, ObjectTable>()
-    for (const plan of plans) {
-      const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage, reads)
-      tables.set(plan.resource, new ObjectTable(database, plan, lists))
-    }
-    const lookups = new Lookups(database, queriedOf, damage)
-    const commits = new GroupCommits(database)
-    const outbox = new SqliteOutbox(database, commits, options.now)
-    const replays = new SqliteReplays(database, options.now)
-    const values = new NamedValues(database)
-    const probe = new SqliteProbe(options.file, () =>
-      commits.write(() => {
-        // Two values: SQLite writes no page whose content stays the same. The second write restores the first value.
-        values.setMark(PROBED, 'asked')
-        values.setMark(PROBED, 'answered')
-      }),
-    )
-    const { now } = options
-    const engine: SqliteEngine = { database, reads, tables, lookups, values, commits, outbox, replays, probe, now }
-    const attempts = new SqliteAttempts(database, options.now)
-    const directory = new SqliteDirectory(engine)
-    const migrations = new SqliteMigrations(engine)
-    const seeding = new SqliteSeeding(engine)
-    return { store: new SqliteStore(engine), seeding, outbox, directory, attempts, migrations }
+    const here = assemble(database, { file, plans, now })
+    if (writer !== 'thread' || file === ':memory:') return here.opened
+    // Commands don't load it.
+    const { writeInThread } = await import('./thread/threaded-store.ts')
+    return writeInThread(here, { file, plans, now })
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

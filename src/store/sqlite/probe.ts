@@ -23,11 +23,7 @@ export class SqliteProbe {
 
   /** Rejects with StoreUnavailable. */
   async ask(): Promise<void> {
-    if (this.#look() !== this.#identity) {
-      throw new StoreUnavailable(
-        new Error(`the database ${this.#file} was moved, deleted or replaced; put it back, or start the server again`),
-      )
-    }
+    if (this.#look() !== this.#identity) throw moved(String(this.#file))
     const now = performance.now()
     if (now >= this.#due) {
       this.#due = now + BETWEEN_WRITES_MS
@@ -40,8 +36,18 @@ export class SqliteProbe {
   }
 
   #look(): string | undefined {
-    if (this.#file === undefined) return undefined
-    const found = statSync(this.#file, { throwIfNoEntry: false })
-    return found && `${found.dev} ${found.ino}`
+    return this.#file === undefined ? undefined : identityOf(this.#file)
   }
+}
+
+/** Another one for another file under the same name; undefined without a file. */
+export function identityOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
+}
+
+export function moved(file: string): StoreUnavailable {
+  return new StoreUnavailable(
+    new Error(`the database ${file} was moved, deleted or replaced; put it back, or start the server again`),
+  )
 }

@@ -21,7 +21,8 @@ import { ParsedObjects } from '../parse-stored.ts'
 import type { GroupCommits } from './commits/commits.ts'
 import type { SqliteReplays } from './commits/idempotency-keys.ts'
 import type { SqliteOutbox } from './commits/outbox.ts'
-import { answering, inUndoneTransaction, renewStatistics } from './database.ts'
+import { answering, renewStatistics } from './database.ts'
+import type { SqliteCounters } from './directory/attempts.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
 import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
@@ -39,6 +40,7 @@ export interface SqliteEngine {
   readonly commits: GroupCommits
   readonly outbox: SqliteOutbox
   readonly replays: SqliteReplays
+  readonly counters: SqliteCounters
   readonly probe: SqliteProbe
   readonly now: () => Date
 }
@@ -95,14 +97,13 @@ export class SqliteStore implements Store {
   }
 
   async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
-    const { database, lookups } = this.#engine
-    return answering(() =>
-      inUndoneTransaction(database, () => {
-        if (permit.kind === 'create') this.#insert(permit, {})
-        else this.#change(permit, {})
-        return lookups.holds(lookup)
-      }),
-    )
+    const { commits, lookups } = this.#engine
+    const work = () => {
+      if (permit.kind === 'create') this.#insert(permit, {})
+      else this.#change(permit, {})
+      return lookups.holds(lookup)
+    }
+    return commits.undone(() => answering(work))
   }
 
   async kept(key: ReplayKey): Promise<Kept | undefined> {
@@ -129,8 +130,9 @@ export class SqliteStore implements Store {
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    const { values } = this.#engine
-    return answering(() => values.secret(name) ?? values.keepSecret(name, randomBytes(SECRET_BYTES)))
+    const { commits, values } = this.#engine
+    const kept = answering(() => values.secret(name))
+    return kept ?? commits.write(() => answering(() => values.keepSecret(name, randomBytes(SECRET_BYTES))))
   }
 
   async ping(): Promise<void> {

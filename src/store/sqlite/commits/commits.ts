@@ -1,15 +1,17 @@
 /**
  * Writes of one turn of the event loop commit together: they share one wait for the disk, but each write succeeds or is
- * undone alone (docs/decisions/0027). A group begins, writes and commits without a pause, so that no read sees what
+ * undone alone (docs/decisions/0075). A group begins, writes and commits without a pause, so that no read sees what
  * isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { answering, inTransaction } from '../database.ts'
+import { answering, inTransaction, inUndoneTransaction } from '../database.ts'
 
 /** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10
 
 interface Waiting {
+  /** Whether the work leaves anything to commit. */
+  readonly stores: boolean
   /** Runs in the group's transaction. Throws only errors that make the whole group fail. */
   readonly attempt: () => void
   /** Called when the group is durable. */
@@ -44,6 +46,12 @@ export class GroupCommits {
     return this.#add(work)
   }
 
+  /** Like `write`, but nothing of the work is stored: resolves with what it found. It sees the writes before it. */
+  undone<T>(work: () => T): Promise<T> {
+    this.#endOfTurn ??= setImmediate(() => this.flush())
+    return this.#add(work, false)
+  }
+
   /** Commits the waiting work. */
   flush(): void {
     clearImmediate(this.#endOfTurn)
@@ -61,15 +69,17 @@ export class GroupCommits {
     for (const { settle } of group) settle()
   }
 
-  #add<T>(work: () => T): Promise<T> {
+  #add<T>(work: () => T, stores = true): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(waitingOf(this.#database, work, { resolve, reject }))
+      this.#waiting.push(waitingOf({ database: this.#database, work, stores }, { resolve, reject }))
     })
   }
 
   #commit(group: readonly Waiting[]): void {
+    // A commit would wait for the disk even if all of it was undone.
+    const transaction = group.some(({ stores }) => stores) ? inTransaction : inUndoneTransaction
     answering(() => {
-      inTransaction(this.#database, () => {
+      transaction(this.#database, () => {
         for (const { attempt } of group) attempt()
       })
     })
@@ -81,12 +91,19 @@ interface Settling<T> {
   readonly reject: (error: unknown) => void
 }
 
-function waitingOf<T>(database: DatabaseSync, work: () => T, { resolve, reject }: Settling<T>): Waiting {
+interface Work<T> {
+  readonly database: DatabaseSync
+  readonly work: () => T
+  readonly stores: boolean
+}
+
+function waitingOf<T>({ database, work, stores }: Work<T>, { resolve, reject }: Settling<T>): Waiting {
   let settle: (() => void) | undefined
   return {
+    stores,
     attempt: () => {
       try {
-        const value = inSavepoint(database, work)
+        const value = inSavepoint(database, work, stores ? RELEASE : UNDO)
         settle = () => resolve(value)
       } catch (error) {
         // After some errors (a full disk, for example) the engine has undone the transaction; the next statement would
@@ -100,15 +117,18 @@ function waitingOf<T>(database: DatabaseSync, work: () => T, { resolve, reject }
   }
 }
 
+const RELEASE = 'release one'
+const UNDO = 'rollback to one; release one'
+
 /** An error undoes this work alone (https://sqlite.org/lang_savepoint.html). */
-function inSavepoint<T>(database: DatabaseSync, work: () => T): T {
+function inSavepoint<T>(database: DatabaseSync, work: () => T, end: typeof RELEASE | typeof UNDO): T {
   database.exec('savepoint one')
   try {
     const value = work()
-    database.exec('release one')
+    database.exec(end)
     return value
   } catch (error) {
-    if (database.isTransaction) database.exec('rollback to one; release one')
+    if (database.isTransaction) database.exec(UNDO)
     throw error
   }
 }

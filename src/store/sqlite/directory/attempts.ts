@@ -1,26 +1,39 @@
 /** The contract's Attempts on SQLite. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Attempts, Counter, Counters, JudgedAttempts } from '../../attempts.ts'
-import { answering, inTransaction } from '../database.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import type { GroupCommits } from '../commits/commits.ts'
+import { answering } from '../database.ts'
 
 /** Expired counters are deleted a few at a time, together with changes of other counters. */
 const SWEPT_AT_ONCE = 10
+
+/** Whoever comes late was overtaken by another one, so this is far more than happens. */
+const MOST_TRIES = 1000
 
 const PUT = `insert into attempts (key, failures, at, expires_at) values (?, ?, ?, ?) on conflict (key) do update
   set failures = excluded.failures, at = excluded.at, expires_at = excluded.expires_at`
 
 const SWEEP = 'delete from attempts where key in (select key from attempts where expires_at <= ? limit ?)'
 
-export class SqliteAttempts implements Attempts {
-  readonly #database: DatabaseSync
+/** New values of counters, which rest on those that were seen. Plain data. */
+export interface CounterChange {
+  readonly keys: readonly string[]
+  readonly seen: Counters
+  readonly changes: ReadonlyMap<string, Counter | undefined>
+}
+
+/** The counters in their table. */
+export class SqliteCounters {
+  readonly #commits: GroupCommits
   readonly #now: () => Date
   readonly #find: StatementSync
   readonly #put: StatementSync
   readonly #drop: StatementSync
   readonly #sweep: StatementSync
 
-  constructor(database: DatabaseSync, now: () => Date) {
-    this.#database = database
+  constructor(database: DatabaseSync, commits: GroupCommits, now: () => Date) {
+    this.#commits = commits
     this.#now = now
     this.#find = database.prepare(
       'select failures, at, expires_at as expiresAt from attempts where key = ? and expires_at > ?',
@@ -30,13 +43,19 @@ export class SqliteAttempts implements Attempts {
     this.#sweep = database.prepare(SWEEP)
   }
 
-  /** A refused attempt writes nothing, so that refusals cost no fsync. */
-  async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
-    return answering(() => {
-      const { verdict, changes } = judge(this.#read(keys))
-      if (!changes) return verdict
-      return inTransaction(this.#database, () => this.#change(judge(this.#read(keys))))
-    })
+  read(keys: readonly string[]): Counters {
+    return answering(() => this.#read(keys))
+  }
+
+  /** Undefined when it is done. The counters as they are now if they aren't those that were seen; nothing is changed then. */
+  put({ keys, seen, changes }: CounterChange): Promise<Counters | undefined> {
+    const change = () => {
+      const found = this.#read(keys)
+      if (!keys.every((key) => isSame(found.get(key), seen.get(key)))) return found
+      this.#change(changes)
+      return undefined
+    }
+    return this.#commits.write(() => answering(change))
   }
 
   #read(keys: readonly string[]): Counters {
@@ -45,12 +64,36 @@ export class SqliteAttempts implements Attempts {
     return new Map(found.flatMap(([key, counter]) => (counter ? [[key, counter]] : [])))
   }
 
-  #change<T>({ verdict, changes }: JudgedAttempts<T>): T {
-    for (const [key, counter] of changes ?? []) {
+  #change(changes: CounterChange['changes']): void {
+    for (const [key, counter] of changes) {
       if (counter) this.#put.run(key, counter.failures, counter.at, counter.expiresAt)
       else this.#drop.run(key)
     }
-    if (changes) this.#sweep.run(this.#now().getTime(), SWEPT_AT_ONCE)
-    return verdict
+    this.#sweep.run(this.#now().getTime(), SWEPT_AT_ONCE)
   }
+}
+
+export class SqliteAttempts implements Attempts {
+  readonly #counters: Pick<SqliteCounters, 'read' | 'put'>
+
+  constructor(counters: Pick<SqliteCounters, 'read' | 'put'>) {
+    this.#counters = counters
+  }
+
+  /** A refused attempt writes nothing, so that refusals cost no fsync. */
+  async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
+    let seen = this.#counters.read(keys)
+    for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+      const { verdict, changes } = judge(seen)
+      const others = changes && (await this.#counters.put({ keys, seen, changes }))
+      if (!others) return verdict
+      seen = others
+    }
+    throw new StoreUnavailable(new Error('others change the counters of failed sign-ins all the time'))
+  }
+}
+
+function isSame(one: Counter | undefined, other: Counter | undefined): boolean {
+  if (!one || !other) return one === other
+  return one.failures === other.failures && one.at === other.at && one.expiresAt === other.expiresAt
 }

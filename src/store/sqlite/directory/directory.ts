@@ -1,5 +1,6 @@
 /**
- * The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction.
+ * The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write
+ * commits whole or not at all, with those that wait at the same time.
  */
 
 import { USERS } from '../../../decide/policy.ts'
@@ -20,7 +21,7 @@ import type {
   Standing,
   VerifiedPassword,
 } from '../../directory.ts'
-import { answering, inTransaction } from '../database.ts'
+import { answering } from '../database.ts'
 import { type SqliteEngine, tableOf } from '../store.ts'
 import { SqliteAccounts } from './accounts.ts'
 import { SqliteApiKeys } from './api-keys.ts'
@@ -103,14 +104,14 @@ export class SqliteDirectory implements Directory {
   }
 
   async disable(subject: string): Promise<void> {
-    this.#write((now) => {
+    await this.#write((now) => {
       this.#accounts.disable(subject, now)
       this.#sessions.endAllOf(subject)
     })
   }
 
   async enable(subject: string): Promise<void> {
-    this.#write((now) => this.#accounts.enable(subject, now))
+    await this.#write((now) => this.#accounts.enable(subject, now))
   }
 
   async openSession(session: NewSession, { hash, next }: VerifiedPassword, record?: string): Promise<boolean> {
@@ -151,7 +152,7 @@ export class SqliteDirectory implements Directory {
   }
 
   async addKey(key: NewApiKey): Promise<void> {
-    this.#write(() => this.#keys.insert(key))
+    await this.#write(() => this.#keys.insert(key))
   }
 
   async keys(): Promise<readonly ApiKey[]> {
@@ -163,7 +164,7 @@ export class SqliteDirectory implements Directory {
   }
 
   async noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void> {
-    this.#write(() => {
+    await this.#write(() => {
       for (const [id, at] of uses) this.#keys.noteUse(id, at)
     })
   }
@@ -184,9 +185,9 @@ export class SqliteDirectory implements Directory {
     return { kind: 'refreshed', session: { ...session, idleEndsAt }, person }
   }
 
-  #write<T>(work: (now: number) => T): T {
-    const { database, now } = this.#engine
-    return answering(() => inTransaction(database, () => work(now().getTime())))
+  #write<T>(work: (now: number) => T): Promise<T> {
+    const { commits, now } = this.#engine
+    return commits.write(() => answering(() => work(now().getTime())))
   }
 
   /** Runs in the transaction of the change. */

@@ -7,10 +7,10 @@ import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
 import { DamagedObject } from '../../errors.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { wellFormed } from '../../sql/quote.ts'
-import { SqliteChanges } from '../changes.ts'
 import type { SharedReads } from '../shared-reads.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
+import { SqliteChanges } from './changes.ts'
 
 /** The most results of each kind. Fewer callers than this are active between two changes. */
 const MOST_KEPT = 10_000

@@ -1,9 +1,9 @@
 /** The contract's Seeding on SQLite. */
-import type { Document } from '../../resources/object.ts'
-import type { Seeding } from '../contract.ts'
-import { StaleObject } from '../errors.ts'
-import { answering, inTransaction, renewStatistics } from './database.ts'
-import { type SqliteEngine, tableOf } from './store.ts'
+import type { Document } from '../../../resources/object.ts'
+import type { Seeding } from '../../contract.ts'
+import { StaleObject } from '../../errors.ts'
+import { answering, renewStatistics } from '../database.ts'
+import { type SqliteEngine, tableOf } from '../store.ts'
 
 export class SqliteSeeding implements Seeding {
   readonly #engine: SqliteEngine
@@ -19,10 +19,8 @@ export class SqliteSeeding implements Seeding {
     const { database, now } = this.#engine
     const table = tableOf(this.#engine, resource)
     const at = now().toISOString()
-    answering(() => {
-      inTransaction(database, () => {
-        for (const object of objects) table.insert({ ...object, version: 1, createdAt: at, updatedAt: at })
-      })
+    await this.#write(() => {
+      for (const object of objects) table.insert({ ...object, version: 1, createdAt: at, updatedAt: at })
     })
     renewStatistics(database)
   }
@@ -33,7 +31,7 @@ export class SqliteSeeding implements Seeding {
   ): Promise<void> {
     const { now } = this.#engine
     const table = tableOf(this.#engine, resource)
-    const updated = answering(() => table.update({ ...object, updatedAt: now().toISOString() }))
+    const updated = await this.#write(() => table.update({ ...object, updatedAt: now().toISOString() }))
     if (updated === undefined) throw new StaleObject()
   }
 
@@ -42,11 +40,15 @@ export class SqliteSeeding implements Seeding {
   }
 
   async writeMark(name: string, value: string): Promise<void> {
-    answering(() => this.#engine.values.setMark(name, value))
+    await this.#write(() => this.#engine.values.setMark(name, value))
   }
 
   async count(resource: string): Promise<number> {
     const table = tableOf(this.#engine, resource)
     return answering(() => table.count())
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return this.#engine.commits.write(() => answering(work))
   }
 }

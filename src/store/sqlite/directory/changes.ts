@@ -4,7 +4,7 @@
  * any process; `total_changes()` counts the rows that this connection has changed.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { SharedReads } from './shared-reads.ts'
+import type { SharedReads } from '../shared-reads.ts'
 
 export class SqliteChanges {
   readonly #database: DatabaseSync

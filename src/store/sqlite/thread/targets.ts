@@ -1,0 +1,44 @@
+/** What the thread does for its server. All that is given and returned is plain data. */
+import type { Lookup } from '../../../decide/conditions/condition.ts'
+import type { Permit } from '../../../decide/permits/permit.ts'
+import type { CreateOptions, WriteOptions } from '../../contract.ts'
+import type { PolicyVersions } from '../../policy-versions.ts'
+import type { SigningKeys } from '../../signing-keys.ts'
+import { answering } from '../database.ts'
+import type { Assembled } from '../engine.ts'
+
+export type StoreTargets = ReturnType<typeof storeTargets>
+
+export interface InstanceTargets {
+  readonly keys: SigningKeys
+  readonly versions: PolicyVersions
+}
+
+/** Methods as they are called from another thread. */
+export type Remote<T> = {
+  readonly [M in keyof T]: T[M] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never
+}
+
+export function storeTargets({ engine, opened: { store, seeding, outbox, directory } }: Assembled) {
+  const { commits, values, counters } = engine
+  return {
+    /** The server knows the objects that it writes, so none is sent back. */
+    objects: {
+      create: async (permit: Permit<'create'>, options: CreateOptions): Promise<void> => {
+        await store.create(permit, options)
+      },
+      /** The time of the object's creation. */
+      update: async (permit: Permit<'update'>, options: WriteOptions) =>
+        (await store.update(permit, options)).createdAt,
+      delete: (permit: Permit<'delete'>, options: WriteOptions) => store.delete(permit, options),
+      lookupAfter: (permit: Permit<'create'> | Permit<'update'>, lookup: Lookup) => store.lookupAfter(permit, lookup),
+      secret: (name: string) => store.secret(name),
+      probe: () => commits.write(() => answering(() => values.touch())),
+    },
+    seeding,
+    outbox,
+    directory,
+    counters,
+    part: { close: () => store.close() },
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * The store of a server: reads are answered here, on a connection of their own, and all writes are made by the thread
+ * (writer-thread.ts). Nothing here waits for the disk or for another process's lock.
+ */
+import type { Lookup } from '../../../decide/conditions/condition.ts'
+import type { Permit, PermitKind } from '../../../decide/permits/permit.ts'
+import type { StoredObject } from '../../../resources/object.ts'
+import {
+  type CreateOptions,
+  createdObject,
+  type ObjectQuery,
+  type OpenedStore,
+  type Outbox,
+  type ReplayKey,
+  type Seeding,
+  type Store,
+  updatedObject,
+  type WriteOptions,
+} from '../../contract.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { answering } from '../database.ts'
+import { SqliteAttempts } from '../directory/attempts.ts'
+import type { Assembled, DatabaseParts } from '../engine.ts'
+import { PROBED } from '../layout/meta.ts'
+import { identityOf, SqliteProbe } from '../probe.ts'
+import type { SqliteEngine } from '../store.ts'
+import type { Remote, StoreTargets } from './targets.ts'
+import { directoryInThread } from './threaded-directory.ts'
+import { WriterPart } from './writer.ts'
+
+/** Longer than a group waits for another process's lock. */
+const PROBE_MS = 2500
+
+export function writeInThread({ engine, opened }: Assembled, { file, plans, now }: DatabaseParts): OpenedStore {
+  const part = new WriterPart({ file, identity: identityOf(file), content: { kind: 'store', plans } }, now)
+  const asked = refusingWrites(engine)
+  const remote = <T extends keyof StoreTargets>(target: T) => part.remote<StoreTargets[T]>(target, asked)
+  const counters = remote('counters')
+  const { directory, migrations } = opened
+  return {
+    store: new ThreadedStore({ engine, here: opened.store, part, file }, remote('objects')),
+    seeding: seedingInThread(opened.seeding, remote('seeding')),
+    outbox: outboxInThread(opened.outbox, remote('outbox')),
+    directory: directoryInThread(directory, remote('directory')),
+    attempts: new SqliteAttempts({ read: (keys) => engine.counters.read(keys), put: (change) => counters.put(change) }),
+    // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
+    migrations,
+  }
+}
+
+/** From the first write of the thread on, two writers of one process could wait for each other. */
+function refusingWrites({ database }: SqliteEngine): () => void {
+  let refuses = false
+  return () => {
+    if (refuses || !database.isOpen) return
+    refuses = true
+    database.exec('pragma query_only = on')
+  }
+}
+
+interface StoreParts {
+  readonly engine: SqliteEngine
+  readonly here: Store
+  readonly part: WriterPart
+  readonly file: string
+}
+
+class ThreadedStore implements Store {
+  readonly #parts: StoreParts
+  readonly #objects: Remote<StoreTargets['objects']>
+  readonly #probe: SqliteProbe
+
+  constructor(parts: StoreParts, objects: Remote<StoreTargets['objects']>) {
+    this.#parts = parts
+    this.#objects = objects
+    this.#probe = new SqliteProbe(parts.file, () => within(PROBE_MS, objects.probe()))
+  }
+
+  get(resource: string, id: string) {
+    return this.#parts.here.get(resource, id)
+  }
+
+  list(resource: string, query: ObjectQuery) {
+    return this.#parts.here.list(resource, query)
+  }
+
+  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>) {
+    return this.#parts.here.count(resource, query)
+  }
+
+  lookup(lookup: Lookup) {
+    return this.#parts.here.lookup(lookup)
+  }
+
+  atOnce<T>(work: () => T): T {
+    return this.#parts.here.atOnce(work)
+  }
+
+  kept(key: ReplayKey) {
+    return this.#parts.here.kept(key)
+  }
+
+  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup) {
+    return this.#objects.lookupAfter(withoutEvidence(permit), lookup)
+  }
+
+  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
+    const time = this.#timeOf(options)
+    await this.#objects.create(withoutEvidence(permit), { ...options, time })
+    return createdObject(permit, time)
+  }
+
+  async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
+    const time = this.#timeOf(options)
+    const createdAt = await this.#objects.update(withoutEvidence(permit), { ...options, time })
+    return updatedObject(permit, { createdAt }, time)
+  }
+
+  delete(permit: Permit<'delete'>, options: WriteOptions = {}) {
+    return this.#objects.delete(withoutEvidence(permit), options)
+  }
+
+  async secret(name: string): Promise<Uint8Array> {
+    const { values } = this.#parts.engine
+    return answering(() => values.secret(name)) ?? this.#objects.secret(name)
+  }
+
+  async ping(): Promise<void> {
+    const { values } = this.#parts.engine
+    answering(() => values.mark(PROBED))
+    await this.#probe.ask()
+  }
+
+  async close(): Promise<void> {
+    const { part, here } = this.#parts
+    await part.close()
+    await here.close()
+  }
+
+  #timeOf({ time }: WriteOptions): string {
+    return time ?? this.#parts.engine.now().toISOString()
+  }
+}
+
+const NO_EVIDENCE = { relations: [], lines: [], fieldsRefused: [], facts: {} }
+
+/** It is in the record already. */
+function withoutEvidence<P extends Permit<PermitKind>>(permit: P): P {
+  return { ...permit, evidence: NO_EVIDENCE }
+}
+
+function seedingInThread(here: Seeding, thread: Remote<Seeding>): Seeding {
+  return {
+    insert: (resource, objects) => thread.insert(resource, objects),
+    replace: (resource, object) => thread.replace(resource, object),
+    readMark: (name) => here.readMark(name),
+    writeMark: (name, value) => thread.writeMark(name, value),
+    count: (resource) => here.count(resource),
+  }
+}
+
+function outboxInThread(here: Outbox, thread: Remote<Outbox>): Outbox {
+  return {
+    waiting: (limit) => here.waiting(limit),
+    note: (records) => thread.note(records),
+    shipped: (sequence) => thread.shipped(sequence),
+    hold: (holder) => thread.hold(holder),
+    release: (holder) => thread.release(holder),
+  }
+}
+
+/** Rejects if the work takes longer. A disk may not answer for minutes, and readiness must tell. */
+function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = new StoreUnavailable(new Error(`a write took longer than ${milliseconds} ms`))
+  const timer = setTimeout(() => reject(late), milliseconds)
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,91 @@
+/**
+ * The thread of a server that writes: it has the one connection that does. What arrives while it waits for the disk
+ * makes the next group (commits/commits.ts), and a group is answered with one message.
+ */
+import { parentPort } from 'node:worker_threads'
+import { StoreUnavailable } from '../../errors.ts'
+import { answering, openDatabaseFile } from '../database.ts'
+import { assemble } from '../engine.ts'
+import { openSqlitePolicyVersions } from '../instances/policy-versions.ts'
+import { openSqliteSigningKeys } from '../instances/signing-keys.ts'
+import type { TablePlan } from '../layout/schema.ts'
+import { identityOf, moved } from '../probe.ts'
+import { plainFailure } from './failures.ts'
+import type { Answered, Call, Opening, ToThread } from './messages.ts'
+import { storeTargets } from './targets.ts'
+
+type Targets = Readonly<Record<string, object>>
+type Method = (...args: readonly unknown[]) => unknown
+
+class Part {
+  readonly #opening: Opening
+  #targets: Promise<Targets> | undefined
+  #now = 0
+
+  constructor(opening: Opening) {
+    this.#opening = opening
+  }
+
+  async run({ target, method, args, now }: Call): Promise<unknown> {
+    this.#now = now
+    // What could not be opened (another process has the file for itself, for example) is tried again by the next call.
+    this.#targets ??= this.#open().catch((error) => {
+      this.#targets = undefined
+      throw error
+    })
+    const found = (await this.#targets)[target] as Record<string, Method> | undefined
+    return found?.[method]?.(...args)
+  }
+
+  async #open(): Promise<Targets> {
+    const { file, identity, content } = this.#opening
+    // Opening would create a missing file, and the server reads another one.
+    if (identityOf(file) !== identity) throw moved(file)
+    return content.kind === 'store' ? this.#openStore(file, content.plans) : openInstances(file, content.kind)
+  }
+
+  #openStore(file: string, plans: readonly TablePlan[]): Targets {
+    const database = answering(() => openDatabaseFile(file))
+    try {
+      return storeTargets(assemble(database, { file, plans, now: () => new Date(this.#now) }))
+    } catch (error) {
+      database.close()
+      throw new StoreUnavailable(error)
+    }
+  }
+}
+
+async function openInstances(file: string, kind: 'keys' | 'versions'): Promise<Targets> {
+  const opened = kind === 'keys' ? await openSqliteSigningKeys(file) : await openSqlitePolicyVersions(file)
+  return { [kind]: opened, part: { close: () => opened.close() } }
+}
+
+const parts = new Map<number, Part>()
+let answers: Answered[] = []
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message.kind === 'open') parts.set(message.part, new Part(message.opening))
+  else for (const call of message.calls) void answer(call)
+})
+
+async function answer(call: Call): Promise<void> {
+  const { id } = call
+  try {
+    const value = await parts.get(call.part)?.run(call)
+    send({ id, value })
+  } catch (error) {
+    send({ id, failure: plainFailure(error) })
+  }
+}
+
+/** All that end together go together: the tick comes when no promise waits for its turn. */
+function send(answer: Answered): void {
+  if (answers.length === 0) process.nextTick(post)
+  answers.push(answer)
+}
+
+function post(): void {
+  const sent = answers
+  answers = []
+  parentPort?.postMessage(sent)
+}
