@@ -2,7 +2,9 @@
  * Podman from Debian as the engine of containers, with a storage and a network of its own. Nothing is fetched: the base
  * image is made of this machine's files, and npm finds its packages in the cache of this machine.
  */
-import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { program } from '../programs.ts'
@@ -15,6 +17,9 @@ const BASE = 'docker.io/library/node:26-bookworm-slim'
 const MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 4e9
 
+/** A container of tests that were killed ends then. */
+const LONGEST_SECONDS = 600
+
 export interface Engine {
   readonly folder: string
   /** `docker` is a command there, and it is Podman. */
@@ -23,7 +28,8 @@ export interface Engine {
   docker(...args: readonly string[]): Promise<string>
   /** Does the same for what may fail. */
   tried(...args: readonly string[]): Promise<Ran>
-  close(): Promise<void>
+  /** Done also when the tests end without. */
+  close(): void
 }
 
 export async function openEngine(): Promise<Engine> {
@@ -48,10 +54,15 @@ export async function openEngine(): Promise<Engine> {
   await layBase(base, npm.registry)
   await writeFile(join(folder, 'Base'), 'FROM scratch\nCOPY . /\nENV PATH=/usr/local/bin:/usr/bin:/bin\n')
   await docker('build', '--quiet', '--file', join(folder, 'Base'), '--tag', BASE, base)
-  const close = async () => {
-    await tried('rm', '--all', '--force', '--volumes', '--time', '0')
+  const end = () => {
+    spawnSync(shim, ['rm', '--all', '--force', '--volumes', '--time', '0'], { env: own })
     // Podman cleans up after the last container in the background.
-    await rm(folder, { recursive: true, force: true, maxRetries: 20 })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+  }
+  process.once('exit', end)
+  const close = () => {
+    process.off('exit', end)
+    end()
   }
   return { folder, env: own, docker, tried, close }
 }
@@ -65,6 +76,8 @@ async function spacious(): Promise<string> {
 /** The engine of the machine, if it has one, is left alone. */
 async function settings(folder: string): Promise<NodeJS.ProcessEnv> {
   const storage = ['[storage]', 'driver = "overlay"', `graphroot = "${folder}/storage"`, `runroot = "${folder}/run"`]
+  // Otherwise Podman mounts the folder on itself, and doesn't always unmount it at its end.
+  storage.push('[storage.options.overlay]', 'skip_mount_home = "true"')
   const containers = [
     '[containers]',
     // Engines ask for more than a machine may give.
@@ -90,7 +103,7 @@ function shimOf(podman: string, cache: string): string {
   return `#!/bin/sh
 case "$1" in
   build) shift; exec '${podman}' build ${build} "$@" ;;
-  run) shift; exec '${podman}' run --read-only-tmpfs=false "$@" ;;
+  run) shift; exec '${podman}' run --read-only-tmpfs=false --timeout ${LONGEST_SECONDS} "$@" ;;
   *) exec '${podman}' "$@" ;;
 esac
 `

@@ -209,6 +209,16 @@ describe('the images', () => {
     while (!(await processes(engine, idle)).some(({ isZombie }) => isZombie)) await sleep(50)
   })
 
+  it('is not made of a policy with mistakes', async () => {
+    const [check = ''] = /^RUN .* policy check$/m.exec(await readFile(join(project, 'Dockerfile'), 'utf8')) ?? []
+    const spoil = "RUN echo 'p, nobody, users, list, any, *, allow' > policies/policy.csv"
+    const build = join(engine.folder, 'Faulty')
+    await writeFile(build, [`FROM localhost/${PROJECT.name}`, 'USER 0', spoil, 'USER 1000', check].join('\n'))
+    const { code, stdout, stderr } = await engine.tried('build', '--file', build, project)
+    expect(code, stdout).to.not.equal(0)
+    expect(stdout + stderr).to.include('policies/policy.csv:1:')
+  })
+
   it('would notice a file that has no place in an image', () => {
     const paths = ['/app/.env', '/app/policies/a.pem', '/app/test/a.ts', '/app/node_modules/mocha/a.js', '/root/.npmrc']
     const files = paths.map((path) => ({ path, bytes: 0 }))
