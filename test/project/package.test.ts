@@ -10,7 +10,8 @@ import { blocksOf, missingFrom } from '../documented.ts'
 import { type Place, playPage } from '../page.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { type Installed, installPackages } from './installed.ts'
-import { ranIn } from './projects.ts'
+import { packNextVersion } from './next-version.ts'
+import { ranIn, sumOf } from './projects.ts'
 import { bytesOf, objections, withInstallScripts } from './tarballs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -203,6 +204,23 @@ describe('the package', () => {
       link: (folder) => symlink(join(installed.app, 'node_modules'), join(folder, 'node_modules')),
     }
   }
+
+  it('tells a project what the next version changes, before it is installed, and writes nothing there', async () => {
+    const { app, env } = installed
+    expect((await ranIn(app, env, ['npx', 'sallyport', 'init', 'upgraded', '--yes'])).code).to.equal(0)
+    const { version, tarball } = await packNextVersion(installed)
+    const before = await sumOf(join(app, 'upgraded'))
+    const next = ['npx', '--yes', '--package', tarball, 'sallyport']
+    const { code, stdout, stderr } = await ranIn(join(app, 'upgraded'), env, [...next, 'upgrade', '--check'])
+    expect(code, stdout + stderr).to.equal(1)
+    expect(stdout).to.match(new RegExp(`^\\S+ -> ${version} \\(major\\): `))
+    expect(stdout).to.include('all files are right for the new version')
+    expect(stdout).to.match(/narrows: admin POST \/users .*: allowed by \S+ -> denied\n/)
+    expect(stdout).to.include('Dockerfile is as the old template made it, and may be replaced by the new one')
+    expect(stdout).to.include(`- ${version}: One rule is not enough.`)
+    expect(stdout).to.match(/there is something to do before this version is in use\n$/)
+    expect(await sumOf(join(app, 'upgraded'))).to.equal(before)
+  }).timeout(120_000)
 
   async function serve(folder: string, env: NodeJS.ProcessEnv) {
     const listening = { ...env, PORT: '0', ADMIN_PORT: '0' }

@@ -1,6 +1,7 @@
 /** Projects in temporary folders, and the commands that run in them as npm would run them. */
 import { type ExecFileException, execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
@@ -48,4 +49,15 @@ export function ranIn(cwd: string, env: NodeJS.ProcessEnv, [program = '', ...arg
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
     }).stdin?.end()
   })
+}
+
+/** Of the names and contents of all files below a folder. */
+export async function sumOf(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  for (const path of entries.map((entry) => join(entry.parentPath, entry.name)).sort()) {
+    hash.update(path)
+    hash.update(await readFile(path).catch(() => 'a folder'))
+  }
+  return hash.digest('hex')
 }

@@ -1,6 +1,5 @@
 /** `upgrade --check` says what a newer version changes for a project, takes nothing for equal unseen, and writes nothing. */
-import { createHash } from 'node:crypto'
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
@@ -8,7 +7,7 @@ import shape from '../../docs/schemas/upgrade-check.schema.json' with { type: 'j
 import own from '../../package.json' with { type: 'json' }
 import type { UpgradeReport } from '../../src/tools/project/upgrade/report.ts'
 import { SAME_PROGRAM, writeOldPackage } from './old-package.ts'
-import { openWorkshop, type Workshop } from './projects.ts'
+import { openWorkshop, sumOf, type Workshop } from './projects.ts'
 
 const isShaped = new Ajv2020().compile(shape)
 
@@ -168,17 +167,6 @@ describe('upgrade --check', () => {
     await refused(/required option '--check'/, 'api')
   })
 }).timeout(120_000)
-
-/** Of the names and contents of all files below a folder. */
-async function sumOf(folder: string): Promise<string> {
-  const hash = createHash('sha256')
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  for (const path of entries.map((entry) => join(entry.parentPath, entry.name)).sort()) {
-    hash.update(path)
-    hash.update(await readFile(path).catch(() => 'a folder'))
-  }
-  return hash.digest('hex')
-}
 
 /** As much of a file as tells its layout. */
 function sqliteHeader(layout: number): Buffer {
