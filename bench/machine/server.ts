@@ -30,14 +30,17 @@ const START_MS = 60_000
 const ANSWER_MS = 10_000
 
 /** Throws BenchFailure when it doesn't answer, or answers with a wrong status. */
-export async function startServer({
-  name,
-  command,
-  environment,
-  target,
-  channel,
-  cpu = 'server',
-}: Contender): Promise<Server> {
+export async function startServer(contender: Contender): Promise<Server> {
+  try {
+    return await startOnce(contender)
+  } catch (error) {
+    // Another program may have taken the port meanwhile.
+    if (error instanceof BenchFailure) return startOnce(contender)
+    throw error
+  }
+}
+
+async function startOnce({ name, command, environment, target, channel, cpu = 'server' }: Contender): Promise<Server> {
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const began = performance.now()

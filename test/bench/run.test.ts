@@ -14,7 +14,7 @@ import { INSTALL_MS, program } from '../programs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/bench.schema.json'), 'utf8'))
-const SMALL = ['--small', '--no-peers', '--rounds', '1', '--seconds', '0.2']
+const SMALL = ['--small', '--no-peers', '--rounds', '1', '--seconds', '0.1']
 
 interface Ended {
   readonly code: number
