@@ -4,9 +4,10 @@
  */
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { program } from '../programs.ts'
 import { type Ran, ranIn } from '../project/projects.ts'
 import { layBase } from './base.ts'
@@ -29,7 +30,7 @@ export interface Engine {
   /** Does the same for what may fail. */
   tried(...args: readonly string[]): Promise<Ran>
   /** Done also when the tests end without. */
-  close(): void
+  close(): Promise<void>
 }
 
 export async function openEngine(): Promise<Engine> {
@@ -54,17 +55,31 @@ export async function openEngine(): Promise<Engine> {
   await layBase(base, npm.registry)
   await writeFile(join(folder, 'Base'), 'FROM scratch\nCOPY . /\nENV PATH=/usr/local/bin:/usr/bin:/bin\n')
   await docker('build', '--quiet', '--file', join(folder, 'Base'), '--tag', BASE, base)
+  const removeAll = () => spawnSync(shim, ['rm', '--all', '--force', '--volumes', '--time', '0'], { env: own })
   const end = () => {
-    spawnSync(shim, ['rm', '--all', '--force', '--volumes', '--time', '0'], { env: own })
-    // Podman cleans up after the last container in the background.
+    removeAll()
+    // Podman mounts the folder of its layers on itself.
+    spawnSync('umount', ['--lazy', join(folder, 'storage/overlay')])
     rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
   }
   process.once('exit', end)
-  const close = () => {
+  const close = async () => {
     process.off('exit', end)
+    removeAll()
+    await untilUnused(folder)
     end()
   }
   return { folder, env: own, docker, tried, close }
+}
+
+/** Podman cleans up in the background after a container has ended, and would make the folder again. */
+async function untilUnused(folder: string): Promise<void> {
+  const names = (pid: string) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  for (let i = 0; i < 400; i++) {
+    const commands = await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(names))
+    if (!commands.some((command) => command.includes(folder))) return
+    await sleep(50)
+  }
 }
 
 /** Images are thousands of small files, which memory takes in a quarter of the time. */
@@ -76,8 +91,6 @@ async function spacious(): Promise<string> {
 /** The engine of the machine, if it has one, is left alone. */
 async function settings(folder: string): Promise<NodeJS.ProcessEnv> {
   const storage = ['[storage]', 'driver = "overlay"', `graphroot = "${folder}/storage"`, `runroot = "${folder}/run"`]
-  // Otherwise Podman mounts the folder on itself, and doesn't always unmount it at its end.
-  storage.push('[storage.options.overlay]', 'skip_mount_home = "true"')
   const containers = [
     '[containers]',
     // Engines ask for more than a machine may give.
