@@ -5,9 +5,17 @@ import { DatabaseSync } from 'node:sqlite'
 import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
+import { WriterPart } from '../../src/store/sqlite/thread/writer.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
+
+/** Keeps the thread from ending between two tests: a start of it takes longer than most of them. */
+let kept: WriterPart
+before(() => {
+  kept = new WriterPart({ file: 'no such file', identity: 'none', content: { kind: 'keys' } }, () => new Date())
+})
+after(() => kept.close())
 
 storeContract({ name: 'SQLite in a file', keeps: 'shared', create: () => createFile('here') })
 storeContract({
