@@ -37,7 +37,16 @@ async function measure(bench: Bench): Promise<PartResult> {
   ]
   const contenders = [ours('million', million), ...writers.map((writer) => ({ ...writer, cpu: 'any' as const }))]
   const owned = await withServers(contenders, (servers) => measureRounds(bench, asked(servers)))
-  const rows = [...owned, ...(await measureBesideWrites(bench)), ...(await measureRelated(bench))]
+  const rows = [...owned]
+  const leftOut: string[] = []
+  for (const others of [measureBesideWrites, measureRelated]) {
+    try {
+      rows.push(...(await others(bench)))
+    } catch (error) {
+      // What was measured is told without it.
+      leftOut.push((error as Error).message)
+    }
+  }
   return {
     id: store.id,
     title: 'Lists and writes',
@@ -47,7 +56,7 @@ async function measure(bench: Bench): Promise<PartResult> {
       `${BESIDE_METHOD} ${RELATED_METHOD}`,
     rows,
     targets: targetsOf(rows),
-    leftOut: [],
+    leftOut,
   }
 }
 
