@@ -17,9 +17,9 @@ export const migrate = { id: 'migrate', measure }
 
 const SCHEMAS = new URL('../../schemas', import.meta.url).pathname
 const MILLION = 1_000_000
-/** A round takes up to a minute. */
-const MOST_ROUNDS = 2
-const CHUNK = 20_000
+/** A round takes a minute or more, and is compared with nothing. */
+const MOST_ROUNDS = 1
+const CHUNK = 5000
 /** Seconds; what a million objects may take. */
 const MOST_SECONDS = 60
 const [CHECKING, CHANGING, ALL] = ['s checking', 's changing', 's in all']
@@ -37,7 +37,16 @@ async function measure(bench: Bench): Promise<PartResult> {
       ['PostgreSQL', await postgres.create('migrate')],
     ] as const
     const rows: Row[] = []
-    for (const [subject, url] of databases) rows.push(await measureOn(bench, { subject, url, count }))
+    const leftOut: string[] = []
+    for (const [subject, url] of databases) {
+      try {
+        rows.push(await measureOn(bench, { subject, url, count }))
+      } catch (error) {
+        // The other engine is measured without it.
+        leftOut.push(`${subject}: ${(error as Error).message}`)
+      }
+    }
+    if (rows.length === 0) throw new BenchFailure(leftOut.join('; '))
     const inAll = rows.map(({ subject, quantities }) => {
       return { what: `seconds for ${count} objects, ${subject}`, atMost: MOST_SECONDS, values: quantities[ALL] ?? [] }
     })
@@ -46,10 +55,10 @@ async function measure(bench: Bench): Promise<PartResult> {
       title: 'Migration of a million objects',
       method:
         `${count} orders, of which every one gets a renamed field: first all are checked against the new schemas, then ` +
-        'changed in durable batches of 1000 with their indexes, versions and decision records. Without the backup. Two rounds at most.',
+        'changed in durable batches of 1000 with their indexes, versions and decision records. Without the backup. One round.',
       rows,
       targets: inAll,
-      leftOut: [],
+      leftOut,
     }
   } finally {
     await postgres.stop()
@@ -78,8 +87,6 @@ async function measureOn(bench: Bench, { subject, url, count }: Measured): Promi
       bench.tell(`round ${round}: ${subject}: ${checking.toFixed(1)} s + ${changing.toFixed(1)} s`)
       samples.checking.push(checking)
       samples.changing.push(changing)
-      // The target is missed, and a further round would cost minutes.
-      if (checking + changing > 2 * MOST_SECONDS) break
       // Another process would ship them to the log meanwhile.
       await opened.outbox.shipped(Number.MAX_SAFE_INTEGER)
     }
