@@ -25,10 +25,14 @@ export function most(sample: Sample): number {
   return Math.max(...sample)
 }
 
-/** Of one row's quantity to another's, within each round, so that what the machine did in that round is in both. */
+/**
+ * Of one row's quantity to another's, within each round, so that what the machine did in that round is in both. A round
+ * that was too short to measure the other one has no ratio.
+ */
 export function ratios(quantity: string, over: Row | undefined, under: Row | undefined): Sample {
   const lower = under?.quantities[quantity] ?? []
-  return (over?.quantities[quantity] ?? []).slice(0, lower.length).map((value, i) => value / (lower[i] ?? Number.NaN))
+  const both = (over?.quantities[quantity] ?? []).slice(0, lower.length)
+  return both.map((value, i) => value / (lower[i] ?? Number.NaN)).filter(Number.isFinite)
 }
 
 export interface Verdict {

@@ -27,6 +27,7 @@ describe('the verdicts of the bench', () => {
     const row = (...values: number[]) => ({ subject: 'x', quantities: { 'req/s': values } })
     expect(ratios('req/s', row(10, 30, 5), row(20, 20))).to.deep.equal([0.5, 1.5])
     expect(ratios('req/s', row(10), undefined)).to.deep.equal([])
+    expect(ratios('req/s', row(10, 0, 30), row(0, 0, 20))).to.deep.equal([1.5])
   })
 
   it('tell a target that is met from one that is missed', () => {

@@ -1,5 +1,6 @@
 /** The images of this repository and of a project: built, run and stopped by an engine, as their compose files say. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -27,6 +28,10 @@ import { makeProject } from './project.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string
+}
+
 interface Image {
   readonly name: string
   /** The program of the image. */
@@ -45,7 +50,7 @@ const OURS: Image = {
 const PROJECT: Image = {
   name: 'my-api',
   bin: 'node_modules/sallyport/bin/sallyport.js',
-  app: ['node_modules', 'package-lock.json', 'package.json', 'policies', 'schemas', 'sallyport-0.1.0.tgz'],
+  app: ['node_modules', 'package-lock.json', 'package.json', 'policies', 'schemas', `sallyport-${VERSION}.tgz`],
   mostBytes: 55_000_000,
 }
 
