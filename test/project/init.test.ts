@@ -77,6 +77,24 @@ describe('sallyport init', () => {
     }
   })
 
+  it('keeps out of git what a server writes, and settings, but nothing of its own', async () => {
+    await workshop.sallyport('.', 'init', 'ignoring', '--yes')
+    const folder = join(workshop.folder, 'ignoring')
+    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' })
+    git('init', '-q')
+    git('add', '-A')
+    const own = (await readdir(folder, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(join(folder, '.git/')))
+      .filter((entry) => entry.parentPath !== join(folder, '.git'))
+    expect(git('ls-files').trim().split('\n')).to.have.length(own.length)
+    await mkdir(join(folder, 'data'))
+    const written = ['server.log', 'decisions.log.1', 'data/sallyport.db', '.env', 'matrix.html', 'policies/own.txt']
+    for (const name of written) await writeFile(join(folder, name), 'secret')
+    expect(git('status', '--porcelain', '--untracked-files=all').match(/^\?\?.*$/gm)).to.deep.equal([
+      '?? policies/own.txt',
+    ])
+  })
+
   it('writes nothing where a file would be replaced, and names it', async () => {
     await mkdir(join(workshop.folder, 'taken'))
     await writeFile(join(workshop.folder, 'taken/README.md'), 'mine')
