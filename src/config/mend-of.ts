@@ -21,7 +21,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   REDIS_URL: 'redis://127.0.0.1:6379',
   LIMIT_INSTANCES: '1',
   TRUST_PROXY: '127.0.0.1',
-  KEYS_SECRET: '"$(openssl rand -base64 32)"',
+  KEYS_SECRET: "'<the value that encrypted the keys>'",
   JWT_JWKS_URL: 'https://<issuer>/.well-known/jwks.json',
   JWT_PUBLIC_KEY: '<file>',
   JWT_ISSUER: 'sallyport',

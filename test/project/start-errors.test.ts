@@ -4,12 +4,24 @@
  * tried with real processes, the rest in this one.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { parseEnv } from 'node:util'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { type Flags, readConfig } from '../../src/config/config.ts'
@@ -116,6 +128,20 @@ describe('a start that fails says so and what mends it, which does', () => {
       expect(listens, `${command}\n${mended.said}\n${later}`).to.equal(true)
     }).timeout(60_000)
   }
+
+  it('a KEYS_SECRET that is too short, by a new one that the next start finds, and that no other one replaces', async () => {
+    const weak = await failureIn(given({ KEYS_SECRET: 'hunter2' }))
+    expect((weak as Error).message).to.match(/a new one that you keep/)
+    shell(mendOf(weak) ?? '', given({}))
+    expect(statSync(join(folder, '.env')).mode & 0o077).to.equal(0)
+    const kept = parseEnv(readFileSync(join(folder, '.env'), 'utf8')) as Environment
+    expect(await failureIn(given(kept))).to.equal(undefined)
+    const other = await failureIn(given({ KEYS_SECRET: randomBytes(32).toString('base64') }))
+    const command = failureText(other as Error, ['serve'])
+    expect(command).to.match(/can't decrypt .*: run `KEYS_SECRET='<the value that encrypted them>' /)
+    const filled = (mendOf(other) ?? '').replace('<the value that encrypted them>', kept.KEYS_SECRET ?? '')
+    expect(await failureIn(shell(filled, given({})))).to.equal(undefined)
+  }).timeout(60_000)
 
   it('a start with nothing to mend would be noticed', async () => {
     expect(await failureIn(given({}))).to.equal(undefined)

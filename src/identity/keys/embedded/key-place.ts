@@ -27,8 +27,8 @@ export interface Keys {
 export class UnreadableKeys extends KeyError {
   readonly #present: ReadonlySet<string>
 
-  constructor(message: string, present: readonly Pick<KeptKey, 'number' | 'createdAt'>[]) {
-    super(message)
+  constructor({ message, mend }: KeyError, present: readonly Pick<KeptKey, 'number' | 'createdAt'>[]) {
+    super(message, mend)
     this.#present = new Set(present.map(idOf))
   }
 

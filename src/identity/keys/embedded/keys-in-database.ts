@@ -119,7 +119,7 @@ export class KeysInDatabase implements KeyPlace {
       return { keys, texts: new Map(rows.map(({ number, text }) => [number, text])), now }
     } catch (error) {
       this.#seen = ''
-      throw error instanceof KeyError ? new UnreadableKeys(error.message, rows) : error
+      throw error instanceof KeyError ? new UnreadableKeys(error, rows) : error
     }
   }
 
@@ -150,7 +150,7 @@ export class KeysInDatabase implements KeyPlace {
     throw new KeyError(
       `KEYS_SECRET can't decrypt the signing keys of the database ${this.#database}; ` +
         'set it to the value that encrypted them, or set KEYS_SECRET_OLD to that value',
-      againWith('KEYS_SECRET_OLD', '<value>'),
+      againWith('KEYS_SECRET', "'<the value that encrypted them>'"),
     )
   }
 

@@ -1,4 +1,5 @@
 /** KEYS_SECRET: encrypts the signing keys in the database. No text that shows it has its bytes. */
+import { AGAIN, againWith } from '../../../base/problems/mend.ts'
 import { KeyError } from '../key-error.ts'
 
 /** 32 bytes are 43 characters of base64url without padding. */
@@ -6,6 +7,11 @@ const MIN_BYTES = 32
 const MAX_BYTES = 256
 /** 32 random bytes have fewer different ones than this with a probability under 10^-12. */
 const MIN_DIFFERENT = 16
+
+/** Starts again with a new secret, and keeps it: a secret that nobody kept would lose the keys at the next start. */
+export const WITH_NEW_SECRET =
+  'KEYS_SECRET="$(openssl rand -base64 32)" && export KEYS_SECRET && ' +
+  `(umask 077; printf '\\nKEYS_SECRET=%s\\n' "$KEYS_SECRET" >> .env) && ${AGAIN}`
 
 export class KeysSecret {
   readonly #bytes: Uint8Array
@@ -32,6 +38,8 @@ export function readKeysSecret(name: string, value: string): KeysSecret {
   const long = bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES
   if (long && new Set(bytes).size >= MIN_DIFFERENT) return new KeysSecret(bytes)
   throw new KeyError(
-    `${name} is not ${MIN_BYTES} to ${MAX_BYTES} random bytes in base64; set it to the output of openssl rand -base64 32`,
+    `${name} is not ${MIN_BYTES} to ${MAX_BYTES} random bytes in base64; set it to the value that encrypted the keys, or ` +
+      'for the first start to a new one that you keep in the environment of every start, for example in .env',
+    name === 'KEYS_SECRET' ? WITH_NEW_SECRET : againWith(name, "'<the value before>'"),
   )
 }

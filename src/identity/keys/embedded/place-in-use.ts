@@ -28,7 +28,7 @@ export async function refuseUnusedFolder({ database, secrets }: KeyPlaceSettings
   throw new KeyError(
     `KEYS_SECRET is not set, but the last server on the database ${database.name} had it, and servers with it refuse ` +
       'tokens of other keys; set it to the value of the servers, or start a server without it first',
-    againWith('KEYS_SECRET', '<value>'),
+    againWith('KEYS_SECRET', "'<the value of the servers>'"),
   )
 }
 

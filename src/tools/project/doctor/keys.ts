@@ -1,11 +1,10 @@
 /** The keys: of tokens, of published policies, and of other issuers. */
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
-import { againWith } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
 import { mendOf } from '../../../config/mend-of.ts'
 import { inspectKeyFolder } from '../../../identity/keys/embedded/key-folder.ts'
 import type { Keys } from '../../../identity/keys/embedded/key-place.ts'
-import type { KeysSecrets } from '../../../identity/keys/embedded/keys-secret.ts'
+import { type KeysSecrets, WITH_NEW_SECRET } from '../../../identity/keys/embedded/keys-secret.ts'
 import { discoveryUrl, fetchKeys, fetchKeysOf } from '../../../identity/keys/fetch-keys.ts'
 import { readPolicyKeys, readPolicySigner } from '../../../identity/keys/policy-keys.ts'
 import { createTokenVerifier } from '../../../identity/tokens/token-verifier.ts'
@@ -44,7 +43,7 @@ async function inFolder({ dataDirectory }: Config, examined: Examined | undefine
         warned(
           CHECK,
           'the signing keys are files of DATA_DIR, so other instances on this database refuse tokens of this one',
-          againWith('KEYS_SECRET', '"$(openssl rand -base64 32)"'),
+          WITH_NEW_SECRET,
         ),
       ]
     : []
