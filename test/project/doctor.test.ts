@@ -4,12 +4,14 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
+  chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -34,6 +36,9 @@ import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
 import { ranIn } from './projects.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
+
+/** A user without rights; the tests themselves run as root. */
+const NOBODY = 65_534
 
 type Environment = Readonly<Record<string, string>>
 
@@ -151,6 +156,53 @@ describe('sallyport doctor', () => {
     expect(fault?.mend).to.match(/^PORT=3000 .* serve$/)
     expect((await doctor('--colour')).code).to.equal(2)
   }).timeout(60_000)
+
+  for (const [name, { close, mend }] of Object.entries(closed())) {
+    it(`finds ${name}, and its command mends it`, async () => {
+      cpSync(own, folder, { recursive: true })
+      for (const one of ['policies', 'schemas']) cpSync(join(ROOT, one), join(folder, one), { recursive: true })
+      chmodSync(folder, 0o755)
+      execFileSync('chown', ['-R', `${NOBODY}:${NOBODY}`, folder])
+      close(join(folder, 'data'))
+      const env = { ...process.env, PORT: '0', ADMIN_PORT: '0', HOME: folder }
+      const command = [process.execPath, join(ROOT, 'bin/sallyport.js'), 'doctor', '--format', 'json']
+      const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
+      const found = async () => {
+        const { stdout } = await ranIn(folder, env, [...asNobody, ...command])
+        return (JSON.parse(stdout) as Diagnosis).checks.filter(({ check }) => check === 'database')
+      }
+      const [told, ...others] = await found()
+      expect([told?.state, told?.message, others]).to.deep.equal(['fault', told?.message, []])
+      expect(told?.message).to.match(/can't be opened \(EACCES/)
+      expect(told?.mend).to.match(mend)
+      execFileSync('bash', ['-c', (told?.mend ?? 'false').replace(/^sudo /, '')], { cwd: folder })
+      expect(faultsOf(await found())).to.deep.equal([])
+    }).timeout(60_000)
+  }
+
+  function closed(): Readonly<Record<string, { close: (data: string) => void; mend: RegExp }>> {
+    return {
+      'a database that its user may not write': {
+        close: (data) => chmodSync(join(data, 'sallyport.db'), 0o400),
+        mend: /^chmod -R u\+rwX data\/sallyport\.db$/,
+      },
+      'a database that its user may not read': {
+        close: (data) => chownSync(join(data, 'sallyport.db'), 0, 0),
+        mend: /^sudo chown -R \d+:\d+ data\/sallyport\.db$/,
+      },
+      'a database in a folder that is closed': {
+        close: (data) => execFileSync('chown', ['root:root', data]),
+        mend: /^sudo chown -R \d+:\d+ data$/,
+      },
+      'a folder in which its user may not make a database': {
+        close: (data) => {
+          rmSync(join(data, 'sallyport.db'))
+          chmodSync(data, 0o500)
+        },
+        mend: /^chmod -R u\+rwX \S*data$/,
+      },
+    }
+  }
 
   function breaks(): Readonly<Record<string, () => Found | Promise<Found>>> {
     return {

@@ -1,8 +1,10 @@
 /** Looks at a database file beside its server. */
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
 import { shellWord } from '../../../base/problems/mend.ts'
+import { StoreUnavailable } from '../../errors.ts'
 import type { Examined } from '../../object-reader.ts'
 import type { StoredKeys } from '../../signing-keys.ts'
 import { layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
@@ -20,7 +22,7 @@ const LARGE_WAL = 64 * 2 ** 20
 
 /** Throws errors of the contract. */
 export async function examineSqlite(file: string): Promise<Examined> {
-  if (file !== ':memory:' && !existsSync(file)) {
+  if (file !== ':memory:' && !isUsable(file)) {
     return examined([passed(CHECK, `there is no ${file} yet; the first start makes it`)])
   }
   const beside = new FileBeside(file)
@@ -30,6 +32,35 @@ export async function examineSqlite(file: string): Promise<Examined> {
   } finally {
     beside.close()
   }
+}
+
+/** Whether the file is there. Throws StoreUnavailable where this user may not do with it what a server does. */
+function isUsable(file: string): boolean {
+  try {
+    // Unlike existsSync, it doesn't take a closed folder for an empty one.
+    const exists = statOf(file) !== undefined
+    accessSync(existing(file), constants.W_OK | constants.X_OK)
+    const files = exists ? [file, `${file}-wal`, `${file}-shm`].filter((one) => existsSync(one)) : []
+    for (const one of files) accessSync(one, constants.R_OK | constants.W_OK)
+    return exists
+  } catch (error) {
+    throw new StoreUnavailable(error)
+  }
+}
+
+function statOf(file: string): unknown {
+  try {
+    return statSync(file)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The first folder above that is there: SQLite makes files in it, or a start makes the folder. */
+function existing(file: string): string {
+  const above = dirname(resolve(file))
+  return above === resolve(file) || statSync(above, { throwIfNoEntry: false }) ? above : existing(above)
 }
 
 function examined(checks: readonly Checked[], keys?: StoredKeys): Examined {

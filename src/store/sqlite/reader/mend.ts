@@ -9,8 +9,8 @@ import { lockHoldersOf } from './locks.ts'
 const [BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 8, 11, 13, 14, 26]
 
 export function mendOfFile(file: string, cause: unknown): string | undefined {
-  const { code, errcode } = cause as { readonly code?: string; readonly errcode?: number }
-  if (errcode === undefined) return mendOfPath(code === 'ENOENT' ? dirname(file) : file, code)
+  const { code, errcode, path } = cause as { readonly code?: string; readonly errcode?: number; readonly path?: string }
+  if (errcode === undefined) return mendOfPath(code === 'ENOENT' ? dirname(file) : (path ?? file), code)
   const result = errcode & 0xff
   if (result === BUSY || result === LOCKED) return mendOfLock(file)
   if (result === FULL) return mendOfPath(file, 'ENOSPC')
