@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { blocksOf, missingFrom } from '../documented.ts'
 import { type Place, playPage } from '../page.ts'
 import { INSTALL_MS, program } from '../programs.ts'
+import { freePort } from '../redis.ts'
 import { type Installed, installPackages } from './installed.ts'
 import { packNextVersion } from './next-version.ts'
 import { ranIn, sumOf } from './projects.ts'
@@ -34,7 +35,8 @@ describe('the package', () => {
     installed = await installPackages()
   }).timeout(INSTALL_MS)
   after(async () => {
-    for (const one of servers) one.kill('SIGKILL')
+    // With the programs that npm started.
+    for (const { pid } of servers) if (pid !== undefined) endGroup(pid)
     await installed.remove()
   })
 
@@ -129,22 +131,28 @@ describe('the package', () => {
   }).timeout(60_000)
 
   it('follows docs/new-project.md, whose output is what the commands print', async () => {
-    const env = { ...installed.env, HOME: installed.folder }
+    const ports = { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+    const env = { ...installed.env, HOME: installed.folder, ...ports }
     const page = blocksOf(await readFile(join(import.meta.dirname, '../../docs/new-project.md'), 'utf8'))
     expect(page.length).to.be.at.least(5)
-    let folder = installed.app
+    let [folder, served] = [installed.app, '']
     for (const { commands, output } of page) {
+      const text = commands.join('\n').replaceAll('127.0.0.1:3000', `127.0.0.1:${ports.PORT}`)
       let printed = ''
-      for (const command of commands) {
-        const { code, stdout, stderr } = await ranIn(folder, env, ['bash', '-c', command])
-        expect(code, `${command}\n${stderr}`).to.equal(0)
-        printed += stdout
-        if (command.startsWith('cd ')) folder = join(folder, command.slice(3))
+      if (text === 'npm start') printed = served = await startProject(folder, env)
+      else {
+        const [, password = ''] = /^ {2}password {2}(\S+)$/m.exec(served) ?? []
+        const script = `${text.replace('ONE-TIME PASSWORD', password)}\npwd > "$HOME/.at"`
+        const { code, stdout, stderr } = await ranIn(folder, env, ['bash', '-exc', script])
+        expect(code, stderr).to.equal(0)
+        // Without the commands themselves.
+        printed = `${stdout}${stderr.replaceAll(/^\+.*$/gm, '')}`
+        folder = (await readFile(join(installed.folder, '.at'), 'utf8')).trim()
       }
       expect(missingFrom(printed, output), printed).to.deep.equal([])
     }
     expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
-  }).timeout(120_000)
+  }).timeout(180_000)
 
   it('follows the tours of README.md in a project of the demo, on Node 26', async () => {
     const place = demoProject(process.execPath)
@@ -223,9 +231,32 @@ describe('the package', () => {
   }).timeout(120_000)
 
   async function serve(folder: string, env: NodeJS.ProcessEnv) {
-    const listening = { ...env, PORT: '0', ADMIN_PORT: '0' }
     const bin = join(installed.app, 'node_modules/.bin/sallyport')
-    const server = spawn(bin, ['serve', '--demo'], { cwd: folder, env: listening })
+    const { server, said } = start(folder, { ...env, PORT: '0', ADMIN_PORT: '0' }, [bin, 'serve', '--demo'])
+    // npm's own warnings may come before and after; what is printed for people is written at once.
+    while (!said().includes('with the password') && server.exitCode === null) await sleep(50)
+    await sleep(100)
+    const url = /Sallyport listens on (\S+)/.exec(said())?.[1] ?? ''
+    const stop = async () => {
+      const ended = once(server, 'close')
+      server.kill('SIGTERM')
+      await ended
+    }
+    return { url, said, stop }
+  }
+
+  /** Gives what it printed until it listens. */
+  async function startProject(folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+    const { server, said } = start(folder, env, ['npm', 'start'])
+    while (!/"msg":"listening"/.test(said()) || !said().includes('user password')) {
+      if (server.exitCode !== null) throw new Error(said())
+      await sleep(50)
+    }
+    return said()
+  }
+
+  function start(cwd: string, env: NodeJS.ProcessEnv, [command = '', ...args]: readonly string[]) {
+    const server = spawn(command, args, { cwd, env, detached: true })
     servers.push(server)
     let text = ''
     for (const stream of [server.stdout, server.stderr]) {
@@ -233,15 +264,14 @@ describe('the package', () => {
         text += chunk
       })
     }
-    // npm's own warnings may come before and after; what is printed for people is written at once.
-    while (!text.includes('with the password') && server.exitCode === null) await sleep(50)
-    await sleep(100)
-    const url = /Sallyport listens on (\S+)/.exec(text)?.[1] ?? ''
-    const stop = async () => {
-      const ended = once(server, 'close')
-      server.kill('SIGTERM')
-      await ended
-    }
-    return { url, said: () => text, stop }
+    return { server, said: () => text }
   }
 })
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}
