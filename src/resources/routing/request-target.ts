@@ -42,6 +42,7 @@ export function readTarget(url: string): Target | Problem {
 
 /** Percent-decodes a text; undefined if the result isn't well-formed UTF-8. */
 export function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {

@@ -23,7 +23,8 @@ const MOST_AT_ONCE = 100
 
 interface Waiting {
   readonly texts: readonly string[]
-  readonly resolve: (row: Row | undefined) => void
+  /** Never throws. */
+  readonly answer: (row: Row | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -45,10 +46,17 @@ export class Gathered<Found> {
 
   #wait(texts: readonly string[]): Promise<Found> {
     if (this.#waiting.length === 0) setImmediate(() => this.#askAll())
-    const row = new Promise<Row | undefined>((resolve, reject) => {
-      this.#waiting.push({ texts, resolve, reject })
+    const { found } = this.#options
+    return new Promise<Found>((resolve, reject) => {
+      const answer = (row: Row | undefined) => {
+        try {
+          resolve(found(row))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      this.#waiting.push({ texts, answer, reject })
     })
-    return row.then(this.#options.found)
   }
 
   #askAll(): void {
@@ -66,8 +74,8 @@ export class Gathered<Found> {
     const { ask, text } = this.#options
     try {
       const rows = await ask({ text, values: [JSON.stringify(group.map(({ texts }) => texts))] })
-      const byPlace = new Map(rows.map(([place, ...row]) => [place, row]))
-      for (const [at, { resolve }] of group.entries()) resolve(byPlace.get(at + 1))
+      const byPlace = new Map(rows.map((row) => [row[0], row]))
+      for (const [at, { answer }] of group.entries()) answer(byPlace.get(at + 1)?.slice(1))
     } catch (error) {
       // A damaged page of a table must not refuse those who asked for something else.
       if (group.length > 1 && isOfData(error)) await Promise.all(group.map((one) => this.#askFor([one])))
