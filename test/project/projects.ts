@@ -3,7 +3,7 @@ import { type ExecFileException, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, relative } from 'node:path'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -51,12 +51,12 @@ export function ranIn(cwd: string, env: NodeJS.ProcessEnv, [program = '', ...arg
   })
 }
 
-/** Of the names and contents of all files below a folder. */
-export async function sumOf(folder: string): Promise<string> {
+/** Of the names and contents of all files below a folder, the names within `base`. */
+export async function sumOf(folder: string, base = '/'): Promise<string> {
   const hash = createHash('sha256')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   for (const path of entries.map((entry) => join(entry.parentPath, entry.name)).sort()) {
-    hash.update(path)
+    hash.update(relative(base, path))
     hash.update(await readFile(path).catch(() => 'a folder'))
   }
   return hash.digest('hex')

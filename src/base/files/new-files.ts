@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { type GoOn, whole } from './whole.ts'
 
 export interface NewFile {
   /** Its path within the folder, with `/`. */
@@ -18,34 +19,36 @@ export async function takenNames(folder: string, names: readonly string[]): Prom
 
 /**
  * Writes the files; `complete` may add more to the folder before it counts. A folder that doesn't exist yet appears
- * whole. In an existing folder, what was written is removed again if a write or `complete` fails. Throws what they throw.
+ * whole. In an existing folder, what was written is removed again if a write or `complete` fails, or a signal comes.
+ * Throws what they throw.
  */
 export async function writeNew(
   folder: string,
   files: readonly NewFile[],
-  complete: (folder: string) => Promise<unknown> = async () => undefined,
+  complete: Complete = async () => undefined,
 ): Promise<void> {
-  if (await exists(folder)) return writeInto(folder, files, complete)
-  const target = resolve(folder)
-  const draft = join(dirname(target), `.${basename(target)}-${randomUUID()}`)
-  try {
-    await writeInto(draft, files, complete)
-    await rename(draft, target)
-  } catch (error) {
-    await rm(draft, { recursive: true, force: true })
-    throw error
-  }
+  await whole(async (goOn) => {
+    if (await exists(folder)) return writeInto(folder, files, complete, goOn)
+    const target = resolve(folder)
+    const draft = join(dirname(target), `.${basename(target)}-${randomUUID()}`)
+    try {
+      await writeInto(draft, files, complete, goOn)
+      await rename(draft, target)
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true })
+      throw error
+    }
+  })
 }
 
-async function writeInto(
-  folder: string,
-  files: readonly NewFile[],
-  complete: (folder: string) => Promise<unknown>,
-): Promise<void> {
+type Complete = (folder: string, goOn: GoOn) => Promise<unknown>
+
+async function writeInto(folder: string, files: readonly NewFile[], complete: Complete, goOn: GoOn): Promise<void> {
   /** Files and folders that weren't there before. */
   const made: string[] = []
   try {
     for (const { name, text } of files) {
+      await goOn()
       const path = join(folder, name)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
@@ -53,7 +56,8 @@ async function writeInto(
       made.push(path)
       await file.writeFile(text).finally(() => file.close())
     }
-    await complete(folder)
+    await goOn()
+    await complete(folder, goOn)
   } catch (error) {
     for (const path of made) await rm(path, { recursive: true, force: true })
     throw error

@@ -13,7 +13,7 @@ import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew } from '../matrix/init/store-matrix.ts'
 import { writeMatrix } from '../matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../matrix/predict/suite.ts'
-import { replaceFile } from '../release/folder/durable-file.ts'
+import { replaceAll } from '../release/folder/replace-all.ts'
 import { orTell } from './make-project.ts'
 import { packageFiles } from './package-files.ts'
 
@@ -140,22 +140,10 @@ async function write(wish: NewResource, { schema, files, next }: Change): Promis
   const { resource, policies, schemas, matrices } = wish
   const changed = Object.values(ADDED).filter((name) => files[name].text !== next[name].text)
   const file = { name: `${resource}.json`, text: schema }
-  const written: string[] = []
-  const undo = async () => {
-    for (const name of written) await replaceFile(join(policies, name), files[name as RequiredFileName].text)
-  }
   let made: readonly string[] = []
   await writeNew(schemas, [file], async () => {
-    try {
-      for (const name of changed) {
-        await replaceFile(join(policies, name), next[name].text)
-        written.push(name)
-      }
-      made = await storeNew(matrices, await matrixOf(wish))
-    } catch (error) {
-      await undo()
-      throw error
-    }
+    const later = changed.map((name) => ({ name, text: next[name].text }))
+    made = await replaceAll(policies, later, async () => storeNew(matrices, await matrixOf(wish)))
   })
   return [join(schemas, file.name), ...changed.map((name) => join(policies, name)), ...made]
 }

@@ -1,8 +1,9 @@
 /** Puts written matrices into a folder. Existing files stay unless they may be replaced. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
 import { ToolError } from '../../load-policy.ts'
+import { replaceAll } from '../../release/folder/replace-all.ts'
 import { BODIES } from '../read/matrix-file.ts'
 
 /** Returns the paths written. If a file exists already, throws ToolError. When it throws, nothing is left. */
@@ -23,8 +24,7 @@ export async function storeNew(folder: string, files: readonly NewFile[]): Promi
 
 /** The same, but replaces existing files. */
 export async function storeOver(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
-  await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
-  await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
+  await replaceAll(folder, files)
   return pathsOf(folder, files)
 }
 

@@ -1,0 +1,52 @@
+/** Replaces several files of a folder: all of them, or none. */
+import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { NewFile } from '../../../base/files/new-files.ts'
+import { whole } from '../../../base/files/whole.ts'
+import { replaceFile } from './durable-file.ts'
+
+/**
+ * `complete` may add more before the files count. If something fails, or a signal comes, each file is again as it was.
+ * Files that don't exist yet are made.
+ */
+export async function replaceAll<T = void>(
+  folder: string,
+  files: readonly NewFile[],
+  complete?: () => Promise<T>,
+): Promise<T> {
+  return whole(async (goOn) => {
+    const undo: (() => Promise<unknown>)[] = []
+    try {
+      for (const { name, text } of files) {
+        await goOn()
+        const named = join(folder, name)
+        const first = await mkdir(dirname(named), { recursive: true })
+        // A link stays a link.
+        const path = await realpath(named).catch(() => named)
+        if (first !== undefined) undo.unshift(() => rm(first, { recursive: true, force: true }))
+        const former = await formerFile(path)
+        await replaceFile(path, text, former?.mode)
+        undo.unshift(() => (former ? replaceFile(path, former.bytes, former.mode) : rm(path, { force: true })))
+      }
+      await goOn()
+      return (await complete?.()) as T
+    } catch (error) {
+      for (const step of undo) await step()
+      throw error
+    }
+  })
+}
+
+interface FormerFile {
+  readonly bytes: Uint8Array
+  readonly mode: number
+}
+
+async function formerFile(path: string): Promise<FormerFile | undefined> {
+  try {
+    return { bytes: await readFile(path), mode: (await stat(path)).mode & 0o777 }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
