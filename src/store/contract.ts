@@ -193,6 +193,8 @@ export interface StoreEngine {
   readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
   readonly openReader: (database: string) => Promise<ObjectReader>
   readonly examine: (database: string, options: ExamineOptions) => Promise<Examined>
+  /** Of a database in a file, without changing it; undefined where there is no file. */
+  readonly layoutOf: (database: string) => Promise<number | undefined>
   /** The command that mends what kept a database from being opened; undefined where there is none. */
   readonly mendOf: (database: string, cause: unknown) => string | undefined
   /** Creates what is missing. Throws StoreUnavailable. */

@@ -153,6 +153,14 @@ export async function examineDatabase(
   return (await ENGINES[engine].load()).examine(location, { connections, processes })
 }
 
+/**
+ * The layout of a database in a file, which stays as it is; undefined where there is no such file. Throws an error that
+ * says why it can't be told.
+ */
+export async function storedLayout({ engine, location }: Pick<Database, 'engine' | 'location'>) {
+  return (await ENGINES[engine].load()).layoutOf(location)
+}
+
 /** The command that mends what kept the database from being opened; undefined where there is none. */
 export async function mendOfDatabase({ engine, location }: Database, { cause }: StoreUnavailable) {
   return (await ENGINES[engine].load()).mendOf(location, cause)

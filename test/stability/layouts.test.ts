@@ -1,14 +1,18 @@
 /** The list of layouts by version is that of the engines, and says the truth about the data of release 0.1.0. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { LAYOUT as POSTGRES_LAYOUT } from '../../src/store/postgres/layout/migrate.ts'
-import { LAYOUTS, layoutOfFile } from '../../src/store/sql/layouts.ts'
+import { LAYOUTS } from '../../src/store/sql/layouts.ts'
 import { LAYOUT as SQLITE_LAYOUT } from '../../src/store/sqlite/layout/migrate.ts'
+import { layoutOfFile } from '../../src/store/sqlite/reader/layout-of-file.ts'
 import { compareData } from '../../src/tools/project/upgrade/compare-data.ts'
 import { compareVersions, parseVersion } from '../../src/tools/project/upgrade/version-step.ts'
+import { startTestServer } from '../server.ts'
 
 describe('the list of layouts', () => {
   let folder: string
@@ -53,6 +57,27 @@ describe('the list of layouts', () => {
     expect(await layoutOfFile(join(folder, 'text'))).to.equal(undefined)
   })
 
+  it('reads the layout beside a server, whose writes are in the log, and makes no file', async () => {
+    const server = await startTestServer()
+    try {
+      const inside = join(server.folder, 'data')
+      const live = join(inside, 'sallyport.db')
+      const before = (await readdir(inside)).sort()
+      expect((await readFile(`${live}-wal`)).length, 'a log').to.be.greaterThan(0)
+      expect((await readFile(live)).readUInt32BE(60), 'the header alone').to.not.equal(SQLITE_LAYOUT)
+      expect(await layoutInAnotherProcess(live)).to.equal(String(SQLITE_LAYOUT))
+      expect((await readdir(inside)).sort()).to.deep.equal(before)
+      expect((await server.ask('GET', '/orders', {})).status).to.be.lessThan(500)
+      // The log without its index, as in a copy.
+      for (const end of ['', '-wal']) await copyFile(`${live}${end}`, join(folder, `copy.db${end}`))
+    } finally {
+      await server.stop()
+    }
+    const { data: changes, undecided } = await compare('0.1.0', join(folder, 'copy.db'))
+    expect([changes.length, undecided.map(({ part }) => part)]).to.deep.equal([0, ['data']])
+    expect(await readdir(folder)).to.not.include('copy.db-shm')
+  })
+
   it('says that data of 0.1.0 changes, and that 0.1.0 refuses it from then on', async () => {
     const change = { engine: 'sqlite', old: 2, new: SQLITE_LAYOUT, canGoBack: false }
     expect(await compare('0.1.0', data)).to.deep.equal({
@@ -70,3 +95,9 @@ describe('the list of layouts', () => {
     expect((await compare('0.0.9', data)).undecided.map(({ part }) => part)).to.deep.equal(['data'])
   })
 })
+
+async function layoutInAnotherProcess(file: string): Promise<string> {
+  const module = new URL('../../src/store/sqlite/reader/layout-of-file.ts', import.meta.url).href
+  const program = `process.stdout.write(String(await (await import('${module}')).layoutOfFile(process.argv[1])))`
+  return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, file])).stdout
+}

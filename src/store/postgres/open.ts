@@ -34,6 +34,7 @@ export const postgres: StoreEngine = {
   openBeside: (url, options) => openPostgresBeside({ ...options, url }),
   openReader: openPostgresReader,
   mendOf: mendOfServer,
+  layoutOf: async () => undefined,
   examine: async (url, options) => (await import('./reader/examine.ts')).examinePostgres(url, options),
   openPolicyVersions: openPostgresPolicyVersions,
   openSigningKeys: openPostgresSigningKeys,

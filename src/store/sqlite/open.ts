@@ -27,6 +27,7 @@ export const sqlite: StoreEngine = {
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
   mendOf: mendOfFile,
+  layoutOf: async (file) => (await import('./reader/layout-of-file.ts')).layoutOfFile(file),
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openPolicyVersions: async (file, writer) => {
     const versions = await openSqlitePolicyVersions(file)

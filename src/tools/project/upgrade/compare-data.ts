@@ -1,5 +1,6 @@
 /** Whether the store changes its layout at the first start of the new version, and whether there is a way back. */
-import { LAYOUTS, layoutOfFile } from '../../../store/sql/layouts.ts'
+import { storedLayout } from '../../../store/open.ts'
+import { LAYOUTS } from '../../../store/sql/layouts.ts'
 import type { DataChange, Undecided } from './report.ts'
 import type { UpgradeSides } from './sides.ts'
 import { compareVersions, parseVersion } from './version-step.ts'
@@ -14,7 +15,9 @@ export async function compareData({ old, new: young, project }: UpgradeSides): P
   const own = LAYOUTS.at(-1)?.layouts ?? {}
   const [before, layout] = [old.version === young.version ? own : layoutsOf(old.version), own[engine]]
   if (!before || layout === undefined) return undecided(`the layouts of version ${old.version} are not known here`)
-  const [was, stored] = [before[engine], await layoutOfFile(location)]
+  const told = await storedLayout(project.database).catch((error: Error) => error)
+  if (told instanceof Error) return undecided(`the layout of ${location} can't be read: ${told.message}`)
+  const [was, stored] = [before[engine], told]
   const change: DataChange = {
     engine,
     old: was ?? null,
