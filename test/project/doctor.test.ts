@@ -278,7 +278,7 @@ describe('sallyport doctor', () => {
       'a file that is no database': () => {
         mkdirSync(join(folder, 'data'), { mode: 0o700 })
         writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
-        return { check: 'database', says: /not a database/, mend: /\.damaged$/, stops: true }
+        return { check: 'database', says: /not a database/, mend: /^sallyport restore .*\.damaged && mv /, stops: true }
       },
       'a damaged page': () => {
         cpSync(own, folder, { recursive: true })
@@ -286,7 +286,7 @@ describe('sallyport doctor', () => {
         const bytes = readFileSync(file)
         bytes.fill(0xff, bytes.length - 3 * 4096)
         writeFileSync(file, bytes)
-        return { check: 'database', says: /is damaged|malformed/, mend: /\.damaged$/ }
+        return { check: 'database', says: /is damaged|malformed/, mend: /^sallyport restore .*\.damaged && mv / }
       },
       'a database of a later version': () => {
         cpSync(own, folder, { recursive: true })

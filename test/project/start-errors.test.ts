@@ -14,7 +14,9 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -59,6 +61,10 @@ interface BrokenProcess extends Broken {
   /** The server has no rights of root. */
   readonly asNobody?: boolean
 }
+
+/** An archive takes the place of a damaged file. */
+const RESTORED =
+  /^sallyport restore <archive> restored && mkdir (\S+)\.damaged && mv \1(?: \1-\w+)* \1\.damaged && mv \S+ \1$/
 
 type Cases<B> = Readonly<Record<string, (folder: string) => B | Promise<B>>>
 
@@ -143,6 +149,37 @@ describe('a start that fails says so and what mends it, which does', () => {
     expect(await failureIn(shell(filled, given({})))).to.equal(undefined)
   }).timeout(60_000)
 
+  it('a damaged database, by its archive: without one nothing is moved, so no start makes an empty one', async () => {
+    cpSync(own, folder, { recursive: true })
+    const [file, ownFile] = [join(folder, 'data/sallyport.db'), join(own, 'data/sallyport.db')]
+    truncateSync(file, 5000)
+    const damaged = readFileSync(file)
+    const mend = mendOf(await failureIn(given({}))) ?? ''
+    expect(mend).to.match(RESTORED)
+    const without = spawnSync('bash', ['-c', mend.replace('<archive>', 'none.tar')], {
+      cwd: folder,
+      env: { PATH: pathOf() },
+    })
+    expect(without.status).to.equal(2)
+    expect(readFileSync(file).equals(damaged)).to.equal(true)
+    expect(await failureIn(given({}))).to.be.instanceOf(Error)
+    shell(mend.replace('<archive>', archive()), given({}))
+    expect(secretsIn(file)).to.deep.equal(secretsIn(ownFile))
+    expect(await failureIn(given({}))).to.equal(undefined)
+    // The negative control: an empty database makes its own secrets.
+    rmSync(file)
+    expect(await failureIn(given({}))).to.equal(undefined)
+    expect(secretsIn(file)).to.not.deep.equal(secretsIn(ownFile))
+  }).timeout(60_000)
+
+  /** Of the data folder after a first start. */
+  function archive(): string {
+    const file = join(folder, 'archive.tar')
+    const env = { ...process.env, DATA_DIR: join(own, 'data') }
+    execFileSync(process.execPath, [LAUNCHER, 'backup', file], { cwd: ROOT, env, stdio: 'pipe' })
+    return file
+  }
+
   it('a start with nothing to mend would be noticed', async () => {
     expect(await failureIn(given({}))).to.equal(undefined)
     expect(mendOf(new Error('PORT is no setting here'))).to.equal(undefined)
@@ -176,7 +213,7 @@ describe('a start that fails says so and what mends it, which does', () => {
       'a file that is no database': () => {
         mkdirSync(join(folder, 'data'))
         writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
-        return { says: /not a database/, mend: /^mkdir \S+\.damaged && mv \S+sallyport\.db \S+\.damaged$/ }
+        return { says: /not a database/, mend: RESTORED, fill: { '<archive>': archive() } }
       },
       'a database that another process has locked': async () => {
         cpSync(own, folder, { recursive: true })
@@ -458,13 +495,24 @@ function makeProject(folder: string): void {
   for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
 }
 
+function secretsIn(file: string): readonly unknown[] {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare('select name, hex(value) as value from secrets order by name').all()
+  } finally {
+    database.close()
+  }
+}
+
 let sudo: string | undefined
 
-/** With the programs that commands name, and a `sudo` where there is none: the tests have its rights. */
+/** With the programs that commands name, this one too, and a `sudo` where there is none: the tests have its rights. */
 function pathOf(): string {
   if (sudo === undefined) {
     sudo = removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-sudo-')))
     writeFileSync(join(sudo, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
+    const own = `#!/bin/sh\nexec ${process.execPath} ${LAUNCHER} "$@"\n`
+    writeFileSync(join(sudo, 'sallyport'), own, { mode: 0o755 })
   }
   return [sudo, dirname(process.execPath), process.env.PATH, dirname(realpathSync(program('postgres')))].join(delimiter)
 }

@@ -10,7 +10,7 @@ import type { StoredKeys } from '../../signing-keys.ts'
 import { layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
 import { FileBeside } from './file-beside.ts'
 import { lockHoldersOf } from './locks.ts'
-import { setAside } from './mend.ts'
+import { restoring } from './mend.ts'
 import { hasTable } from './rows.ts'
 
 const CHECK = 'database'
@@ -80,7 +80,7 @@ function integrity(database: DatabaseSync, file: string, size: number): Checked 
   }
   const found = database.prepare('pragma quick_check(1)').get()?.quick_check
   if (found === 'ok') return passed(CHECK, 'its pages are intact')
-  return faulted(CHECK, `${file} is damaged (${found}); restore an archive of it`, setAside(file))
+  return faulted(CHECK, `${file} is damaged (${found}); restore an archive of it`, restoring(file))
 }
 
 function rights(file: string): Checked {

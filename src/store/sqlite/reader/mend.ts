@@ -8,6 +8,9 @@ import { lockHoldersOf } from './locks.ts'
 /** https://sqlite.org/rescode.html: the lowest byte. */
 const [BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 8, 11, 13, 14, 26]
 
+/** The folder in which the archive of a damaged file is restored. */
+const RESTORED = 'restored'
+
 export function mendOfFile(file: string, cause: unknown): string | undefined {
   const { code, errcode, path } = cause as { readonly code?: string; readonly errcode?: number; readonly path?: string }
   if (errcode === undefined) return mendOfPath(code === 'ENOENT' ? dirname(file) : (path ?? file), code)
@@ -15,7 +18,7 @@ export function mendOfFile(file: string, cause: unknown): string | undefined {
   if (result === BUSY || result === LOCKED) return mendOfLock(file)
   if (result === FULL) return mendOfPath(file, 'ENOSPC')
   if (result === READONLY || result === CANTOPEN) return mendOfPath(dirname(file), 'EACCES')
-  if (result === NOTADB || result === CORRUPT) return setAside(file)
+  if (result === NOTADB || result === CORRUPT) return restoring(file)
   return undefined
 }
 
@@ -24,9 +27,13 @@ function mendOfLock(file: string): string {
   return pids.length > 0 ? `kill ${pids.join(' ')}` : `fuser -v ${shellWord(file)}`
 }
 
-/** With its side files: a write-ahead log belongs to its own file alone. */
-export function setAside(file: string): string {
+/**
+ * The file goes only after an archive was restored: in an empty place, the next start would make an empty database. Its
+ * side files go with it, because a write-ahead log belongs to its own file alone.
+ */
+export function restoring(file: string): string {
   const files = [file, `${file}-wal`, `${file}-shm`].filter((one) => existsSync(one))
   const aside = shellWord(`${file}.damaged`)
-  return `mkdir ${aside} && mv ${[...files.map(shellWord), aside].join(' ')}`
+  const restore = `sallyport restore <archive> ${RESTORED} && mkdir ${aside}`
+  return `${restore} && mv ${[...files.map(shellWord), aside].join(' ')} && mv ${RESTORED}/data/sallyport.db ${shellWord(file)}`
 }
