@@ -5,7 +5,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../docs/schemas/upgrade-check.schema.json' with { type: 'json' }
 import own from '../../package.json' with { type: 'json' }
+import { askProgram } from '../../src/tools/project/upgrade/ask-program.ts'
+import { checkUpgrade } from '../../src/tools/project/upgrade/check-upgrade.ts'
 import type { UpgradeReport } from '../../src/tools/project/upgrade/report.ts'
+import type { AnswerBounds } from '../../src/tools/project/upgrade/sides.ts'
 import { SAME_PROGRAM, writeOldPackage } from './old-package.ts'
 import { openWorkshop, sumOf, type Workshop } from './projects.ts'
 
@@ -150,6 +153,39 @@ describe('upgrade --check', () => {
     expect(undecided).to.deep.equal([
       { part: 'decisions', reason: `\`policy matrix\` of ${own.version} failed: unknown command` },
     ])
+  })
+
+  const LOOPS = {
+    hangs: 'setInterval(() => {}, 1000)',
+    'never ends': 'const go = () => process.stdout.write("x".repeat(9999), go); go()',
+  }
+  for (const [name, program] of Object.entries(LOOPS)) {
+    it(`waits for an old program within bounds: one that ${name}`, async () => {
+      const root = await writeOldPackage(at(name.replace(' ', '-')), { program })
+      const ask = (bounds: AnswerBounds) => askProgram({ root, version: '0.1.0' }, ['policy', 'matrix'], bounds)
+      const [milliseconds, bytes] = [name === 'hangs' ? 500 : 60_000, 1_000_000]
+      const failure = name === 'hangs' ? 'gave no answer in 0.5 s' : 'printed more than 1000000 bytes'
+      expect(await ask({ milliseconds, bytes })).to.deep.equal({ failure: `\`policy matrix\` of 0.1.0 ${failure}` })
+    })
+  }
+
+  it('tells as undecided what an old program that hangs would have decided', async () => {
+    const folder = at('api')
+    const project = {
+      folder,
+      schemas: join(folder, 'schemas'),
+      policies: join(folder, 'policies'),
+      matrices: join(folder, 'test/matrix'),
+      migrations: join(folder, 'migrations'),
+      database: { engine: 'sqlite', location: join(folder, 'missing') },
+    } as const
+    const bounds = { milliseconds: 1500, bytes: 1_000_000 }
+    const told = await checkUpgrade({ project, from: at('hangs'), now: new Date(), bounds })
+    expect([told.todo, told.decisions.compared]).to.deep.equal([true, 0])
+    expect(told.undecided).to.deep.include({
+      part: 'decisions',
+      reason: '`policy matrix` of 0.1.0 gave no answer in 1.5 s',
+    })
   })
 
   it('refuses, in one sentence, what is no project and what is no earlier package', async () => {

@@ -32,7 +32,7 @@ describe('the list of layouts', () => {
       old: { root: '', version: old },
       new: { root: '', version: '99.0.0' },
       at: '',
-      milliseconds: 1,
+      bounds: { milliseconds: 1, bytes: 1 },
     })
 
   it('ends with what the engines write: who changes a layout adds an entry', () => {

@@ -10,8 +10,8 @@ interface UpgradeFlags extends FolderFlags, FormatFlag {
   readonly migrations?: string
 }
 
-/** How long one command of a version may take. */
-const MOST_MILLISECONDS = 300_000
+/** Minutes and megabytes more than a matrix of thousands of rows needs. */
+const BOUNDS = { milliseconds: 120_000, bytes: 256 * 1024 * 1024 } as const
 
 export function upgradeCommand(): CliCommand {
   return new CliCommand('upgrade')
@@ -26,7 +26,7 @@ export function upgradeCommand(): CliCommand {
     .formats()
     .note(`Run it as the newer version, in the folder of the project: npx sallyport@latest upgrade --check
 Folders are looked for in the folder of the project. The earlier program runs too: both print the access matrix.
-What can't be compared is told as undecided.
+What can't be compared is told as undecided, also where a command of a version takes more than 2 minutes.
 Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could not run.`)
     .examples('upgrade --check', 'upgrade --check my-api --from before/node_modules/sallyport')
     .action(async (folder: string, flags: UpgradeFlags) => {
@@ -46,7 +46,7 @@ Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could no
         },
         from: flags.from,
         now: new Date(),
-        milliseconds: MOST_MILLISECONDS,
+        bounds: BOUNDS,
       })
       printReport(flags.format, UPGRADE_FORMATS[flags.format](report))
       if (report.todo) process.exitCode = 1

@@ -2,27 +2,28 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { printable } from '../../../present/quote.ts'
-import type { ProgramPackage } from './sides.ts'
+import type { AnswerBounds, ProgramPackage } from './sides.ts'
 
 export type ProgramAnswer = { readonly value: unknown } | { readonly failure: string }
 
-/** A matrix of thousands of rows. */
-const MOST_BYTES = 512 * 1024 * 1024
 const MOST_CHARACTERS = 500
 
-/** What a command prints as JSON. Exit codes 0 and 1 are answers. */
+/** What a command prints as JSON. Exit codes 0 and 1 are answers. Beyond its bounds, the program is killed. */
 export function askProgram(
   { root, version }: ProgramPackage,
   words: readonly string[],
-  milliseconds: number,
+  { milliseconds, bytes }: AnswerBounds,
 ): Promise<ProgramAnswer> {
   const args = [join(root, 'bin/sallyport.js'), ...words, '--format', 'json']
   // Compiled code would be kept in the project's node_modules.
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1', NO_COLOR: '1' }
-  const options = { env, maxBuffer: MOST_BYTES, timeout: milliseconds, killSignal: 'SIGKILL' } as const
+  const options = { env, maxBuffer: bytes, timeout: milliseconds, killSignal: 'SIGKILL' } as const
   const name = `\`${words.slice(0, 2).join(' ')}\` of ${version}`
   return new Promise((resolve) => {
     const child = execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      if (error?.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {
+        return resolve({ failure: `${name} printed more than ${bytes} bytes` })
+      }
       if (error?.killed) return resolve({ failure: `${name} gave no answer in ${milliseconds / 1000} s` })
       if (error && error.code !== 1) return resolve({ failure: `${name} failed: ${reasonIn(stderr)}` })
       resolve(readJson(name, stdout))

@@ -12,21 +12,21 @@ import { findFormerForms } from './former-forms.ts'
 import { oldPackage, ownPackage } from './packages.ts'
 import { readChangelog } from './read-changelog.ts'
 import type { UpgradeReport } from './report.ts'
-import type { ProgramPackage, ProjectPlaces, UpgradeSides } from './sides.ts'
+import type { AnswerBounds, ProgramPackage, ProjectPlaces, UpgradeSides } from './sides.ts'
 import { PROMISES, parseVersion, stepBetween } from './version-step.ts'
 
 export interface UpgradeWishes {
   readonly project: ProjectPlaces
   readonly from: string | undefined
   readonly now: Date
-  readonly milliseconds: number
+  readonly bounds: AnswerBounds
 }
 
 /** Throws ToolError where there is no project, or no earlier package. */
-export async function checkUpgrade({ project, from, now, milliseconds }: UpgradeWishes): Promise<UpgradeReport> {
+export async function checkUpgrade({ project, from, now, bounds }: UpgradeWishes): Promise<UpgradeReport> {
   for (const folder of [project.schemas, project.policies]) await refuseNoFolder(folder)
   const [old, young] = [await oldPackage(project.folder, from), await ownPackage()]
-  const sides: UpgradeSides = { project, old, new: young, at: now.toISOString(), milliseconds }
+  const sides: UpgradeSides = { project, old, new: young, at: now.toISOString(), bounds }
   const [found, former, decided, templates, changelog, data] = await Promise.all([
     compareFindings(sides),
     findFormerForms(sides),

@@ -24,7 +24,11 @@ export async function compareAccess(sides: UpgradeSides): Promise<ComparedDecisi
   const names = first.conditions
   const sets = [...names.slice(0, MOST_CONDITIONS).map((name) => [name]), ...(names.length > 1 ? [names] : [])]
   const all = [first]
-  for (const holding of sets) all.push(await compareOnce(sides, holding))
+  for (const holding of sets) {
+    all.push(await compareOnce(sides, holding))
+    // Each further question could take its whole time too.
+    if (all.at(-1)?.compared === 0) break
+  }
   const changes = all.flatMap((one) => one.changes)
   const sorted = changes.toSorted((a, b) => EFFECTS.indexOf(a.effect) - EFFECTS.indexOf(b.effect))
   const untried =
@@ -51,7 +55,7 @@ async function compareOnce(sides: UpgradeSides, holding: readonly string[]): Pro
   const supposed = holding.length > 0 ? ['--with', holding.join('+')] : []
   // Both decide for one moment: a rule may end between the two runs.
   const words = ['policy', 'matrix', '--policies', policies, '--schemas', schemas, '--at', sides.at, ...supposed]
-  const told = await Promise.all([sides.old, sides.new].map((side) => askProgram(side, words, sides.milliseconds)))
+  const told = await Promise.all([sides.old, sides.new].map((side) => askProgram(side, words, sides.bounds)))
   const [old, young] = told.map((one) => ('value' in one ? printedMatrix(one.value) : undefined))
   if (old && young) return { ...compareCells(old, young, holding), conditions: conditionsIn([old, young]) }
   const failures = told.flatMap((one) => ('failure' in one ? [one.failure] : []))

@@ -39,9 +39,7 @@ interface ComparedCommand {
 }
 
 async function compareCommand(sides: UpgradeSides, words: readonly string[]): Promise<ComparedCommand> {
-  const [old, young] = await Promise.all(
-    [sides.old, sides.new].map((side) => askProgram(side, words, sides.milliseconds)),
-  )
+  const [old, young] = await Promise.all([sides.old, sides.new].map((side) => askProgram(side, words, sides.bounds)))
   const found = findingsIn(young)
   if (!found) return { findings: [], failure: failureIn(young) }
   const known = findingsIn(old)

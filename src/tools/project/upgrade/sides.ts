@@ -24,6 +24,11 @@ export interface UpgradeSides {
   readonly new: ProgramPackage
   /** The moment that both decide for, like 2027-01-31T18:00:00.000Z. */
   readonly at: string
-  /** How long one command of a version may take. */
+  readonly bounds: AnswerBounds
+}
+
+/** How long one command of a version may take, and how much it may print. */
+export interface AnswerBounds {
   readonly milliseconds: number
+  readonly bytes: number
 }
