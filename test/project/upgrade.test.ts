@@ -87,6 +87,9 @@ describe('upgrade --check', () => {
           text.replace('read-only', 'read only').replace('The server', 'A server'),
         )
       }
+      // As `init` made it, but the template has places for values: a copy would write `{{name}}`.
+      await edit('old/templates/project/README.md', (text) => `${text}once more\n`)
+      await edit('other/README.md', (text) => `${text}once more\n`)
       await edit('other/Dockerfile', (text) => text.replace('The server', 'A server'))
       await edit('old/CHANGELOG.md', (text) => text.replaceAll('An upgrade must know:', 'Also:'))
       told = await report('other', old)
@@ -121,7 +124,7 @@ describe('upgrade --check', () => {
 
     it('says which files of templates may be replaced, and which were changed', () => {
       const advice = told.templates.map((one) => `${one.file} ${one.advice}`)
-      expect(advice).to.deep.equal(['other/Dockerfile replace', 'other/compose.yml compare'])
+      expect(advice).to.deep.equal(['other/Dockerfile replace', 'other/README.md compare', 'other/compose.yml compare'])
     })
 
     it('repeats what CHANGELOG marks for an upgrade', () => {

@@ -50,8 +50,11 @@ function adviceOn({ own, earlier, text }: TemplateTexts): TemplateChange['advice
   if (own === undefined) return earlier === undefined ? 'add' : undefined
   // A file that no template made is the project's own.
   if (earlier === undefined || isMadeFrom(text, own)) return undefined
-  return isMadeFrom(earlier, own) ? 'replace' : 'compare'
+  // A copy of a template with `{{name}}` would lose the project's own values.
+  return own === earlier && !PLACE.test(text) ? 'replace' : 'compare'
 }
+
+const PLACE = /\{\{\w+\}\}/
 
 /** Whatever values the project gave to `{{name}}`, `{{version}}` and the like. */
 function isMadeFrom(template: string, text: string): boolean {

@@ -60,7 +60,7 @@ export interface DecisionChanges {
 /** A file of the project whose template differs between the versions. */
 export interface TemplateChange {
   readonly file: string
-  /** `replace`: as the old template made it. `compare`: changed since. `add`: only the new version has the template. */
+  /** `replace`: the old template, byte for byte. `compare`: with the project's values or changes. `add`: only the new version has the template. */
   readonly advice: 'replace' | 'compare' | 'add'
   /** Where the new template is. */
   readonly template: string

@@ -82,7 +82,7 @@ function routeLine({ kind, methods, path, callers }: RouteChange): string {
 
 const ADVICE: Readonly<Record<TemplateChange['advice'], string>> = {
   replace: 'is as the old template made it, and may be replaced by the new one',
-  compare: 'was changed here, and the template too: compare it with the new one',
+  compare: 'has values or changes of yours, and the template changed: take over by hand what is new in it',
   add: 'is a new template',
 }
 
