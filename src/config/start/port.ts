@@ -19,7 +19,8 @@ export async function portFault(
   { name, port, host }: ListeningPlace,
   { code }: NodeJS.ErrnoException,
 ): Promise<ConfigError> {
-  const fault = `${name} ${port} of ${host} can't be opened (${code}); choose another port or host`
+  const why = code === 'EADDRINUSE' ? `${code}, another program has it` : code
+  const fault = `${name} ${port} of ${host} can't be opened (${why}); choose another port or host`
   if (code !== 'EADDRINUSE' && code !== 'EACCES') {
     return new ConfigError(fault, againWith(name === 'PORT' ? 'HOST' : 'ADMIN_HOST', '127.0.0.1'))
   }

@@ -20,8 +20,7 @@ async function checkPort(place: ListeningPlace, isOurs: boolean): Promise<Checke
     return passed('ports', `${name} ${port} of ${host} is taken, and a Sallyport server answers on the admin port`)
   }
   const { message, mend } = await portFault(place, fault)
-  const told = fault.code === 'EADDRINUSE' ? `${message}: another program has it` : message
-  return faulted('ports', told, mend)
+  return faulted('ports', message, mend)
 }
 
 /** Only the admin port is asked: a request to the other one would leave a record in the decision log. */
