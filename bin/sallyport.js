@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that an old Node can still read, so that it can say that it is too old.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -33,7 +33,20 @@ process.env.NODE_COMPILE_CACHE ??= cache
 
 // A checkout runs its sources; the published package has only what was built.
 const source = new URL('../src/main.ts', import.meta.url)
-await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)
+try {
+  await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)
+} catch (error) {
+  if (error?.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  tellLost(error)
+}
+
+function tellLost({ url, message }) {
+  const { version, private: isCheckout } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const name = url?.startsWith('file:') ? `the file ${fileURLToPath(url)}` : /package '[^']+'/.exec(message)?.[0]
+  const mend = isCheckout ? 'git checkout HEAD -- src && npm ci' : `npm install sallyport@${version} --force`
+  process.stderr.write(`sallyport: this installation lacks ${name ?? 'a file'}; install it again: run \`${mend}\`\n`)
+  process.exitCode = 2
+}
 
 /** The server's own listener drains it. */
 function endUnlessHeard(signal) {

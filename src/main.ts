@@ -26,6 +26,8 @@ try {
   await runProgram(process.argv.slice(2))
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  // bin/sallyport.js tells of a lost file, because the one that tells could be lost too.
+  else if ((error as NodeJS.ErrnoException)?.code === 'ERR_MODULE_NOT_FOUND') throw error
   else fail(error)
 }
 

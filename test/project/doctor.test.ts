@@ -13,6 +13,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
@@ -155,6 +156,30 @@ describe('sallyport doctor', () => {
     const [fault] = faultsOf(diagnosis.checks)
     expect(fault?.mend).to.match(/^PORT=3000 .* serve$/)
     expect((await doctor('--colour')).code).to.equal(2)
+  }).timeout(60_000)
+
+  it('finds what the program lacks of its own files, and a command that needs it says so in one sentence', async () => {
+    for (const name of ['bin', 'docs', 'package.json', 'policies', 'schemas', 'src', 'templates', 'dist/compiled']) {
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    const env = { ...process.env, DATA_DIR: join(folder, 'data') }
+    const run = (...args: readonly string[]) => ranIn(folder, env, [process.execPath, 'bin/sallyport.js', ...args])
+    const program = async () => {
+      const { checks }: Diagnosis = JSON.parse((await run('doctor', '--format', 'json')).stdout)
+      return checks.find(({ check }) => check === 'program')
+    }
+    expect((await program())?.state).to.equal('ok')
+    rmSync(join(folder, 'templates/project'), { recursive: true })
+    rmSync(join(folder, 'src/tools/backup/verify.ts'))
+    const told = await program()
+    expect(told?.message).to.match(/lacks templates\/project\/package\.json, src\/tools\/backup\/verify\.ts$/)
+    const sentence = /^sallyport: this installation lacks the file \S+\.ts; install it again: run `[^`\n]+`\n$/
+    const later = await run('backup', 'verify', 'none.tar')
+    expect([later.code, later.stderr.replace(sentence, '')]).to.deep.equal([2, ''])
+    rmSync(join(folder, 'src/cli/program.ts'))
+    const atOnce = await run('--help')
+    expect([atOnce.code, atOnce.stderr.replace(sentence, '')]).to.deep.equal([2, ''])
   }).timeout(60_000)
 
   for (const [name, { close, mend }] of Object.entries(closed())) {

@@ -1,7 +1,7 @@
 /** The files that come with the program: templates of projects, and the policy and schemas of the demo. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { NewFile } from '../../base/files/new-files.ts'
 
@@ -57,10 +57,27 @@ export async function packageJson(): Promise<PackageJson> {
   return JSON.parse(await packageText('package.json'))
 }
 
-const NEEDED = ['bin/sallyport.js', 'dist/compiled', 'policies', 'schemas', 'src/policy/schemas', 'templates', 'docs']
+const TEMPLATES = ['empty/policies', 'project/package.json', 'resources', 'tenants/policies']
+const NEEDED = [
+  ...['bin/sallyport.js', 'dist/compiled', 'policies', 'schemas', 'src/policy/schemas', 'docs'],
+  ...TEMPLATES.map((name) => `templates/${name}`),
+]
+
+/** What a module of this program names of its others, at once or later. */
+const IMPORTED = /^(?:import|export|\})[^'"\n]*'(\.{1,2}\/[^']+\.[jt]s)'|\bimport\('(\.{1,2}\/[^']+\.[jt]s)'\)/gm
 
 /** What the program needs of its own files and hasn't. */
 export async function missingFiles(): Promise<readonly string[]> {
   const entry = (await packageJson()).private ? 'src/main.ts' : 'dist/main.js'
-  return [...NEEDED, entry].filter((name) => !existsSync(packagePath(name)))
+  const modules = new Set<string>()
+  await follow(entry, modules)
+  return [...NEEDED, ...modules].filter((name) => !existsSync(packagePath(name)))
+}
+
+async function follow(name: string, found: Set<string>): Promise<void> {
+  if (found.has(name)) return
+  found.add(name)
+  const text = await packageText(name).catch(() => '')
+  const names = [...text.matchAll(IMPORTED)].map(([, atOnce, later = '']) => join(dirname(name), atOnce ?? later))
+  await Promise.all(names.map((one) => follow(one, found)))
 }

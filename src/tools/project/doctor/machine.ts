@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
+import { shellWord } from '../../../base/problems/mend.ts'
 import { missingFiles, packageJson } from '../package-files.ts'
 
 const MEBIBYTE = 2 ** 20
@@ -41,7 +42,9 @@ export async function checkProgram(): Promise<readonly Checked[]> {
   const { version, private: isCheckout } = await packageJson()
   const missing = await missingFiles()
   if (missing.length === 0) return [passed('program', `sallyport ${version} has all its files`)]
-  const mend = isCheckout ? 'npm ci' : `npm install sallyport@${version} --force`
+  const mend = isCheckout
+    ? `git checkout HEAD -- ${missing.map(shellWord).join(' ')}`
+    : `npm install sallyport@${version} --force`
   return [faulted('program', `sallyport ${version} lacks ${missing.join(', ')}`, mend)]
 }
 
