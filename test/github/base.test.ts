@@ -120,6 +120,19 @@ describe('the base of a change', () => {
       expect((await compared()).remark).to.include('not compared')
     })
 
+    it('whatever the matrices contradict, also where the schemas change too', async () => {
+      await pullRequest(one, async () => {
+        await one.openHole()
+        const schema = join(one.project, 'schemas/users.json')
+        await writeFile(schema, (await readFile(schema, 'utf8')).replace('"maxLength": ', '"maxLength": 1'))
+        const matrix = await readFile(join(one.project, 'test/matrix/users.csv'), 'utf8')
+        await writeFile(join(one.project, 'test/matrix/other.csv'), matrix.replaceAll('403', '204'))
+      })
+      const { policies, schemas } = await compared()
+      expect(policies?.changes).to.have.length.above(0)
+      expect(schemas?.changes).to.have.length.above(0)
+    })
+
     for (const way of ['adds', 'removes'] as const) {
       it(`also where the change ${way} a resource, with what that means for its requests`, async () => {
         const files = ['schemas/boards.json', 'policies/ownership.yaml', 'policies/policy.csv'].map((name) =>

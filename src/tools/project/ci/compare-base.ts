@@ -9,7 +9,7 @@ import { type PolicyDiff, reportOn } from '../../diff/compare-policies.ts'
 import { askGit, gitText } from '../../diff/git.ts'
 import { readFolder, readSide } from '../../diff/revision.ts'
 import { loadPolicy, ToolError } from '../../load-policy.ts'
-import { diffSchemas } from '../../schema/diff/compare-schemas.ts'
+import { type DiffOptions, diffSchemas } from '../../schema/diff/compare-schemas.ts'
 import type { SchemaDiff } from '../../schema/diff/schema-change.ts'
 import type { ProjectFolders } from './check-staged.ts'
 
@@ -38,11 +38,21 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
     const between = { before: commit, after: schemas, schemas, policies, matrices: matrix, now }
     return {
       policies: reportOn(names, sides, { resources, now: now.getTime() }),
-      ...(changed && old.length > 0 ? { schemas: await diffSchemas(between) } : {}),
+      ...(changed && old.length > 0 ? { schemas: await schemasBetween(between) } : {}),
     }
   }
   return {
     remark: 'The policies are not compared: that of the base has errors, or no schemas fit both of them.',
+  }
+}
+
+/** Faults of matrices are told by the step that reads them; they hide nothing else. */
+async function schemasBetween(between: DiffOptions): Promise<SchemaDiff> {
+  try {
+    return await diffSchemas(between)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return diffSchemas({ ...between, matrices: undefined })
   }
 }
 

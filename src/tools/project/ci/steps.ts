@@ -1,5 +1,6 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
-import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
+import { printable } from '../../../present/quote.ts'
 import type { SarifRun } from '../../../present/sarif.ts'
 import { count, percentText } from '../../../present/text.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
@@ -76,7 +77,8 @@ async function attempt(name: JobStep['name'], work: () => Promise<JobStep>): Pro
     const isForPeople = error instanceof ToolError || error instanceof FileError
     const findings = error instanceof FileError ? error.diagnostics : []
     const result = findings.length > 0 ? count(findings.length, 'fault') : message
-    return { name, code: 2, result, text: isForPeople ? message : stack, findings, outputs: {} }
+    const text = findings.length > 0 ? findings.map((one) => printable(formatDiagnostic(one))).join('\n') : undefined
+    return { name, code: 2, result, text: text ?? (isForPeople ? message : stack), findings, outputs: {} }
   }
 }
 

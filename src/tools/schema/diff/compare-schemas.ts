@@ -20,8 +20,8 @@ export interface DiffOptions {
   /** The folder of schemas in a revision without a path. */
   readonly schemas: string
   readonly policies: PolicyPlace
-  /** A folder of matrices, which may be missing. */
-  readonly matrices: string
+  /** A folder of matrices, which may be missing; undefined to compare none. */
+  readonly matrices: string | undefined
   readonly now: Date
 }
 
@@ -39,7 +39,7 @@ export async function diffSchemas({
   const filling = await fillingOf(policies, both)
   const policyChanges = [
     ...(await comparePolicyFindings(policies, both, now)),
-    ...(await compareMatrices(matrices, both)),
+    ...(matrices === undefined ? [] : await compareMatrices(matrices, both)),
   ]
   const compared = namesOf(old, next).map((name) => compareResource(name, { old, next, filling }))
   return {
