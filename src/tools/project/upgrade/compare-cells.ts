@@ -26,7 +26,11 @@ export function compareCells(old: PrintedMatrix, young: PrintedMatrix, holding: 
     compared: both.length * callers.length,
     changes,
     routes: [...routesOf('gone', gone, routeNames(young)), ...routesOf('new', added, routeNames(old))],
-    undecided: [...strangers(old, young), ...unlike(gone, routeNames(young)), ...unlike(added, routeNames(old))],
+    undecided: [
+      ...strangers(old, young),
+      ...unlike('the old one', gone, routeNames(young)),
+      ...unlike('the new one', added, routeNames(old)),
+    ],
   }
 }
 
@@ -106,13 +110,13 @@ function allowedCallers(rows: readonly PrintedRow[]): readonly string[] {
 }
 
 /** Kinds of objects that only one version tells apart, on a route that both serve. */
-function unlike(rows: readonly PrintedRow[], others: ReadonlySet<string>): readonly string[] {
+function unlike(of: string, rows: readonly PrintedRow[], others: ReadonlySet<string>): readonly string[] {
   const here = Map.groupBy(
     rows.filter((row) => others.has(routeName(row))),
     routeName,
   )
   return [...here].map(([name, { length }]) => {
-    return `the versions tell objects apart in different ways at ${name}: ${count(length, 'row')} of one has no equal`
+    return `the versions tell objects apart in different ways at ${name}: ${count(length, 'row')} of ${of} without a counterpart`
   })
 }
 
