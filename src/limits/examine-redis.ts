@@ -66,6 +66,10 @@ function evictions(policy: string, url: string): Checked {
 }
 
 function refused(url: string, { message }: Error): Checked {
+  if (message.startsWith('Unknown RESP type')) {
+    const told = `${nameOf(url)} answers, but not as Redis does, so each process counts limits alone`
+    return faulted(CHECK, told, againWith('REDIS_URL', 'redis://<host>:6379'))
+  }
   const fault = `${nameOf(url)} can't be used (${message.replaceAll(passwordOf(url) || '\0', '…')}), so each process counts limits alone`
   if (/NOAUTH|WRONGPASS|invalid password|AUTH/.test(message)) return faulted(CHECK, fault, withPassword(url))
   const { hostname } = new URL(url)

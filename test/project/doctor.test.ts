@@ -392,6 +392,13 @@ describe('sallyport doctor', () => {
         const env = { REDIS_URL: `redis://:sesame@127.0.0.1:${await freePort()}` }
         return { check: 'redis', says: /ECONNREFUSED/, env, mend: /systemctl/ }
       },
+      'a Redis that is another server': async () => {
+        const server = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        closing.push(() => server.close())
+        const env = { REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` }
+        return { check: 'redis', says: /answers, but not as Redis does/, env, mend: /^REDIS_URL=redis:/ }
+      },
       'a Redis that wants a password': async () => {
         const closed = await startRedis({ args: ['--requirepass', 'sesame'] })
         closing.push(() => closed.stop())
