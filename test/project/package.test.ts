@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -132,15 +132,17 @@ describe('the package', () => {
 
   it('follows docs/new-project.md, whose output is what the commands print', async () => {
     const ports = { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
-    const env = { ...installed.env, HOME: installed.folder, ...ports }
+    const env = { ...installed.env, HOME: installed.folder }
     const page = blocksOf(await readFile(join(import.meta.dirname, '../../docs/new-project.md'), 'utf8'))
     expect(page.length).to.be.at.least(5)
     let [folder, served] = [installed.app, '']
     for (const { commands, output } of page) {
       const text = commands.join('\n').replaceAll('127.0.0.1:3000', `127.0.0.1:${ports.PORT}`)
       let printed = ''
-      if (text === 'npm start') printed = served = await startProject(folder, env)
-      else {
+      if (text === 'npm start') {
+        await writeFile(join(folder, '.env'), `PORT=${ports.PORT}\nADMIN_PORT=${ports.ADMIN_PORT}\n`)
+        printed = served = await startProject(folder, env)
+      } else {
         const [, password = ''] = /^ {2}password {2}(\S+)$/m.exec(served) ?? []
         const script = `${text.replace('ONE-TIME PASSWORD', password)}\npwd > "$HOME/.at"`
         const { code, stdout, stderr } = await ranIn(folder, env, ['bash', '-exc', script])
