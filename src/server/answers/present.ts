@@ -23,7 +23,11 @@ interface Answer {
  * `writeHead` writes the headers, all at once (docs/decisions/0026).
  */
 export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
-  if (!ctx.writable) return
+  if (!ctx.writable) {
+    // Nobody reads it any more, but what waits for its end goes on.
+    ctx.res.end()
+    return
+  }
   try {
     if (state.outcome && !state.problem) {
       send(ctx, state, answerOf(ctx, state.outcome, state.headers, cors))
