@@ -1,7 +1,6 @@
 /** The servers that are measured beside each other: ours on a prepared folder, and those without any check. */
 import { environmentOf } from './fixture/environment.ts'
-import type { Prepared } from './fixture/fixtures.ts'
-import type { Target } from './fixture/shape.ts'
+import type { Prepared, Target } from './fixture/shape.ts'
 import type { Contender } from './machine/server.ts'
 
 const SALLYPORT = new URL('../bin/sallyport.js', import.meta.url).pathname

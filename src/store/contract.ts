@@ -195,7 +195,7 @@ export interface StoreEngine {
   readonly examine: (database: string, options: ExamineOptions) => Promise<Examined>
   /** Of a database in a file, without changing it; undefined where there is no file. */
   readonly layoutOf: (database: string) => Promise<number | undefined>
-  /** The command that mends what kept a database from being opened; undefined where there is none. */
+  /** The command that mends what kept a database from being opened; undefined if no command does. */
   readonly mendOf: (database: string, cause: unknown) => string | undefined
   /** Creates what is missing. Throws StoreUnavailable. */
   readonly openPolicyVersions: (database: string, writer?: WritePlace) => Promise<PolicyVersions>

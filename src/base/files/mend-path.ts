@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { shellWord } from '../problems/mend.ts'
 
-/** `code`: of the system's error; `elsewhere`: the command for another place. Undefined where there is none. */
+/** `code`: of the system's error; `elsewhere`: the command for another place. Undefined if no command mends it. */
 export function mendOfPath(path: string, code: string | undefined, elsewhere?: string): string | undefined {
   if (code === 'EACCES' || code === 'EPERM') return mendOfRights(path)
   if (code === 'EEXIST' || code === 'ENOTDIR') return mendOfNoFolder(path)

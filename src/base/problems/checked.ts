@@ -25,7 +25,7 @@ export function faulted(check: string, message: string, mend?: string): Checked 
   return { check, state: 'fault', message, ...(mend !== undefined && { mend }) }
 }
 
-/** Milliseconds by which two clocks may differ before somebody should know. */
+/** If two clocks differ by more, in milliseconds, somebody should know. */
 const CLOCKS_MS = 2000
 
 /** `theirs` and `ours`: milliseconds since the epoch; `aroundMs`: how long the question and its answer took. */

@@ -5,7 +5,7 @@ import { mendOfPath } from '../../base/files/mend-path.ts'
 import { againWith } from '../../base/problems/mend.ts'
 import { ConfigError } from '../values.ts'
 
-/** Makes the folder if there is none. Throws ConfigError. */
+/** Makes the folder if it is missing. Throws ConfigError. */
 export async function openDataFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder)

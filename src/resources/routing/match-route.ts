@@ -61,7 +61,7 @@ export class Routers {
   /** The match, and the router's own route (a layer) with the handlers that were registered for the method. */
   find(method: string, target: Target | Problem): { readonly match: Match; readonly layer?: Layer | undefined } {
     if (target instanceof Problem) return { match: { kind: 'malformed', problem: target } }
-    // No two routes match one path, so the order only saves time: an item's path mostly has one slash more.
+    // No two routes match one path, so the order only saves time: most paths fit the longest of the beginnings.
     for (const beginning of beginnings(target.path, this.#longestBeginning).reverse()) {
       const found = this.#routers.get(beginning)?.match(target.path, method)
       const route = found?.path[0] && this.#routes.get(found.path[0].path)

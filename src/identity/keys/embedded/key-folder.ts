@@ -55,7 +55,7 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
   )
 }
 
-/** The keys, without making any; undefined if there is none yet. Throws KeyError. */
+/** The keys, without making any; undefined before the first one was made. Throws KeyError. */
 export async function inspectKeyFolder(dataDirectory: string): Promise<Keys | undefined> {
   const folder = join(dataDirectory, 'keys')
   const names = await readdir(folder).catch((error) => {

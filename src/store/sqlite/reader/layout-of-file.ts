@@ -7,7 +7,7 @@ const USER_VERSION_AT = 60
 const MAGIC = 'SQLite format 3\0'
 
 /**
- * Of a database in a file; undefined where there is none. Makes no file: the database is opened only beside a server,
+ * Of a database in a file; undefined for a missing one. Makes no file: the database is opened only beside a server,
  * whose last writes stand in the log. Throws an error that says why it can't tell.
  */
 export async function layoutOfFile(path: string): Promise<number | undefined> {

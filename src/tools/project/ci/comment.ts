@@ -75,7 +75,7 @@ async function write(place: CommentPlace, kind: 'created' | 'updated', body: str
   return { kind }
 }
 
-/** GitHub's answer is an error, or there is none. */
+/** GitHub answered with an error, or not at all. */
 class Refused extends Error {
   /** Whether the same request may be answered later. */
   readonly isPassing: boolean

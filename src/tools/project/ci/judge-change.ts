@@ -56,7 +56,7 @@ function placedFile(top: string, path: string, { file }: Diagnostic): string {
 interface WrittenSarif {
   /** Empty if none was written. */
   readonly path: string
-  /** A line of the log; empty if there is none. */
+  /** A line of the log; empty without a fault. */
   readonly fault: string
 }
 

@@ -37,7 +37,7 @@ export function annotations(findings: readonly Diagnostic[]): string {
     .join('')
 }
 
-/** Appends to the file that GitHub names; without GitHub there is none. */
+/** Appends to the file that GitHub names. Does nothing without GitHub. */
 export async function appendTo(file: string | undefined, text: string): Promise<void> {
   if (file) await appendFile(file, text)
 }
