@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { findBase } from '../../src/tools/project/ci/base-commit.ts'
 import { compareWithBase } from '../../src/tools/project/ci/compare-base.ts'
 import type { Occasion } from '../../src/tools/project/ci/occasion.ts'
+import { withRules } from '../policy-text.ts'
 import { pullRequest } from './job.ts'
-import { openRepository, type Repository } from './repository.ts'
+import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
 const NOW = new Date('2026-11-01T00:00:00Z')
 
@@ -131,6 +132,52 @@ describe('the base of a change', () => {
       const { policies, schemas } = await compared()
       expect(policies?.changes).to.have.length.above(0)
       expect(schemas?.changes).to.have.length.above(0)
+    })
+
+    describe('where a resource is added to a base with a warning', () => {
+      const rules = async (line: string) => {
+        const file = join(one.project, 'policies/policy.csv')
+        await writeFile(file, withRules(await readFile(file, 'utf8'), line))
+      }
+      const add = (pattern: string) =>
+        sallyportIn(one.project, one.env, 'add', 'resource', 'boards', '--pattern', pattern)
+      const warnings = async () => {
+        const { schemas } = await compared()
+        expect(schemas?.changes.map(({ code }) => code)).to.include('resource-added')
+        return schemas?.changes
+          .filter(({ concern }) => concern === 'policies')
+          .map(({ code, line }) => ({ code, line }))
+      }
+
+      it('without that warning, whatever the pattern, and moved or not', async () => {
+        await rules('p, member, users, update, any, *, allow')
+        await pullRequest(one, () => add('own'))
+        expect(await warnings()).to.deep.equal([])
+        const { stdout } = await sallyportIn(one.project, one.env, 'schema', 'diff', 'main', 'schemas')
+        expect(stdout).to.include('[resource-added]').and.not.include('[policy-warning]')
+        for (const pattern of ['team', 'public-read']) {
+          one.git('checkout', '-q', '-B', 'change', 'main')
+          await add(pattern)
+          await writeFile(join(one.project, 'policies/policy.csv'), `# moved\n${await policyText()}`)
+          expect(await warnings()).to.deep.equal([])
+          one.git('reset', '-q', '--hard')
+          one.git('clean', '-qfd')
+        }
+      })
+
+      it('with a second one of the same words, which the change brings', async () => {
+        await rules('p, member, users, update, any, *, allow')
+        await pullRequest(one, async () => {
+          await add('own')
+          await rules('p, member, boards, update, any, *, allow')
+        })
+        const lines = (await policyText()).split('\n')
+        expect((await warnings())?.map(({ line }) => lines[line - 1])).to.include(
+          'p, member, boards, update, any, *, allow',
+        )
+      })
+
+      const policyText = () => readFile(join(one.project, 'policies/policy.csv'), 'utf8')
     })
 
     for (const way of ['adds', 'removes'] as const) {

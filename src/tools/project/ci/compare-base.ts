@@ -35,7 +35,8 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
     if (!sides) continue
     const changed = !sameTexts(sources, old)
     const [matrix = ''] = matrices
-    const between = { before: commit, after: schemas, schemas, policies, matrices: matrix, now }
+    const earlier = { name: commit, usual: policies }
+    const between = { before: commit, after: schemas, schemas, policies, earlier, matrices: matrix, now }
     return {
       policies: reportOn(names, sides, { resources, now: now.getTime() }),
       ...(changed && old.length > 0 ? { schemas: await schemasBetween(between) } : {}),

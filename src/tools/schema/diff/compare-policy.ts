@@ -1,12 +1,15 @@
 /** What a change means for the policy and its matrices: everything that names what is gone. */
 import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
+import { POLICY_FILES } from '../../../policy/policy-files.ts'
 import { type Phrase, say } from '../../../present/phrase.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
+import { readFolder } from '../../diff/revision.ts'
 import { type PolicyPlace, readPlace } from '../../load-policy.ts'
 import type { Expectation } from '../../matrix/read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../../matrix/read/read-matrices.ts'
@@ -18,21 +21,58 @@ interface BothResources {
   readonly after: Resources
 }
 
-/** What `policy check` finds with the new schemas and not with the old ones. Throws ToolError without a policy. */
+/** A policy that belongs to the old schemas, where it isn't the one that belongs to the new ones. */
+export interface OtherPolicy {
+  /** A directory, or a git revision. */
+  readonly name: string
+  /** The folder of policies in a revision without a path. */
+  readonly usual: string
+}
+
+/**
+ * What `policy check` finds with the new schemas and not with the old ones. Of a policy that can't be read with the old
+ * schemas, only errors are known to be new. Throws ToolError without a policy.
+ */
 export async function comparePolicyFindings(
-  policies: PolicyPlace,
+  { policies, earlier }: { readonly policies: PolicyPlace; readonly earlier: OtherPolicy | undefined },
   { before, after }: BothResources,
   now: Date,
 ): Promise<readonly SchemaChange[]> {
-  const check = async (resources: Resources) =>
-    (await checkPolicy({ policies, resources, users: undefined, now })).findings
-  const [old, next] = [await check(before), await check(after)]
-  const known = new Set(old.map(textOf))
-  return next.filter((finding) => !known.has(textOf(finding))).map(policyChange)
+  const check = async (place: PolicyPlace, resources: Resources) => ({
+    findings: (await checkPolicy({ policies: place, resources, users: undefined, now })).findings,
+    isReadable: (await policyWith(place, resources)) !== undefined,
+  })
+  const old = await inEarlier(earlier, policies, (place) => check(place, before))
+  const next = (await check(policies, after)).findings
+  return newAmong(next, old.findings)
+    .filter(({ severity }) => severity === 'error' || old.isReadable)
+    .map(policyChange)
 }
 
-function textOf({ file, line, column, code, message }: Diagnostic): string {
-  return JSON.stringify([file, line, column, code, message])
+function inEarlier<T>(
+  earlier: OtherPolicy | undefined,
+  policies: PolicyPlace,
+  load: (place: PolicyPlace) => Promise<T>,
+): Promise<T> {
+  if (!earlier) return load(policies)
+  const isFile = (file: string) => POLICY_FILES.includes(file)
+  return readFolder(earlier.name, { of: 'policy', usual: earlier.usual, isFile, load })
+}
+
+/** Lines move where others are added before them: of equal findings, those beyond the old number are new. */
+function newAmong(next: readonly Diagnostic[], old: readonly Diagnostic[]): readonly Diagnostic[] {
+  const known = new Map<string, number>()
+  for (const finding of old) known.set(textOf(finding), (known.get(textOf(finding)) ?? 0) + 1)
+  return next.filter((finding) => {
+    const left = known.get(textOf(finding)) ?? 0
+    known.set(textOf(finding), left - 1)
+    return left <= 0
+  })
+}
+
+function textOf({ file, code, message }: Diagnostic): string {
+  const words = message.replace(/\bline \d+/g, 'line').replace(/(\.(?:csv|yaml|txt)):\d+(?::\d+)?/g, '$1')
+  return JSON.stringify([basename(file), code, words])
 }
 
 function policyChange({ file, line, column, severity, message, code: found }: Diagnostic): SchemaChange {

@@ -7,7 +7,7 @@ import type { Resource } from '../../../resources/resource.ts'
 import type { PolicyPlace } from '../../load-policy.ts'
 import { dataChange } from './compare-data.ts'
 import { compareFields } from './compare-fields.ts'
-import { compareMatrices, comparePolicyFindings, fillingOf } from './compare-policy.ts'
+import { compareMatrices, comparePolicyFindings, fillingOf, type OtherPolicy } from './compare-policy.ts'
 import { compareRoutes } from './compare-routes.ts'
 import { compareValues, type Filling } from './compare-values.ts'
 import { placeOf } from './places.ts'
@@ -20,6 +20,8 @@ export interface DiffOptions {
   /** The folder of schemas in a revision without a path. */
   readonly schemas: string
   readonly policies: PolicyPlace
+  /** The policy that belongs to the schemas of `before`; without it, the same policy. */
+  readonly earlier?: OtherPolicy
   /** A folder of matrices, which may be missing; undefined to compare none. */
   readonly matrices: string | undefined
   readonly now: Date
@@ -31,6 +33,7 @@ export async function diffSchemas({
   after,
   schemas,
   policies,
+  earlier,
   matrices,
   now,
 }: DiffOptions): Promise<SchemaDiff> {
@@ -38,7 +41,7 @@ export async function diffSchemas({
   const both = { before: old.resources, after: next.resources }
   const filling = await fillingOf(policies, both)
   const policyChanges = [
-    ...(await comparePolicyFindings(policies, both, now)),
+    ...(await comparePolicyFindings({ policies, earlier }, both, now)),
     ...(matrices === undefined ? [] : await compareMatrices(matrices, both)),
   ]
   const compared = namesOf(old, next).map((name) => compareResource(name, { old, next, filling }))
