@@ -70,6 +70,7 @@ async function follow(
   const forget = tellInstance(config.instance, versions, policy)
   const close = async () => {
     channel.close()
+    await kept.close()
     await forget()
     await versions.close()
   }

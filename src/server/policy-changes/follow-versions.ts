@@ -45,6 +45,7 @@ export class VersionFollower implements PolicyChannel {
   /** Something came while rules were loaded. */
   #more = false
   #told: ChannelState = 'answers'
+  #closed = false
 
   /** The source has looked just now. */
   constructor(options: FollowOptions) {
@@ -64,7 +65,9 @@ export class VersionFollower implements PolicyChannel {
     return Math.max(now - this.#heard.now, performance.now() - this.#heard.here)
   }
 
+  /** Tells nothing more, whatever is still on its way. */
   close(): void {
+    this.#closed = true
     clearInterval(this.#timer)
   }
 
@@ -113,13 +116,13 @@ export class VersionFollower implements PolicyChannel {
 
   #tellReached(): void {
     const { policy, reached } = this.#options
-    reached(policy.active.sequence ?? 0)
+    if (!this.#closed) reached(policy.active.sequence ?? 0)
   }
 
   #tellChange(): void {
     const { now, tell } = this.#options
     const state = this.state(now())
-    if (state === this.#told) return
+    if (this.#closed || state === this.#told) return
     this.#told = state
     tell(state, this.#failure?.error)
   }

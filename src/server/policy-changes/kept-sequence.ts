@@ -32,6 +32,11 @@ export class KeptSequence {
     return this.#turn
   }
 
+  /** Resolves when all numbers are kept that were given before. */
+  close(): Promise<void> {
+    return this.#turn
+  }
+
   async #write(sequence: number): Promise<void> {
     try {
       if (sequence > (await this.read())) await replaceFile(this.#file, `${sequence}\n`, 0o600)

@@ -17,6 +17,8 @@ export function tellInstance(
   const name = `${instance}/${process.pid}`
   let told = ''
   let toldAt = Number.NEGATIVE_INFINITY
+  /** Two connections may take a note and its end in any order. */
+  let noted = Promise.resolve()
   const look = () => {
     const state = JSON.stringify(stateOf(policy))
     const at = performance.now()
@@ -24,13 +26,15 @@ export function tellInstance(
     told = state
     toldAt = at
     // A database that doesn't answer is reported by the follower.
-    versions.note(name, state).catch(() => {})
+    const note = versions.note(name, state).catch(() => {})
+    noted = noted.then(() => note)
   }
   const timer = setInterval(look, LOOK_MS)
   timer.unref()
   look()
   return async () => {
     clearInterval(timer)
+    await noted
     await versions.forget(name).catch(() => {})
   }
 }
