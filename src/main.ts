@@ -14,7 +14,6 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'FileError',
   'KeyError',
   'LeaseLost',
-  'LockTaken',
   'MigrationRefused',
   'ToolError',
   'UnfitDatabase',

@@ -6,14 +6,11 @@ import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ToolError } from '../../src/tools/load-policy.ts'
 import { readContent } from '../../src/tools/release/content.ts'
-import { block } from '../../src/tools/release/folder/blocks.ts'
 import { finish } from '../../src/tools/release/folder/durable-file.ts'
 import { obstacle } from '../../src/tools/release/folder/obstacle.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { digestIn, Folders } from './fixture.ts'
-
-const [until, reason] = [undefined, undefined]
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -49,25 +46,6 @@ describe('a change of the policy that can not be made', () => {
     })
     expect(await fails.catch((error) => error.message)).to.equal('the disk is full')
     expect((await readdir(folders.live)).filter((name) => name.startsWith('.'))).to.deep.equal([])
-  })
-
-  it('says that another command is at work where that one sweeps away what it begins with', async () => {
-    await writeFile(join(folders.live, '.lock'), `${process.pid} x\n`)
-    let sweeping = true
-    const sweep = (async () => {
-      while (sweeping) {
-        const drafts = (await readdir(folders.live)).filter((name) => name.startsWith('.unfinished-'))
-        for (const name of drafts) await unlink(join(folders.live, name)).catch(() => undefined)
-        await setImmediate()
-      }
-    })()
-    const attempts = Array.from({ length: 30 }, () => block(folders.live, { id: 'eve', until, reason }, new Date()))
-    const ended = await Promise.allSettled(attempts)
-    sweeping = false
-    await sweep
-    for (const one of ended) {
-      expect(one.status === 'rejected' && one.reason.message).to.match(/^another command .+ is changing these policies/)
-    }
   })
 
   it('is refused when somebody saves a file while the new version is written', async () => {

@@ -1,0 +1,86 @@
+/** One command at a time changes a policy directory, whichever container it runs in, and a killed one keeps nothing. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { policy } from './command.ts'
+import { Folders } from './fixture.ts'
+
+const CHILD = new URL('under-lock.ts', import.meta.url).pathname
+/** A process with the number 1, as in a container. */
+const CONTAINED = ['unshare', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--pid', '--fork']
+const CONTENDERS = 4
+const TIMES = 50
+
+describe('the lock of a policy directory', () => {
+  let folders: Folders
+  const running: ChildProcess[] = []
+  beforeEach(async () => {
+    folders = await Folders.make()
+  })
+  afterEach(async () => {
+    for (const child of running.splice(0)) child.kill('SIGKILL')
+    await folders.remove()
+  })
+
+  async function started(prefix: readonly string[], ...args: readonly string[]): Promise<ChildProcess> {
+    const [program = '', ...rest] = [...prefix, process.execPath, CHILD, ...args]
+    const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
+    running.push(child)
+    await once(child.stdout as NonNullable<typeof child.stdout>, 'data')
+    return child
+  }
+  const block = () => policy(['block', 'user:eve'], { POLICIES: folders.live })
+  const locks = async () => (await readdir(folders.live)).filter((name) => name.startsWith('.'))
+
+  for (const [where, prefix] of [
+    ['beside it', []],
+    ['with a process number of its own container', [...CONTAINED, '--kill-child=SIGKILL']],
+  ] as const) {
+    it(`refuses a second command while one ${where} runs, and is free once that one is killed`, async () => {
+      const holder = await started(prefix, 'hold', folders.live)
+      const before = await readFile(join(folders.live, 'blocked.txt'), 'utf8')
+      const { code, stdout, stderr } = await block()
+      expect([code, stdout]).to.deep.equal([2, ''])
+      expect(stderr).to.equal(
+        `sallyport: another command is changing the policies of ${folders.live}: try again when it has ended\n`,
+      )
+      expect(await readFile(join(folders.live, 'blocked.txt'), 'utf8')).to.equal(before)
+      holder.kill('SIGKILL')
+      await once(holder, 'close')
+      expect((await block()).stdout).to.equal('user:eve is blocked.\n')
+      expect(await locks()).to.deep.equal([])
+    })
+  }
+
+  async function counted(way: 'count' | 'count-unlocked'): Promise<number> {
+    await writeFile(join(folders.live, 'count'), '0')
+    const all = await Promise.all(
+      Array.from({ length: CONTENDERS }, () => started([], way, folders.live, String(TIMES))),
+    )
+    const ends = all.map((child) => once(child, 'close'))
+    for (const child of all) child.stdin?.write('go\n')
+    expect((await Promise.all(ends)).map(([code]) => code)).to.deep.equal(all.map(() => 0))
+    return Number(await readFile(join(folders.live, 'count'), 'utf8'))
+  }
+
+  it('lets none of several processes lose what another wrote, though each removes the file', async () => {
+    expect(await counted('count')).to.equal(CONTENDERS * TIMES)
+    expect(await locks()).to.deep.equal([])
+  })
+
+  it('would be missed: without it, what others wrote is lost', async () => {
+    expect(await counted('count-unlocked')).to.be.below(CONTENDERS * TIMES)
+  })
+
+  it('of an earlier version is named, and whoever reads this removes it', async () => {
+    await writeFile(join(folders.live, '.lock'), '1 5f0c0d1e\n')
+    const { code, stderr } = await block()
+    expect([code, stderr]).to.deep.equal([
+      2,
+      `sallyport: ${folders.live}/.lock is of an earlier version of Sallyport: ` +
+        'delete it when no command of that version is running\n',
+    ])
+  })
+})
