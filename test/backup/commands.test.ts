@@ -1,11 +1,8 @@
 /** `sallyport backup`, `backup verify` and `restore` as people run them, beside a running server. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -185,68 +182,5 @@ describe('the commands of backups', () => {
     expect(faults).to.have.length(2)
     expect((await json('restore', ['restore', 'bad.tar', 'bad'], 1)).faults).to.deep.equal(faults)
     expect(await readdir(folder)).to.not.include('bad')
-  })
-
-  /** Data that takes a moment to copy. */
-  async function largeData(): Promise<string> {
-    const data = await mkdtemp(join(folder, 'large-'))
-    await cp(join(server.folder, 'data'), data, { recursive: true })
-    const database = new DatabaseSync(join(data, 'sallyport.db'))
-    database.exec('create table padding (bytes blob); insert into padding values (randomblob(20000000))')
-    database.close()
-    return data
-  }
-
-  /** Kills the command some time after it began its work in `place`; whether it was still at work. */
-  async function kill(args: readonly string[], place: string, afterMs: number, env: object): Promise<boolean> {
-    const options = { cwd: folder, env: { ...environment(), ...env }, stdio: 'ignore' } as const
-    const child = spawn(process.execPath, [LAUNCHER, ...args], options)
-    const ended = once(child, 'close')
-    while (child.exitCode === null && !(await isAtWork(place))) await sleep(2)
-    await sleep(afterMs)
-    child.kill('SIGKILL')
-    await ended
-    return isAtWork(place)
-  }
-
-  const isAtWork = async (place: string) =>
-    (await readdir(place).catch(() => [])).some((name) => name.endsWith('.partial'))
-
-  it('killed at any moment of a backup, leave no archive or a whole one, and the next command says which', async () => {
-    const large = { DATA_DIR: await largeData() }
-    const place = join(folder, 'killed')
-    await mkdir(place)
-    const outcomes: string[] = []
-    for (const afterMs of [0, 40, 120, 300, 5000]) {
-      const wasAtWork = await kill(['backup', 'killed/a.tar'], place, afterMs, large)
-      const { code, stderr } = await run(['backup', 'verify', 'killed/a.tar'])
-      outcomes.push(wasAtWork ? 'before' : 'after')
-      if (wasAtWork) {
-        expect([code, stderr]).to.satisfy(
-          () => code === 2 && stderr.includes('was ended before it was complete'),
-          stderr,
-        )
-        const again = await run(['backup', 'killed/a.tar'], large)
-        expect([again.code, again.stderr]).to.satisfy(() => again.stderr.startsWith('Removed '), again.stderr)
-      } else expect(code, stderr).to.equal(0)
-      expect(await readdir(place)).to.deep.equal(['a.tar'])
-      if (afterMs < 5000) await rm(join(place, 'a.tar'))
-    }
-    expect(outcomes).to.include.members(['before', 'after'])
-  })
-
-  it('killed at any moment of a restore, leave an empty folder or a whole one, and the next command says which', async () => {
-    await run(['backup', 'large.tar'], { DATA_DIR: await largeData() })
-    const outcomes: string[] = []
-    for (const afterMs of [0, 40, 120, 5000]) {
-      const into = join(folder, `into-${afterMs}`)
-      const wasAtWork = await kill(['restore', 'large.tar', into], into, afterMs, {})
-      const again = await run(['restore', 'large.tar', into])
-      outcomes.push(wasAtWork ? 'before' : 'after')
-      if (wasAtWork) expect(again.stderr).to.match(/^Removed .*: a restore was ended before it was complete\.\n$/)
-      else expect([again.code, again.stderr]).to.satisfy(() => again.stderr.includes('is not empty'), again.stderr)
-      expect((await readdir(into)).toSorted()).to.deep.equal(['data', 'policies', 'schemas'])
-    }
-    expect(outcomes).to.include.members(['before', 'after'])
   })
 }).timeout(90_000)

@@ -73,8 +73,8 @@ function bytesOf({ parts }: Manifest): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function sentenceOf({ folder, isDead }: Leftover): string {
-  return isDead
-    ? `Removed ${folder}: a backup was ended before it was complete.\n`
-    : `Another backup is running, or was ended on another machine: ${folder}\n`
+function sentenceOf({ folder, of, isMade, isDead }: Leftover): string {
+  if (!isDead) return `Another backup is running, or was ended on another machine: ${folder}\n`
+  const when = isMade ? `after it had made \`${of}\`` : 'before it was complete'
+  return `Removed ${folder}: a backup was ended ${when}.\n`
 }

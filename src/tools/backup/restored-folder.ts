@@ -99,6 +99,16 @@ async function refuseContent(directory: string, leftovers: readonly Leftover[]):
     (name) => !leftovers.some(({ folder }) => folder.endsWith(`/${name}`)),
   )
   if (names.length === 0) return
-  const what = leftovers.length > 0 ? 'holds a part of an earlier restore, which was ended' : 'is not empty'
-  throw new ToolError(`\`${directory}\` ${what}; name an empty folder`)
+  if (leftovers.length === 0) throw new ToolError(`\`${directory}\` is not empty; name an empty folder`)
+  const [{ folder }] = leftovers as readonly [Leftover]
+  const what = (await isWhole(names, leftovers))
+    ? `is not empty: an earlier restore into it is whole, and left \`${folder}\`; remove that, or name an empty folder`
+    : 'holds a part of an earlier restore, which was ended; name an empty folder'
+  throw new ToolError(`\`${directory}\` ${what}`)
+}
+
+/** Whether everything was in its place when the restore was ended. */
+async function isWhole(names: readonly string[], leftovers: readonly Leftover[]): Promise<boolean> {
+  const waiting = await Promise.all(leftovers.map(({ folder }) => readdir(folder)))
+  return names.includes(IN_ORDER.at(-1) ?? '') && !waiting.flat().some((name) => IN_ORDER.some((one) => one === name))
 }

@@ -20,6 +20,8 @@ export interface Leftover {
   readonly folder: string
   /** The name of the result that it was for. */
   readonly of: string
+  /** Whether the result is there. */
+  readonly isMade: boolean
   /** Whether its process has certainly ended. */
   readonly isDead: boolean
 }
@@ -46,14 +48,15 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What earlier processes left in a folder. A folder that isn't there has nothing. */
 export async function leftoversIn(parent: string): Promise<readonly Leftover[]> {
-  const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
+  const names = await readdir(parent).catch((error: NodeJS.ErrnoException): readonly string[] => {
     if (error.code === 'ENOENT') return []
     throw error
   })
   return names.flatMap((name) => {
     const { of, host, pid } = NAME.exec(name)?.groups ?? {}
     if (of === undefined) return []
-    return [{ folder: join(parent, name), of, isDead: host === thisHost() && !isRunning(Number(pid)) }]
+    const isDead = host === thisHost() && !isRunning(Number(pid))
+    return [{ folder: join(parent, name), of, isMade: names.includes(of), isDead }]
   })
 }
 
