@@ -1,6 +1,6 @@
 /**
- * Loaded into a program by `--import`: the program gets a signal just before its n-th operation that makes or renames
- * a file. With SIGNAL_UNHELD nothing in the program can hold the signal back.
+ * Loaded into a program by `--import`: the program gets a signal just before its n-th operation that makes, links
+ * or renames a file. With SIGNAL_UNHELD nothing in the program can hold the signal back.
  */
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -15,10 +15,11 @@ function counted<A extends unknown[], R>(work: (...args: A) => R, counts: (...ar
   }
 }
 
-const writes = { mkdir: fs.mkdir, rename: fs.rename, open: fs.open }
+const writes = { mkdir: fs.mkdir, rename: fs.rename, link: fs.link, open: fs.open }
 Object.assign(fs, {
   mkdir: counted(writes.mkdir, () => true),
   rename: counted(writes.rename, () => true),
+  link: counted(writes.link, () => true),
   open: counted(writes.open, (_, flags) => flags === 'wx'),
 })
 syncBuiltinESMExports()

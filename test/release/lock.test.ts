@@ -49,6 +49,7 @@ describe('the lock of a policy directory', () => {
       expect(await readFile(join(folders.live, 'blocked.txt'), 'utf8')).to.equal(before)
       holder.kill('SIGKILL')
       await once(holder, 'close')
+      expect(await locks()).to.deep.equal(['.lock'])
       expect((await block()).stdout).to.equal('user:eve is blocked.\n')
       expect(await locks()).to.deep.equal([])
     })

@@ -1,7 +1,8 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { unfinishedIn } from './unfinished.ts'
 import { type GoOn, whole } from './whole.ts'
 
 export interface NewFile {
@@ -19,8 +20,8 @@ export async function takenNames(folder: string, names: readonly string[]): Prom
 
 /**
  * Writes the files; `complete` may add more to the folder before it counts. A folder that doesn't exist yet appears
- * whole. In an existing folder, what was written is removed again if a write or `complete` fails, or a signal comes.
- * Throws what they throw.
+ * whole. In an existing folder, each file appears whole, in this order. What was written is removed again if a write or
+ * `complete` fails, or a signal comes. Throws what they throw.
  */
 export async function writeNew(
   folder: string,
@@ -52,15 +53,41 @@ async function writeInto(folder: string, files: readonly NewFile[], complete: Co
       const path = join(folder, name)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
-      const file = await open(path, 'wx', text.startsWith('#!') ? 0o777 : 0o666)
-      made.push(path)
-      await file.writeFile(text).finally(() => file.close())
+      await writeWhole(path, text, () => made.push(path))
     }
     await goOn()
     await complete(folder, goOn)
   } catch (error) {
     for (const path of made) await rm(path, { recursive: true, force: true })
     throw error
+  }
+}
+
+/** `appeared`: the file has its name. Throws EEXIST for a name that is taken. */
+async function writeWhole(path: string, text: string, appeared: () => unknown): Promise<void> {
+  const unfinished = unfinishedIn(dirname(path))
+  try {
+    const file = await open(unfinished, 'wx', text.startsWith('#!') ? 0o777 : 0o666)
+    const written = file.writeFile(text).then(() => file.sync())
+    await written.finally(() => file.close())
+    await nameNew(unfinished, path)
+    appeared()
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
+
+/** Some file systems have no links to files. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
+
+/** A link never takes the place of another file. */
+async function nameNew(unfinished: string, path: string): Promise<void> {
+  try {
+    await link(unfinished, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (!NO_LINKS.has(code) || (await exists(path))) throw error
+    await rename(unfinished, path)
   }
 }
 

@@ -2,7 +2,8 @@
 import { Option } from 'commander'
 import { readConfig } from '../../config/config.ts'
 import { print } from '../../present/print.ts'
-import type { NewResource, Pattern } from '../../tools/project/add-resource.ts'
+import type { NewResource } from '../../tools/project/add-resource.ts'
+import type { Pattern } from '../../tools/project/resource-parts.ts'
 import { CliCommand, type FolderFlags } from '../options.ts'
 
 const PATTERNS: Readonly<Record<Pattern, string>> = {

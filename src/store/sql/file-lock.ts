@@ -70,7 +70,7 @@ async function attemptLock(path: string): Promise<FileLock | undefined> {
 async function lockOpened(path: string, handle: FileHandle): Promise<FileLock | 'taken' | 'removed'> {
   const ours = await handle.stat({ bigint: true })
   const database = new DatabaseSync(path, { timeout: 0 })
-  const fault = faultOf(() => database.exec('pragma journal_mode = off; begin immediate'))
+  const fault = faultOf(() => database.exec('pragma journal_mode = memory; begin immediate'))
   if (await isStill(path, ours)) {
     if (!fault) return heldLock(path, database, handle)
     database.close()

@@ -1,69 +1,56 @@
-/** Adds a resource to a project: its schema, the policy lines of a pattern, and its matrix. Nothing is half added. */
-import { join } from 'node:path'
+/**
+ * Adds a resource to a project: its schema, the policy lines of a pattern, and its matrix. A killed command leaves some
+ * of these files, each of them whole; then the same command adds the others.
+ */
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { FileError } from '../../base/diagnostic.ts'
 import { type NewFile, takenNames, writeNew } from '../../base/files/new-files.ts'
+import { removeUnfinished } from '../../base/files/unfinished.ts'
+import { type GoOn, whole } from '../../base/files/whole.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { USERS } from '../../decide/policy.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
-import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { CURRENT } from '../../policy/policy-folder.ts'
 import { loadSchemas, parseResources } from '../../resources/load/load-resources.ts'
-import type { Resources } from '../../resources/resource.ts'
-import { loadPolicy, ToolError } from '../load-policy.ts'
+import type { SourceText } from '../../resources/schema/schema-file.ts'
+import { readPlace, ToolError } from '../load-policy.ts'
+import { sampleResources } from '../matrix/arrange/values/samples.ts'
 import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew } from '../matrix/init/store-matrix.ts'
 import { writeMatrix } from '../matrix/init/write-matrix.ts'
-import { readPredictedSuite } from '../matrix/predict/suite.ts'
+import { predictedSuite } from '../matrix/predict/suite.ts'
+import { BODIES } from '../matrix/read/matrix-file.ts'
+import { withLock } from '../release/folder/lock.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { orTell } from './make-project.ts'
-import { packageFiles } from './package-files.ts'
+import { changedFiles, mentions, type PatternWish, partsOf } from './resource-parts.ts'
 
-/** Each is a folder of templates/resources/. */
-export type Pattern = 'own' | 'team' | 'public-read'
-
-export interface NewResource {
-  readonly resource: string
-  readonly pattern: Pattern
-  /** The role that works with the objects. */
-  readonly role: string
+export interface NewResource extends PatternWish {
   readonly policies: string
   readonly schemas: string
   readonly matrices: string
 }
 
-/** The lines that a pattern adds to each file of a policy. */
-const ADDED: Readonly<Record<string, RequiredFileName>> = {
-  'ownership.yaml': 'ownership.yaml',
-  'views.yaml': 'views.yaml',
-  'rules.csv': 'policy.csv',
-}
-
 /** The paths of the files that were made or changed. Throws FileError and ToolError; then nothing is changed. */
 export async function addResource(wish: NewResource): Promise<readonly string[]> {
-  const { resource, policies, schemas, role } = wish
-  await refuseTaken(wish)
-  const { resources, sources } = await loadSchemas(schemas)
-  const { policy, files } = await loadPolicy(policies, resources)
-  if (!policy.roles.has(role)) {
-    throw new ToolError(
-      `${JSON.stringify(role)} is not a role of roles.yaml: name one with --role: ${[...policy.roles.keys()].join(', ')}`,
-    )
+  const { policies, schemas, matrices } = wish
+  await refuseNames(wish)
+  const add = async (goOn: GoOn) => {
+    for (const folder of [policies, schemas, matrices, join(matrices, BODIES)]) await removeUnfinished(folder)
+    const additions = await planAdditions(wish)
+    await goOn()
+    return orTell('the project', () => write(wish, additions))
   }
-  const parts = await partsOf(wish, hasTenants(policy))
-  const schema = parts.get('schema.json') ?? ''
-  const next = changedFiles(files, parts)
-  const known = parseResources([...sources, { name: join(schemas, `${resource}.json`), text: schema }])
-  refuseFaults(next, known)
-  return orTell('the project', () => write(wish, { schema, files, next }))
+  return whole((goOn) => withLock(policies, () => add(goOn)))
 }
 
-async function refuseTaken({ resource, policies, schemas }: NewResource): Promise<void> {
+async function refuseNames({ resource, policies }: NewResource): Promise<void> {
   if (!/^[a-z][a-z0-9-]{0,49}$/.test(resource)) {
     throw new ToolError(
       `${JSON.stringify(resource)} can't be the name of a resource here: use small letters, digits and -, like \`tickets\``,
     )
   }
-  const [taken] = await takenNames(schemas, [`${resource}.json`])
-  if (taken !== undefined) throw new ToolError(`${join(schemas, taken)} exists already: choose another name`)
   const [current] = await takenNames(policies, [CURRENT])
   if (current !== undefined) {
     throw new ToolError(
@@ -73,85 +60,83 @@ async function refuseTaken({ resource, policies, schemas }: NewResource): Promis
   }
 }
 
-/** Whether users have tenants, which rules keep apart: then each resource declares its tenant. */
-function hasTenants({ ownership }: Policy): boolean {
-  return ownership.get(USERS)?.relations.has('tenant') ?? false
+/**
+ * What isn't there yet, in the order of writing. The project works with the first of these files alone, with the first
+ * two, and so on; but a rule about a relation of all resources refuses a schema whose relations aren't written yet.
+ */
+interface Additions {
+  readonly schemas: readonly NewFile[]
+  readonly policies: readonly NewFile[]
+  readonly matrices: readonly NewFile[]
 }
 
-async function partsOf(
-  { resource, pattern, role }: NewResource,
-  tenants: boolean,
-): Promise<ReadonlyMap<string, string>> {
-  const values: Readonly<Record<string, string>> = { resource, role, title: titleOf(resource) }
-  const files = await packageFiles(`templates/resources/${pattern}`)
-  const texts = files.map(({ name, text }) => {
-    return [name, text.replaceAll(/\{\{(\w+)\}\}/g, (all, key: string) => values[key] ?? all)] as const
-  })
-  return new Map(texts.map(([name, text]) => [name, tenants ? withTenant(name, text) : text]))
-}
-
-function titleOf(resource: string): string {
-  const words = resource.replace(/s$/, '').replaceAll('-', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-const TENANT = `    "tenantId": {
-      "description": "The tenant of the caller when not given.",
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "x-index": true
-    },
-`
-
-function withTenant(name: string, text: string): string {
-  if (name === 'schema.json') return text.replace(/(?=^ {4}"ownerId":)/m, TENANT)
-  if (name !== 'ownership.yaml') return text
-  return `${text}    tenant: { field: tenantId, equals: subject.tenant, fill: true }\n`
-}
-
-/** New rules stand before the last comment of policy.csv, which marks its end; the other files grow at their ends. */
-function changedFiles(files: PolicyFiles, parts: ReadonlyMap<string, string>): PolicyFiles {
-  const next: Record<string, NewFile | undefined> = { ...files }
-  for (const [part, file] of Object.entries(ADDED)) {
-    const added = parts.get(part)
-    if (added === undefined) continue
-    const { name, text } = files[file]
-    const whole = text === '' || text.endsWith('\n') ? text : `${text}\n`
-    const end = file === 'policy.csv' ? (/\n(?:#.*\n)+$/.exec(whole)?.index ?? -1) + 1 : 0
-    const at = end > 0 ? end : whole.length
-    next[file] = { name, text: `${whole.slice(0, at)}${file === 'policy.csv' ? '\n' : ''}${added}${whole.slice(at)}` }
+async function planAdditions(wish: NewResource): Promise<Additions> {
+  const { resource, policies, schemas, role } = wish
+  const { sources } = await loadSchemas(schemas)
+  const files = (await readPlace(policies)).files()
+  const name = `${resource}.json`
+  const others = sources.filter((source) => basename(source.name) !== name)
+  const policy = parseBegun(files, sources, others)
+  if (!policy.roles.has(role)) {
+    throw new ToolError(
+      `${JSON.stringify(role)} is not a role of roles.yaml: name one with --role: ${[...policy.roles.keys()].join(', ')}`,
+    )
   }
-  return next as PolicyFiles
+  const parts = await partsOf(wish, policy)
+  const schema = { name, text: parts.get('schema.json') ?? '' }
+  const changed = changedFiles(files, parts)
+  const matrix = () => {
+    const all = [...others, { name: join(schemas, name), text: schema.text }]
+    return matrixOf(wish, all, { ...files, ...Object.fromEntries(changed.map((file) => [file.name, file])) })
+  }
+  const [taken] = await takenNames(schemas, [name])
+  if (taken === undefined) return { schemas: [schema], policies: changed, matrices: matrix() }
+  const isBegun = (await readFile(join(schemas, name), 'utf8')) === schema.text && !mentions(files, changed, resource)
+  const matrices = isBegun ? await missingOf(wish, matrix()) : []
+  if (isBegun && changed.length + matrices.length > 0) return { schemas: [], policies: changed, matrices }
+  throw new ToolError(`${join(schemas, name)} exists already: choose another name`)
 }
 
-/** Throws FileError: what would be written has to be right. */
-function refuseFaults(next: PolicyFiles, known: Resources): void {
-  parsePolicy(next, known)
+/** A policy that was never told of the new schema may be refused with it. Throws FileError. */
+function parseBegun(files: PolicyFiles, sources: readonly SourceText[], others: readonly SourceText[]): Policy {
+  try {
+    return parsePolicy(files, parseResources(sources))
+  } catch (error) {
+    if (!(error instanceof FileError) || others.length === sources.length) throw error
+    return parsePolicy(files, parseResources(others))
+  }
 }
 
-interface Change {
-  readonly schema: string
-  readonly files: PolicyFiles
-  readonly next: PolicyFiles
-}
-
-async function write(wish: NewResource, { schema, files, next }: Change): Promise<readonly string[]> {
-  const { resource, policies, schemas, matrices } = wish
-  const changed = Object.values(ADDED).filter((name) => files[name].text !== next[name].text)
-  const file = { name: `${resource}.json`, text: schema }
-  let made: readonly string[] = []
-  await writeNew(schemas, [file], async () => {
-    const later = changed.map((name) => ({ name, text: next[name].text }))
-    made = await replaceAll(policies, later, async () => storeNew(matrices, await matrixOf(wish)))
-  })
-  return [join(schemas, file.name), ...changed.map((name) => join(policies, name)), ...made]
-}
-
-/** The present answers about the new resource alone. */
-async function matrixOf({ resource, policies, schemas }: NewResource): Promise<readonly NewFile[]> {
-  const suite = await readPredictedSuite({ policies, schemas, matrices: [] }, Date.now())
+/** The answers about the new resource alone, bodies first. Throws FileError: what would be written has to be right. */
+function matrixOf({ resource, policies, schemas }: NewResource, sources: readonly SourceText[], files: PolicyFiles) {
+  const resources = parseResources(sources)
+  const samples = sampleResources(sources, resources)
+  const read = { folders: { policies, schemas }, files, resources, samples, bodies: new Map() }
+  const predicted = predictedSuite({ ...read, policy: parsePolicy(files, resources) }, Date.now())
+  const suite = { ...predicted, expectations: [], cases: [] }
   const plan = planMatrix(suite, columnsFor(suite), () => false)
   const rows = plan.rows.filter(({ routeMethod }) => routeMethod.resource.name === resource)
-  return writeMatrix({ ...plan, rows }, '')
+  const written = writeMatrix({ ...plan, rows }, '')
+  return written.toSorted((a, b) => Number(dirname(a.name) === '.') - Number(dirname(b.name) === '.'))
+}
+
+async function missingOf({ matrices }: NewResource, files: readonly NewFile[]): Promise<readonly NewFile[]> {
+  const isThere = async ({ name, text }: NewFile) =>
+    (await readFile(join(matrices, name), 'utf8').catch(() => undefined)) === text
+  const there = await Promise.all(files.map(isThere))
+  return files.filter((_, i) => !there[i])
+}
+
+async function write(wish: NewResource, additions: Additions): Promise<readonly string[]> {
+  const { policies, schemas, matrices } = wish
+  let made: readonly string[] = []
+  await writeNew(schemas, additions.schemas, async () => {
+    const others = () => storeNew(matrices, additions.matrices)
+    made = await replaceAll(policies, additions.policies, others)
+  })
+  return [
+    ...additions.schemas.map(({ name }) => join(schemas, name)),
+    ...additions.policies.map(({ name }) => join(policies, name)),
+    ...made,
+  ]
 }

@@ -1,11 +1,7 @@
 /** File operations that survive a loss of power once they have returned. */
-
-import { randomUUID } from 'node:crypto'
 import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-
-/** The prefix of temporary names; after a crash, the next command deletes such files. */
-export const UNFINISHED = '.unfinished-'
+import { dirname } from 'node:path'
+import { unfinishedIn } from '../../../base/files/unfinished.ts'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
   const handle = await open(file, 'wx', mode)
@@ -55,8 +51,4 @@ export async function finish(path: string, make: (unfinished: string) => Promise
     throw error
   }
   await syncDirectory(dirname(path))
-}
-
-export function unfinishedIn(directory: string): string {
-  return join(directory, `${UNFINISHED}${randomUUID()}`)
 }

@@ -1,13 +1,14 @@
 /** Puts policy files in force: all at once, and so that a rollback is possible. */
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { removeUnfinished } from '../../../base/files/unfinished.ts'
 import { readBlockedFile, revisionOfContent } from '../../../policy/policy-files.ts'
 import { versionLink } from '../../../policy/policy-folder.ts'
 import { ToolError } from '../../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from '../content.ts'
 import { readHistory, sweepUnused, type Version, writeVersion } from '../version.ts'
-import { replaceLink, UNFINISHED } from './durable-file.ts'
+import { replaceLink } from './durable-file.ts'
 import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
 import { withLock } from './lock.ts'
 import { exchangeFiles, isLink, restore } from './swap-policy-files.ts'
@@ -63,10 +64,7 @@ async function refuseChanged(directory: string, over: string): Promise<void> {
 }
 
 async function sweep(home: Home): Promise<void> {
-  for (const folder of [home.directory, home.versions]) {
-    const unfinished = (await readdir(folder)).filter((name) => name.startsWith(UNFINISHED))
-    for (const name of unfinished) await rm(join(folder, name), { recursive: true, force: true })
-  }
+  for (const folder of [home.directory, home.versions]) await removeUnfinished(folder)
   await sweepUnused(home)
 }
 
