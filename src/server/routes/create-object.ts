@@ -1,5 +1,4 @@
 /** POST to a collection. */
-import { v7 as uuidv7 } from 'uuid'
 import type { CreateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import { proposeNew } from '../../decide/permits/propose.ts'
@@ -10,6 +9,7 @@ import { successStatus } from '../../resources/routing/success-status.ts'
 import { createdObject, type Kept } from '../../store/contract.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { claimOf, once } from './idempotency.ts'
+import { newId } from './new-id.ts'
 import { refuseUnmet } from './preconditions.ts'
 
 /**
@@ -25,8 +25,7 @@ export async function createObject(
   const { resource, writes, ask } = request
   const claim = claimOf(request, body)
   const chosen = services.chosenId?.(request.idempotencyKey)
-  // RFC 9562 section 5.7: ids sort by creation time.
-  const id = chosen ?? uuidv7()
+  const id = chosen ?? newId()
   const time = services.now().toISOString()
   const proposal = proposeNew(resource, body, {
     id,
