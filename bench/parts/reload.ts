@@ -1,5 +1,5 @@
 /** A policy that is exchanged under load: how long until it rules, and how long nothing else could happen meanwhile. */
-import { symlink, writeFile } from 'node:fs/promises'
+import { appendFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withEventLoop } from '../contenders.ts'
 import { madeNames, writePolicies } from '../fixture/policy-files.ts'
@@ -82,11 +82,11 @@ function nameOf(size: number): string {
   return `${size.toLocaleString('en')} rules`
 }
 
-/** A new folder, whose revision is like no other's. */
+/** A new folder. Its rules differ from every other folder's by a comment, so that the server parses them. */
 async function makePolicies({ fixtures, settings }: Bench, rules: number, round: number): Promise<string> {
   const folder = await fixtures.scratch()
   await writePolicies(folder, madeNames(settings.small ? USUAL.resources : RESOURCES), rules)
-  await writeFile(join(folder, 'blocked.txt'), `# ${rules} rules, round ${round}\n`)
+  await appendFile(join(folder, 'policy.csv'), `# ${rules} rules, round ${round}\n`)
   return folder
 }
 
