@@ -74,13 +74,16 @@ function columnOf<T>(rules: readonly Rule[], cell: (rule: Rule) => T): Column<T>
   const values: T[] = []
   // Lists are compared by identity: rules with equal cells share one list (parse-rules.ts).
   const places = new Map<T, number>()
-  const at = Uint32Array.from(rules, (rule) => {
+  const at = new Uint32Array(rules.length)
+  let last = { value: undefined as T | undefined, place: -1 }
+  for (const [i, rule] of rules.entries()) {
     const value = cell(rule)
-    const known = places.get(value)
-    if (known !== undefined) return known
-    places.set(value, values.length)
-    return values.push(value) - 1
-  })
+    // Mostly the one before, which takes no look at the map.
+    if (value !== last.value || i === 0) {
+      last = { value, place: places.getOrInsertComputed(value, () => values.push(value) - 1) }
+    }
+    at[i] = last.place
+  }
   return { values, at }
 }
 

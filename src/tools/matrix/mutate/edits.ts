@@ -17,7 +17,9 @@ export const COLUMN = { subject: 1, resource: 2, actions: 3, relations: 4, field
 const FILE = 'policy.csv'
 
 export function linesOf({ [FILE]: source }: PolicyFiles): readonly RuleCells[] {
-  return readRuleLines(source, () => undefined).map(({ line, cells }) => ({ line, cells }))
+  return readRuleLines(source, () => undefined)
+    .map(({ line, cells }) => ({ line, cells }))
+    .toArray()
 }
 
 /** The line with one cell changed. */
