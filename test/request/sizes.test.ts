@@ -68,6 +68,17 @@ describe('a limit of size', () => {
       const { status, body } = await small.ask('POST', '/api/v1/notes', { token, body: { title: 'x'.repeat(1100) } })
       expect([status, body.detail]).to.deep.equal([413, 'The body is too large; send at most 1024 bytes.'])
       expect((await small.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })).status).to.equal(201)
+      for (const [title, expected] of [
+        ['t', 201],
+        ['x'.repeat(1100), 413],
+      ] as const) {
+        // The whole body is there before anybody asks for it.
+        const note = JSON.stringify({ title })
+        const chunks = `${note.length.toString(16)}\r\n${note}\r\n0\r\n\r\n`
+        const headers = json('Transfer-Encoding: chunked').with(0, `Authorization: Bearer ${token}`)
+        const whole = await converse(small.url, [request('POST /api/v1/notes', headers, chunks)], { answers: 1 })
+        expect(whole.answers.map((answer) => answer.status)).to.deep.equal([expected])
+      }
     } finally {
       await small.stop()
     }

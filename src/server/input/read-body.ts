@@ -93,9 +93,20 @@ function hasType(ctx: Context, accepted: readonly string[]): boolean {
 }
 
 /** The raw bytes: koa-body would decode them and silently turn invalid UTF-8 into replacement characters. */
-async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
+function readBytes(ctx: Context, limitBytes: number): Buffer | Promise<Buffer> {
   if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   expectContinue(ctx)
+  return bytesAtHand(ctx.req, limitBytes) ?? readPieces(ctx, limitBytes)
+}
+
+/** A body that has come as a whole, as most do with their heads; undefined for others, and for those that are too large. */
+function bytesAtHand(request: IncomingMessage, limitBytes: number): Buffer | undefined {
+  const { complete, headers, readableLength } = request
+  const isWhole = complete || readableLength === Number(headers['content-length'])
+  return isWhole && readableLength > 0 && readableLength <= limitBytes ? request.read(readableLength) : undefined
+}
+
+async function readPieces(ctx: Context, limitBytes: number): Promise<Buffer> {
   try {
     const read = readers.get(limitBytes) ?? makeReader(limitBytes)
     await Promise.race([read(ctx, async () => undefined), untilInterrupted(ctx.req)])
