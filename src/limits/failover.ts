@@ -2,11 +2,7 @@
  * Keeps limiting when the shared counts are out of reach: this process then counts its share by itself until they
  * answer again. In a window with such a change, both counts may admit their full quota.
  */
-import { answerWithin } from '../base/deadline.ts'
 import type { Admission, Limiter, Quota } from './limiter.ts'
-
-/** If the shared counts take longer to answer, they count as lost. */
-const ANSWER_MS = 250
 
 const PROBE_EVERY_MS = 500
 
@@ -19,6 +15,7 @@ export type LimiterEvent = { readonly kind: 'lost'; readonly cause: unknown } | 
 export interface SharedCounts {
   /** Replaces the connection by a new one. Rejects within a bounded time if that fails. */
   connect(): Promise<void>
+  /** Rejects within a bounded time if it fails. */
   admit(quotas: readonly Quota[]): Promise<Admission>
   /** Calls the listener when a connection ends by itself. */
   onLost(listener: (cause: unknown) => void): void
@@ -73,7 +70,7 @@ class FailoverLimiter implements Limiter {
   async admit(quotas: readonly Quota[]): Promise<Admission> {
     if (this.phase !== 'shared') return this.admitLocally(quotas)
     try {
-      return await answerWithin(ANSWER_MS, this.shared.admit(quotas))
+      return await this.shared.admit(quotas)
     } catch (cause) {
       this.lose(cause)
       return this.admitLocally(quotas)
@@ -115,7 +112,7 @@ class FailoverLimiter implements Limiter {
   private async probe(): Promise<void> {
     try {
       await this.shared.connect()
-      await answerWithin(ANSWER_MS, this.shared.admit(PROBE))
+      await this.shared.admit(PROBE)
     } catch (cause) {
       if (this.phase === 'starting') this.goLocal(cause)
       if (this.phase === 'local') this.probeLater()

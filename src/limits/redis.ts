@@ -14,6 +14,9 @@ const PLAIN_KEY_BYTES = 64
 
 const CONNECT_MS = 1000
 
+/** If Redis takes longer to answer, the counts are lost. */
+const ANSWER_MS = 250
+
 /** One connection, used as long as it lasts: the client must not queue, send again or reconnect by itself. */
 export const CONNECTION = {
   lazyConnect: true,
@@ -36,7 +39,7 @@ export interface RedisLimiter {
   connect(): Promise<void>
   /**
    * One round trip, shared with the other requests of the same turn. Rejects if there is no connection, the connection
-   * ends, or Redis answers with an error. The keys must differ.
+   * ends, Redis answers with an error, or not within 250 ms. The keys must differ.
    */
   admit(quotas: readonly Quota[]): Promise<RedisAdmission>
   /** Calls the listener when a connection ends by itself. */
@@ -79,7 +82,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
     connect,
     admit: shareCalls(async (asked) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
-      return readAnswers(asked, await runScript(connection, asked))
+      return readAnswers(asked, await answerWithin(ANSWER_MS, runScript(connection, asked)))
     }),
     onLost: (listener) => {
       lost = listener
@@ -89,15 +92,15 @@ export function createRedisLimiter(url: string): RedisLimiter {
 }
 
 /** Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. */
-async function runScript(client: Redis, { quotas, requests }: RequestBatch): Promise<readonly number[]> {
+async function runScript(client: Redis, { quotas, requests }: RequestBatch): Promise<Buffer> {
   const keys = quotas.map(redisKey)
   const limits = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
   const args = [...keys, ...limits, ...requests.flatMap((positions) => [positions.length, ...positions.map(fromOne)])]
-  const answer = await client.evalsha(SCRIPT_SHA, keys.length, ...args).catch((error: Error) => {
+  const answer = await client.callBuffer('EVALSHA', SCRIPT_SHA, keys.length, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
-    return client.eval(SLIDING_WINDOW_SCRIPT, keys.length, ...args)
+    return client.callBuffer('EVAL', SLIDING_WINDOW_SCRIPT, keys.length, ...args)
   })
-  return answer as readonly number[]
+  return answer as Buffer
 }
 
 /** Indexes in Lua begin at 1. */
@@ -110,9 +113,13 @@ function redisKey({ key }: Quota): string {
   return `sallyport:${plain ? key : `#${createHash('sha256').update(key).digest('base64url')}`}`
 }
 
-function readAnswers({ quotas, requests }: RequestBatch, answer: readonly number[]): readonly RedisAdmission[] {
-  const figures = answer.values()
-  const next = () => figures.next().value ?? 0
+function readAnswers({ quotas, requests }: RequestBatch, answer: Buffer): readonly RedisAdmission[] {
+  let at = 0
+  const next = () => {
+    const figure = answer.readDoubleLE(at)
+    at += Float64Array.BYTES_PER_ELEMENT
+    return figure
+  }
   const atMicros = next()
   return requests.map((positions) => {
     const admitted = next() === 1

@@ -12,13 +12,15 @@ const HEAD = '<ddI4I4I4'
 const HEAD_BYTES = 28
 const COUNT = '<I4'
 const COUNT_BYTES = 4
+const NUMBER = '<d'
+const NUMBERS = '<dd'
 
 /**
  * KEYS[i] is the key of quota i, ARGV[2i-1] what it allows (at least 1, less than 2^32), ARGV[2i] its sub-window in
  * microseconds. The other arguments are requests, decided one after the other: the number of quotas that a request
- * counts against, then their numbers, each once. Answers { now }, then for each request `admitted` (1 or 0), and `used`
- * and `freesAt` of each of its quotas; times in microseconds. A key is read and written once, however many requests
- * count against it.
+ * counts against, then their numbers, each once. Answers doubles, little-endian, in one string, because a list of
+ * numbers takes longer to read: now; then for each request `admitted` (1 or 0), and `used` and `freesAt` of each of its
+ * quotas; times in microseconds. A key is read and written once, however many requests count against it.
  *
  * The value of a key is a string, its record: a head of the step, the number of the newest sub-window, the age of the
  * oldest that has a count (in sub-windows), the total and the count of the newest; then the counts of the SUB_WINDOWS
@@ -93,7 +95,7 @@ for i = 1, #KEYS do
   windows[i], allows[i] = window, tonumber(ARGV[2 * i - 1])
 end
 
-local answer, size, at = { now }, 1, 2 * #KEYS + 1
+local answer, size, at = { struct.pack('${NUMBER}', now) }, 1, 2 * #KEYS + 1
 while at <= #ARGV do
   local last, admitted = at + tonumber(ARGV[at]), 1
   for j = at + 1, last do
@@ -101,7 +103,7 @@ while at <= #ARGV do
     if windows[i][TOTAL] >= allows[i] then admitted = 0 end
   end
   size = size + 1
-  answer[size] = admitted
+  answer[size] = struct.pack('${NUMBER}', admitted)
   for j = at + 1, last do
     local i = tonumber(ARGV[j])
     local window, allow = windows[i], allows[i]
@@ -110,9 +112,9 @@ while at <= #ARGV do
     end
     local total, age = window[TOTAL], window[AGE]
     if total > allow then age = age_freeing(window, total - math.max(1, allow)) end
-    answer[size + 1] = total
-    answer[size + 2] = total > 0 and (window[INDEX] - age + ${COUNTED}) * window[STEP] or 0
-    size = size + 2
+    local frees = total > 0 and (window[INDEX] - age + ${COUNTED}) * window[STEP] or 0
+    size = size + 1
+    answer[size] = struct.pack('${NUMBERS}', total, frees)
   end
   at = last + 1
 end
@@ -131,5 +133,5 @@ for i = 1, #KEYS do
     end
   end
 end
-return answer
+return table.concat(answer)
 `

@@ -1,6 +1,7 @@
 /** Which calls the failover makes, and which it spares, with shared counts that a test can watch. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { answerWithin } from '../../src/base/deadline.ts'
 import { createFailoverLimiter, type SharedCounts } from '../../src/limits/failover.ts'
 import type { Admission } from '../../src/limits/limiter.ts'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
@@ -12,7 +13,7 @@ const PROBED_MS = 700
 
 describe('a failover', () => {
   it('asks nothing of shared counts that it has lost, but for its probes', async () => {
-    const { shared, calls } = watched(() => new Promise(() => {}))
+    const { shared, calls } = watched(() => answerWithin(100, new Promise(() => {})))
     const limiter = await failover(shared)
     await oneByOne(limiter, 100)
     expect(calls).to.deep.equal({ connect: 1, admit: 1, disconnect: 0 })
