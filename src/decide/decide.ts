@@ -168,7 +168,7 @@ export function decideRoute(policy: Snapshot, question: Question, table: GrantTa
 }
 
 /** A malformed id names an object that doesn't exist; the store isn't asked for it. */
-function isPossibleId(id: string): boolean {
+export function isPossibleId(id: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   return id.length <= 256 && !/[\0-\x1f\x7f]/.test(id)
 }

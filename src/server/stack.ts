@@ -39,7 +39,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(refuseFloods(rateLimiter, clientAddress))
     // For a gateway: from here on, the request is its client's.
     .use(readForwarded({ resources, store }, verifier))
-    .use(authenticate(verifier))
+    .use(authenticate(verifier, { resources, store }))
     .use(limitRate(rateLimiter))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources, now))

@@ -1,6 +1,7 @@
 /** Reads that share a transaction: they see one state, and leave no transaction behind, however they end. */
 import type { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { creation, type Opened } from './fixture.ts'
 import { Folder } from './folder.ts'
 
@@ -43,5 +44,9 @@ describe('reads of SQLite at once', () => {
     await opened.store.atOnce(() => opened.store.list('things', { where: { kind: 'always' }, limit: 9 }))
     await opened.store.create(creation('c', {}))
     expect(await opened.seeding.count('things')).to.equal(3)
+  })
+  it('tell in words of the contract that the database is closed', async () => {
+    await opened.store.close()
+    expect(() => opened.store.atOnce(statusOf)).to.throw(StoreUnavailable)
   })
 })

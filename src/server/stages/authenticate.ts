@@ -4,16 +4,36 @@ import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
+import type { Store } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import type { Stage } from './stage.ts'
-import type { Addressed, Authenticated, Received } from './state.ts'
+import { type AheadParts, readAhead } from './read-ahead.ts'
+import type { Stage, Writable } from './stage.ts'
+import type { Addressed, Authenticated, Forwarding, Matched, Received } from './state.ts'
 
-export function authenticate(verifier: TokenVerifier): Stage<Received & Addressed, Authenticated> {
-  return (ctx, next) =>
-    onceKnown(verifyCredentials(verifier, ctx.state.credentials), (authentication) => {
-      ctx.state.authentication = assignRoles(ctx.state.policy.snapshot, authentication)
+export function authenticate(
+  verifier: TokenVerifier,
+  parts: AheadParts & { readonly store: Pick<Store, 'atOnce'> },
+): Stage<Received & Matched & Addressed & Forwarding, Authenticated> {
+  const read = (state: Writable<Received & Matched & Addressed & Forwarding & Partial<Authenticated>>) => {
+    const { credentials } = state
+    const verified = verifyCredentials(verifier, credentials)
+    // Anybody can send tokens that aren't known yet.
+    const isCaller =
+      verified instanceof Promise
+        ? credentials.kind === 'bearer' && verifier.knows?.(credentials.token)
+        : verified.kind === 'caller'
+    if (isCaller) state.ahead = readAhead(parts, state)
+    return verified
+  }
+  return (ctx, next) => {
+    const { state } = ctx
+    const verified =
+      state.credentials.kind === 'bearer' ? orElse(() => parts.store.atOnce(() => read(state)), failed) : read(state)
+    return onceKnown(verified, (authentication) => {
+      state.authentication = assignRoles(state.policy.snapshot, authentication)
       return next()
     })
+  }
 }
 
 export function verifyCredentials(

@@ -16,8 +16,9 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
+import { withAhead } from './read-ahead.ts'
 import type { Stage } from './stage.ts'
-import type { Accepted, AcceptedRequest, Addressed, Authorized, Forwarding, Received } from './state.ts'
+import type { Accepted, AcceptedRequest, Addressed, Authenticated, Authorized, Forwarding, Received } from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
@@ -37,23 +38,30 @@ interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
 }
 
 /** Leaves a decision, or throws Refused or a fault. A fault never lets a request pass. */
-export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepted & Forwarding, Authorized> {
+export function authorize(
+  gate: WriteGate,
+): Stage<Received & Addressed & Authenticated & Accepted & Forwarding, Authorized> {
   const facts = factsFrom(gate)
   return async (ctx, next) => {
-    const { policy, accepted, at, wholeAddress: address, forwarded } = ctx.state
+    const { policy, accepted, at, wholeAddress: address, forwarded, ahead } = ctx.state
     const asked = { ...accepted, at, address, forwarded }
     ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
     ctx.state.abilities = () => withFacts(abilitiesOf(questionOf(gate, policy, asked), policy.snapshot), facts)
     ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
-    ctx.state.decision = await decideRequest(gate, policy, asked)
+    ctx.state.decision = await decideRequest(gate, policy, asked, withAhead(facts, ahead))
     return next()
   }
 }
 
-export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
+export async function decideRequest(
+  gate: Gate,
+  policy: ActivePolicy,
+  asked: Asked,
+  facts = factsFrom(gate),
+): Promise<Decision> {
   const question = questionOf(gate, policy, asked)
   const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  return orRefuse(await withFacts(steps, factsFrom(gate)))
+  return orRefuse(await withFacts(steps, facts))
 }
 
 function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {

@@ -7,6 +7,7 @@ import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { StoredObject } from '../../resources/object.ts'
 import type { Gateway, Resource } from '../../resources/resource.ts'
 import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Input } from '../input/input.ts'
@@ -69,9 +70,18 @@ export interface Forwarding {
   readonly forwarded?: Forwarded
 }
 
+/** An object that was read before it was asked for. */
+export interface ObjectAhead {
+  readonly resource: string
+  readonly id: string
+  readonly object: StoredObject | undefined | Promise<StoredObject | undefined>
+}
+
 /** Left by `authenticate`. */
 export interface Authenticated {
   readonly authentication: Authentication
+  /** Undefined if the object wasn't read. */
+  readonly ahead?: ObjectAhead | undefined
 }
 
 /** A request that a route accepts, from a caller who is known or sent no credentials. */

@@ -1,5 +1,6 @@
 /** Reads that share one transaction see one state, and lock the file once: a lock costs more than most reads. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { answering } from './database.ts'
 
 export class SharedReads {
   readonly #database: DatabaseSync
@@ -20,15 +21,21 @@ export class SharedReads {
 
   /** Within another transaction, the reads are part of that one. */
   run<T>(work: () => T): T {
-    if (this.#database.isTransaction) return work()
-    this.#begin.run()
-    this.#open = true
+    if (!answering(() => this.#begins())) return work()
     try {
       return work()
     } finally {
       this.#open = false
       // A fault may have ended it.
-      if (this.#database.isTransaction) this.#commit.run()
+      if (this.#database.isTransaction) answering(() => this.#commit.run())
     }
+  }
+
+  /** False in another transaction. */
+  #begins(): boolean {
+    if (this.#database.isTransaction) return false
+    this.#begin.run()
+    this.#open = true
+    return true
   }
 }
