@@ -12,15 +12,16 @@ import type { RequestState } from '../stages/state.ts'
 import { recordOf } from './record.ts'
 
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
-  const made = new Map<string, DecisionRecord>()
+  /** Few: a request has one record, or a few to choose from. */
+  const made: { readonly line: string; readonly unmasked: DecisionRecord }[] = []
   const record = (end: RequestEnd) => {
     const unmasked = recordOf({ ...state, ...end })
     const line = recordLine(mask(unmasked, state.masks))
-    made.set(line, unmasked)
+    made.push({ line, unmasked })
     return line
   }
   const committed = (line: string) => {
-    state.committed = made.get(line)
+    state.committed = made.find((one) => one.line === line)?.unmasked
   }
   const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
     const line = record({ outcome })
