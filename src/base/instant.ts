@@ -25,6 +25,15 @@ export function instantOf(text: string): string | undefined {
   return at.toISOString()
 }
 
+let [lastTime, lastText] = [Number.NaN, '']
+
+/** `toISOString`, kept for the others who ask in the same millisecond. */
+export function textOfTime(time: Date): string {
+  const milliseconds = time.getTime()
+  if (milliseconds !== lastTime) [lastTime, lastText] = [milliseconds, time.toISOString()]
+  return lastText
+}
+
 /** `Date` reads 30 February as 2 March. Day 0 of the next month is the last day of this one. */
 export function daysIn(year: number, month: number): number {
   const last = new Date(0)

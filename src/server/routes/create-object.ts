@@ -1,4 +1,5 @@
 /** POST to a collection. */
+import { textOfTime } from '../../base/instant.ts'
 import type { CreateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import { proposeNew } from '../../decide/permits/propose.ts'
@@ -26,7 +27,7 @@ export async function createObject(
   const claim = claimOf(request, body)
   const chosen = services.chosenId?.(request.idempotencyKey)
   const id = chosen ?? newId()
-  const time = services.now().toISOString()
+  const time = textOfTime(services.now())
   const proposal = proposeNew(resource, body, {
     id,
     filled: decision.filled,

@@ -3,6 +3,7 @@
  * record.
  */
 import { randomUUID } from 'node:crypto'
+import { textOfTime } from '../../base/instant.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
@@ -38,7 +39,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     try {
       // The record shows the same time that selects the valid rules.
       const time = parts.now()
-      state.time = time.toISOString()
+      state.time = textOfTime(time)
       state.at = time.getTime()
       state.policy = parts.policy.at(state.at)
       if (parts.draining()) throw draining()
