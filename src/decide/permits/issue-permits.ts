@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
-import type { Representation } from '../../resources/resource.ts'
+import type { Json, Representation } from '../../resources/resource.ts'
 import { type Evidence, evidenceOf, type Facts, heldBy, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
 import { type CallerGrants, factsOf, grantOn, grantOnResult, heldSteps, relatingBy } from '../grants/caller-grants.ts'
@@ -67,14 +67,15 @@ export function* permitCreate(
     named: namesOf(resource, named),
     ...(choosesId ? { chosen: ['id'] } : {}),
   })
-  const refusal = refusalOfResult(grants, short(evidence), (asked): Unpermitted | undefined => {
+  const told = short(evidence)
+  const refusal = refusalOfResult(grants, told, (asked): Unpermitted | undefined => {
     const { fields } = grantOn(asked, related.names)
     if (fields.size === 0) return { check: 'object' }
     const refused = namesOf(resource, named, ({ name, readOnly }) => !readOnly && !fields.has(name))
     return fieldsUnpermitted(choosesId && !mayChooseId(asked) ? ['id', ...refused] : refused)
   })
   if (refusal) return refusal
-  passed(short(evidence))
+  passed(told)
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence })
   if (unfit) return unfit
@@ -200,12 +201,12 @@ function refuseUnfit(
   { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
   { faults, document, evidence, before }: Permitted,
 ): Refusal | undefined {
-  const told = evidence ? { evidence: short(evidence) } : {}
+  const told = () => (evidence ? { evidence: short(evidence) } : {})
   const found = faults()
-  if (found.length > 0) return refusalBy('schema', { ...told, faults: found })
+  if (found.length > 0) return refusalBy('schema', { ...told(), faults: found })
   const size = sizeOf(document)
   if (size <= objectBytes || (before && size <= sizeOf(before))) return undefined
-  return refusalBy('size', { ...told, limitBytes: objectBytes })
+  return refusalBy('size', { ...told(), limitBytes: objectBytes })
 }
 
 function sizeOf(document: Document): number {
@@ -215,8 +216,15 @@ function sizeOf(document: Document): number {
 /** Leaves out values that are too long to be compared: otherwise a refused request could fill the log. */
 function short(evidence: Evidence): Evidence {
   const { proposed = {} } = evidence.facts
-  const kept = Object.entries(proposed).filter(([, value]) => JSON.stringify(value).length <= LONGEST_RECORDED)
+  if (Object.values(proposed).every(isShort)) return evidence
+  const kept = Object.entries(proposed).filter(([, value]) => isShort(value))
   return { ...evidence, facts: { ...evidence.facts, proposed: Object.fromEntries(kept) } }
+}
+
+function isShort(value: Json): boolean {
+  // In JSON, a character takes 6 at most.
+  if (typeof value === 'string' && 6 * value.length + 2 <= LONGEST_RECORDED) return true
+  return JSON.stringify(value).length <= LONGEST_RECORDED
 }
 
 function changes(before: Representation, after: Representation, field: string): boolean {
