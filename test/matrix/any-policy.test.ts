@@ -196,6 +196,32 @@ p, agent, users, list|read, named, *, allow
     expect(things).to.not.match(/fresh\+machine/)
   }).timeout(60_000)
 
+  it('is green at once where a caller who has one attribute could have others that relations compare', async () => {
+    const { red, texts, suite } = await initAndTest({
+      ...AWKWARD,
+      'ownership.yaml': `things:
+  relations:
+    second: { field: spare, equals: subject.team }
+    some: { field: spare, equals: subject.teams }
+    level: { field: grade, equals: subject.level }
+    lit: { field: open, equals: subject.lit }
+`,
+      'views.yaml': '{}\n',
+      'policy.csv': `p, agent, things, update, second, *, allow
+p, agent, things, update|delete, any, *, allow
+p, clerk, things, read, some, *, allow
+p, clerk, things, read, level, *, allow
+p, clerk, things, read, lit, *, allow
+`,
+    })
+    expect(red).to.deep.equal([])
+    expect(surveyCells(suite).unasked).to.deep.equal([])
+    const things = texts.find(({ name }) => name === 'things.csv')?.text
+    expect(things).to.match(/^PATCH,\/things\/\{id\},second,/m)
+    for (const one of ['some', 'level', 'lit', 'level\\+some', 'level\\+lit\\+some'])
+      expect(things).to.match(new RegExp(`^GET\\|HEAD,/things/\\{id\\},${one},`, 'm'))
+  }).timeout(60_000)
+
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named] = [0, 0]
     await fc.assert(

@@ -9,6 +9,7 @@ import { namedRelations, possibleSets } from '../../../src/decide/relations/poss
 import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'
+import { attributesIn, callerRecords, comparedIn } from '../../../src/tools/matrix/arrange/caller-record.ts'
 import { relatability } from '../../../src/tools/matrix/arrange/relatability.ts'
 import { idSeries } from '../../../src/tools/matrix/arrange/related-objects.ts'
 import { CALLER, OBJECT } from '../../../src/tools/matrix/arrange/values/samples.ts'
@@ -202,6 +203,32 @@ describe('how callers can relate to objects', () => {
     expect(seen.impossible).to.be.greaterThan(20)
     // Only what needs an attribute that nobody can be given stays open.
     expect(seen.unarranged).to.be.lessThan((seen.related + seen.impossible) / 4)
+  }).timeout(60_000)
+
+  it('is found for a caller whose record makes no other relation hold', () => {
+    let records = 0
+    const isSo = (ownership: Ownership | undefined, relations: ReadonlySet<string>) => {
+      const [resource, samples] = [resourceOf('things'), KNOWN.samples.get('things')]
+      if (!samples) throw new Error('there are some')
+      const about = { ...KNOWN, samplesOf: KNOWN.samples, ownership, now: NOW }
+      const wanted = { ...about, resource, samples, relations, own: false, id: 'o1', newId: idSeries(OBJECT) }
+      const found = arrangeRelated({ ...wanted, callerId: CALLER })
+      if (found.kind !== 'related' || Object.keys(found.attributes).length === 0) return
+      records += 1
+      const [record = {}] = callerRecords(about, CALLER, found.attributes).take(1)
+      expect(attributesIn(record, comparedIn(ownership))).to.deep.equal(found.attributes)
+      const attributes = { ...found.attributes, id: CALLER } as Representation
+      expect(new Set(holdingFor(ownership, attributes, found.object, worldOf(found.others)))).to.deep.equal(relations)
+    }
+    fc.assert(
+      fc.property(fc.subarray(Object.keys(RELATIONS.things), { minLength: 1, maxLength: 5 }), (names) => {
+        const ownership = policyOf('things', names).ownership.get('things')
+        const sets = possibleSets([...(ownership?.relations.values() ?? [])], resourceOf('things'))
+        for (const relations of sets.slice(0, 8)) isSo(ownership, relations)
+      }),
+      { numRuns: runs(100) },
+    )
+    expect(records).to.be.greaterThan(5)
   }).timeout(60_000)
 
   it('is a row of the matrix for each way that rules tell apart', () => {

@@ -15,6 +15,7 @@ import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { unique } from '../../../resources/samples/sample-values.ts'
 import { arrangeObject, choicesWithoutAttributes, noSuchObject, unarranged } from './arrange-object.ts'
+import { attributesIn, callerRecords, comparedIn } from './caller-record.ts'
 import { isAllowed } from './field-choice.ts'
 import type { SamplesOf } from './values/samples.ts'
 import type { PlacedObject } from './wanted-object.ts'
@@ -44,7 +45,10 @@ export type ArrangedPair =
 const MOST_VALUES = 8
 const MOST_COMBINED = 64
 
-/** The caller gets only the attributes that are needed; `attributes` of the result lack the id. */
+/**
+ * The caller gets only the attributes that are needed, and those that every record with these has. `attributes` of the
+ * result lack the id.
+ */
 export function arrangeRelated(pair: WantedPair): ArrangedPair {
   const { callerId } = pair
   const isKnown = [...pair.relations].every((name) => pair.ownership?.relations.has(name))
@@ -221,10 +225,26 @@ function firstOf(pair: WantedPair, names: readonly string[], choices: readonly A
   for (const values of combined.slice(0, MOST_COMBINED)) {
     const given = names.flatMap((name, i) => (values[i] === undefined ? [] : [[name, values[i]] as const]))
     const attributes: Attributes = Object.fromEntries(given)
-    const found = arrangeWith(pair, attributes)
-    if (found.kind === 'object') return related(attributes, found)
+    const alone = arrangeWith(pair, attributes)
+    const found = alone.kind === 'object' ? withRecord(pair, attributes, alone) : alone
+    if (found.kind === 'related') return found
     if (found.kind === 'unarranged') proven = false
     last = found
   }
   return proven ? noSuchObject(pair) : last.kind === 'unarranged' ? last : unarranged(pair, 'none was found')
+}
+
+/** The object for a caller whose record has these attributes; `alone` is for a caller with no others. */
+function withRecord(pair: WantedPair, attributes: Attributes, alone: ObjectFound): ArrangedPair {
+  const isRecord = isOwn(pair) && pair.resource.name === USERS
+  if (isRecord || Object.keys(attributes).length === 0) return related(attributes, alone)
+  const fields = pair.resources.byName.get(USERS)?.fields
+  // Another caller has another value in a unique field.
+  const names = comparedIn(pair.ownership).filter((name) => !fields?.get(name)?.unique)
+  for (const record of callerRecords(pair, pair.callerId ?? '', attributes)) {
+    const all = { ...attributesIn(record, names), ...attributes }
+    const found = Object.keys(all).length === Object.keys(attributes).length ? alone : arrangeWith(pair, all)
+    if (found.kind === 'object') return related(all, found)
+  }
+  return unarranged(pair, 'a record of the caller makes other relations hold, or can not be made')
 }

@@ -181,9 +181,13 @@ function isValid({ resource, field, present }: WantedField, value: Json): boolea
   return !(present && value === null) && isAllowed(resource, field.name, value)
 }
 
+function mayLack({ resource, field, wanted, present }: WantedField): boolean {
+  return !present && wanted.length === 0 && canLack(resource, field)
+}
+
 /** Whether an object may lack the field. A field with a default is never absent: every write fills it in. */
-function mayLack({ resource: { schema }, field, wanted, present }: WantedField): boolean {
-  if (present || wanted.length > 0 || field.name === 'id' || field.default !== undefined) return false
+export function canLack({ schema }: Resource, field: Field): boolean {
+  if (field.name === 'id' || field.default !== undefined) return false
   return field.readOnly || !(Array.isArray(schema.required) && schema.required.includes(field.name))
 }
 

@@ -1,13 +1,14 @@
 /** The caller of a cell, with the attributes that relations compare, and with an own record if one is named. */
 
 import { USERS } from '../../../decide/policy.ts'
-import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
-import { isScalar } from '../../../resources/object.ts'
-import type { Json, Representation } from '../../../resources/resource.ts'
-import { arrangeObject } from '../arrange/arrange-object.ts'
-import { arrangeWith } from '../arrange/arrange-related.ts'
+import { comparedFields } from '../../../decide/relations/all-kinds.ts'
+import { namesText } from '../../../present/quote.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import { arrangeWith, type WantedPair } from '../arrange/arrange-related.ts'
+import { attributesIn, callerRecords, comparedIn } from '../arrange/caller-record.ts'
 import { withUniqueValues } from '../arrange/values/unique-values.ts'
 import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
+import type { Common } from '../predict/arrange-world.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
@@ -45,7 +46,8 @@ export async function makeCaller(
       `the record of ${caller.id} is older than this run, so no request that could change it is sent`,
     )
   }
-  const attributes = resource === USERS ? attributesOf(object, comparedIn(suite, bound)) : {}
+  const attributes =
+    resource === USERS ? attributesIn(object, comparedIn(suite.policy.ownership.get(bound.resource.name))) : {}
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
   const known = [{ resource, object }]
   if (!plan.own) return { caller: named, record: undefined, known }
@@ -88,22 +90,6 @@ function isSafe({ expectation }: BoundExpectation): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
-function comparedIn({ policy }: Suite, { resource }: BoundExpectation): readonly string[] {
-  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
-  return relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
-}
-
-/** The attributes in the record; an existing record has its own. */
-function attributesOf(object: Representation, names: readonly string[]): Attributes {
-  return Object.fromEntries(
-    names.flatMap((name): readonly (readonly [string, Attributes[string]])[] => {
-      const value = Object.hasOwn(object, name) ? object[name] : undefined
-      if (Array.isArray(value)) return [[name, value.filter(isScalar)]]
-      return isScalar(value) ? [[name, value]] : []
-    }),
-  )
-}
-
 interface Place {
   readonly name: string
   readonly id: string
@@ -111,27 +97,24 @@ interface Place {
 }
 
 function recordOf(suite: Suite, bound: BoundExpectation, plan: SetupPlan, { name, id, now }: Place): Representation {
-  const { resources, samples } = suite
-  const resource = resources.byName.get(name)
+  const resource = suite.resources.byName.get(name)
   const common = relatingIn(suite, bound, now)
-  const known = samples.get(name)
-  if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
-  const fixed = new Map<string, Json>(Object.entries(plan.attributes) as [string, Json][])
-  const made =
-    plan.own && name === bound.resource.name
-      ? arrangeWith({ ...common, relations: plan.own, own: true, callerId: id, id }, plan.attributes)
-      : arrangeObject({
-          resource,
-          samples: known,
-          ownership: undefined,
-          relations: new Set(),
-          attributes: {},
-          now,
-          id,
-          fixed,
-        })
-  if (made.kind !== 'object') throw new CannotSetUp(made.why)
+  if (!resource || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
+  const own = name === bound.resource.name ? plan.own : undefined
+  const made = own ? ownRecord({ ...common, relations: own, id }, plan) : recordWith(common, id, plan)
   const held = [...(common.ownership?.relations.values() ?? [])].filter((one) => plan.own?.has(one.name))
-  const kept = new Set([...fixed.keys(), ...held.flatMap(comparedFields)])
-  return withUniqueValues(resource, made.object, kept)
+  const kept = new Set([...Object.keys(plan.attributes), ...held.flatMap(comparedFields)])
+  return withUniqueValues(resource, made, kept)
+}
+
+function ownRecord(wanted: Omit<WantedPair, 'own'>, { attributes }: SetupPlan): Representation {
+  const made = arrangeWith({ ...wanted, own: true, callerId: wanted.id }, attributes)
+  if (made.kind !== 'object') throw new CannotSetUp(made.why)
+  return made.object
+}
+
+function recordWith(common: Common, id: string, { attributes }: SetupPlan): Representation {
+  for (const record of callerRecords(common, id, attributes)) return record
+  const names = namesText(new Set(Object.keys(attributes)), ' and ')
+  throw new CannotSetUp(`no record of ${USERS} can be made with the attributes ${names}`)
 }
