@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
+import { addEnvFile } from '../config/start/env-file.ts'
 import { tellProblem } from '../present/print.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -30,6 +31,9 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
 
+/** What a workflow or a hook judges are the files of a commit, and `.env` could name others. */
+const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['ci', 'completion', '--version', '-V', '--help', '-h'])
+
 /** Earlier names of groups, which still work. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
 
@@ -42,6 +46,7 @@ const { description, version } = JSON.parse(readFileSync(new URL('../../package.
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const words = wordsOf(args)
+  if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) addEnvFile(process.env, '.')
   await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
 }
 

@@ -5,6 +5,7 @@ import { type Checked, faulted, passed, warned } from '../../../base/problems/ch
 import { AGAIN } from '../../../base/problems/mend.ts'
 import { type Config, type Flags, readConfig } from '../../../config/config.ts'
 import { mendOf } from '../../../config/mend-of.ts'
+import { readEnvFile } from '../../../config/start/env-file.ts'
 
 const CHECK = 'settings'
 /** Short names have many neighbours: HOME is not HOST. */
@@ -26,7 +27,8 @@ export function readSettings(environment: Environment, flags: Flags): ReadSettin
   for (;;) {
     try {
       const config = readConfig(left, leftFlags)
-      return { config, checks: told([...faults.values(), ...strangers(environment)]), faulty: new Set(faults.keys()) }
+      const checks = [...told([...faults.values(), ...strangers(environment)]), ...fromFile(environment)]
+      return { config, checks, faulty: new Set(faults.keys()) }
     } catch (error) {
       const name = nameIn(error as Error)
       if (name === undefined || faults.has(name)) throw error
@@ -44,6 +46,30 @@ function nameIn({ message }: Error): string | undefined {
 
 function told(found: readonly Checked[]): readonly Checked[] {
   return found.length > 0 ? found : [passed(CHECK, 'each setting has a value that it may have')]
+}
+
+/** Which settings `.env` has, without their values. */
+function fromFile(environment: Environment): readonly Checked[] {
+  const known = settingNames()
+  const named = Object.entries(readEnvFile('.')).filter(([name]) => known.has(name))
+  const wins = ([name, value]: readonly [string, string]) => environment[name] === value
+  const told = [
+    ['`.env` sets', named.filter(wins)],
+    ['the environment has other values than `.env` for', named.filter((one) => !wins(one))],
+  ] as const
+  return told.flatMap(([words, some]) => {
+    return some.length === 0
+      ? []
+      : [
+          passed(
+            CHECK,
+            `${words} ${some
+              .map(([name]) => name)
+              .sort()
+              .join(', ')}`,
+          ),
+        ]
+  })
 }
 
 /** Variables that look like a setting with a slip of the hand. */
