@@ -1,11 +1,12 @@
 /** Schemas that never change are compiled once, not at every start. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { compiledSchemas } from '../scripts/compile-schemas.ts'
+import { removeFolder } from './ends-with-tests.ts'
 
 describe('the compiled schemas', () => {
   for (const { file, text } of compiledSchemas()) {
@@ -20,7 +21,7 @@ describe('the compiled schemas', () => {
     await cp(new URL('../bin', import.meta.url), join(folder, 'bin'), { recursive: true })
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
     const { status, stderr } = spawnSync(process.execPath, [join(folder, 'bin/sallyport.js'), '--version'])
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
     expect(String(stderr)).to.contain('run `npm run compile-schemas`')
     expect(status).to.equal(1)
   })

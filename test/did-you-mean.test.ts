@@ -1,10 +1,11 @@
 /** A name that nobody knows gets the known one that it probably means, wherever it is written. */
 import { execFile } from 'node:child_process'
-import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { didYouMean } from '../src/base/did-you-mean.ts'
+import { removeFolder } from './ends-with-tests.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const ROLES = ['member', 'support', 'auditor', 'admin']
@@ -53,7 +54,7 @@ describe('a name in a file', () => {
     await appendFile(join(folder, 'ownership.yaml'), '\nacounts: { relations: { owner: userId } }\n')
     await appendFile(join(folder, 'views.yaml'), '\nnotes: { short: [titel] }\n')
     const { stdout } = await run(['policy', 'check', folder])
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
     for (const meant of ['member', 'notes', 'note', 'orders', 'accounts', 'title']) {
       expect(stdout).to.include(`did you mean \`${meant}\`?`)
     }
@@ -65,7 +66,7 @@ describe('a name in a file', () => {
     expect(stderr).to.include('so it grants nothing; did you mean `member`?')
     await writeFile(join(data, 'm.csv'), 'method,path,object,membr\nGET,/api/orders,none,200\n')
     const { stdout } = await run(['matrix', 'test', join(data, 'm.csv')])
-    await rm(data, { recursive: true })
+    await removeFolder(data)
     expect(stdout).to.include('did you mean `member`?')
   })
 })

@@ -1,11 +1,12 @@
 /** Whatever ends the tests ends the programs that they started, and deletes their folders. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { removeNow } from './ends-with-tests.ts'
 import { INSTALL_MS, program } from './programs.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -29,7 +30,7 @@ describe('tests that are ended', function () {
   afterEach(() => {
     tests.kill('SIGKILL')
     for (const pid of processesOf(folder)) process.kill(pid, 'SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
+    removeNow(folder)
   })
 
   async function start(program: string, args: readonly string[]): Promise<void> {

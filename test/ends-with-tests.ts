@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 
 /** `folders` are deleted; `mounts` are unmounted before that. */
 export type LeftKind = 'programs' | 'folders' | 'mounts'
@@ -11,6 +12,9 @@ export type LeftKind = 'programs' | 'folders' | 'mounts'
 const BESIDE = new URL('./left-by-tests.ts', import.meta.url).pathname
 
 const PARENT_EVERY_MS = 500
+
+/** For five seconds altogether. */
+export const WITH_PATIENCE = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const
 
 const programs = new Set<ChildProcess>()
 const folders = new Set<string>()
@@ -34,10 +38,23 @@ export function removeWithTests(folder: string): string {
   return folder
 }
 
+/**
+ * Every test removes its folders in this way. Whoever wrote there must have ended before; a program that ends late may
+ * still write a file between the removal of the last one and that of the folder.
+ */
+export async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, WITH_PATIENCE)
+  forget(folder)
+}
+
+/** The same, for a hook that can't wait. */
 export function removeNow(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
-  folders.delete(folder)
-  note('delete', 'folders', folder)
+  rmSync(folder, WITH_PATIENCE)
+  forget(folder)
+}
+
+function forget(folder: string): void {
+  if (folders.delete(folder)) note('delete', 'folders', folder)
 }
 
 /** Its folder must be given to `removeWithTests` too. */
@@ -84,5 +101,5 @@ function npmAbove(): string {
 
 function endAll(): void {
   for (const child of programs) child.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  for (const folder of folders) rmSync(folder, WITH_PATIENCE)
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LeftKind } from './ends-with-tests.ts'
+import { type LeftKind, WITH_PATIENCE } from './ends-with-tests.ts'
 
 const ENDED_WITHIN_MS = 10_000
 
@@ -23,8 +23,7 @@ for (const pid of pids) tell(pid, 'SIGKILL')
 for (const end = Date.now() + ENDED_WITHIN_MS; pids.some((pid) => tell(pid, 0)) && Date.now() < end; ) await sleep(20)
 for (const mount of left.mounts) spawnSync('umount', ['--lazy', `${mount}`])
 // Processes of a killed PostgreSQL may still write for a moment.
-for (const folder of left.folders)
-  rmSync(`${folder}`, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+for (const folder of left.folders) rmSync(`${folder}`, WITH_PATIENCE)
 
 /** False if there is no such process. */
 function tell(pid: number, signal: NodeJS.Signals | 0): boolean {

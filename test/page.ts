@@ -1,11 +1,12 @@
 /** A page whose commands are run as printed, in a folder that looks like the reader's, with ports of its own. */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Block, blocksOf } from './documented.ts'
+import { removeFolder } from './ends-with-tests.ts'
 import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -73,7 +74,7 @@ export async function playPage(
   const stop = async () => {
     // With the programs that npm started.
     for (const { pid } of running.values()) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   }
   try {
     const blocks: PlayedBlock[] = []

@@ -1,10 +1,11 @@
 /** The program as its users start it: processes, exit codes, what is printed, and signals. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from './ends-with-tests.ts'
 import { INSTALL_MS, program } from './programs.ts'
 import { freePort } from './redis.ts'
 
@@ -32,7 +33,7 @@ describe('the program', () => {
   })
   afterEach(async () => {
     for (const child of children.splice(0)) child.kill('SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('serves the demo, and prints names, one request and no token; what it prints works as printed', async () => {

@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { expect } from 'chai'
 
 const SOURCE = new URL('../src/', import.meta.url).pathname
+const TESTS = new URL('.', import.meta.url).pathname
 
 const MOST_ENTRIES = 15
 
@@ -15,6 +16,12 @@ const MOST_SHARED_NAMES = 10
  * still counts twice if one engine has it in two files, or if another room has it too.
  */
 const ENGINES = ['store/sqlite/', 'store/postgres/']
+
+/** A test's removal of a folder without the patience of `removeFolder`. */
+const IMPATIENT = /\brm(?:Sync)?\([^;\n]*, \{ recursive: true/
+
+/** The first two are about it; the last one runs in a checkout of an old version. */
+const IMPATIENT_ALLOWED = ['ends-with-tests.ts', 'rooms.test.ts', 'release-0.1.0/make.ts']
 
 type Imports = ReadonlyMap<string, readonly string[]>
 
@@ -52,6 +59,20 @@ describe('the rooms of src/', () => {
     expect(found('store/sqlite/a.ts', 'store/sqlite/b.ts')).to.deep.equal(['one'])
     expect(found('store/sqlite/a.ts', 'store/open.ts')).to.deep.equal(['one'])
     expect(found('store/sqlite/a.ts', 'store/postgres/a.ts')).to.deep.equal([])
+  })
+})
+
+describe('the folders of tests', () => {
+  it('are removed by `removeFolder` or `removeNow`: a program that ends late may still write there', () => {
+    const all = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+    expect(all.length).to.be.greaterThan(300)
+    const impatient = all.filter((file) => IMPATIENT.test(readFileSync(join(TESTS, file), 'utf8')))
+    expect(impatient.filter((file) => !IMPATIENT_ALLOWED.includes(file))).to.deep.equal([])
+    expect(impatient).to.include('rooms.test.ts')
+  })
+
+  it('a removal without patience would be found', () => {
+    expect(IMPATIENT.test('after(() => rm(folder, { recursive: true }))')).to.equal(true)
   })
 })
 

@@ -1,5 +1,5 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -12,6 +12,7 @@ import { type App, type AppOptions, startApp } from '../src/server/app.ts'
 import { createLog } from '../src/server/observe/log.ts'
 import type { WritePlace } from '../src/store/contract.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
+import { removeFolder } from './ends-with-tests.ts'
 import { Secrets, searchLogs } from './secrets.ts'
 import { watchAnswers } from './watch-answers.ts'
 
@@ -118,7 +119,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await addKept(secrets, app, folder)
       await app.drain()
       await searchLogs(secrets, { folder, log })
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
       await refuseFaults()
     },
   }

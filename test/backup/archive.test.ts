@@ -1,5 +1,5 @@
 /** An archive is read back as it was written; every change of it is found, and a hostile one writes nothing outside. */
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -11,6 +11,7 @@ import { sealed } from '../../src/tools/backup/archive/seal.ts'
 import { bytesPart, writeArchive } from '../../src/tools/backup/archive/write-archive.ts'
 import { makeKeyFile } from '../../src/tools/backup/key-file.ts'
 import { restoreArchive } from '../../src/tools/backup/restore.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { runs } from '../runs.ts'
 
 const BEGINNING = { format: FORMAT, program: '0.1.0', createdAt: '2026-11-23T00:00:00.000Z' }
@@ -37,7 +38,7 @@ describe('an archive', () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-archive-'))
     file = join(folder, 'a.tar')
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   async function write(recipients: readonly string[] = [], parts = PARTS): Promise<Manifest> {
     const all = async function* () {

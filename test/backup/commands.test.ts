@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -26,7 +27,7 @@ describe('the commands of backups', () => {
   })
   after(async () => {
     await server.stop()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   const environment = () => ({

@@ -1,9 +1,10 @@
 /** A restore into PostgreSQL that is killed when the database is whole, and no folder is in its place yet. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { DATABASES, type SharedDatabase } from '../identity/shared-database.ts'
 import { ENGINES } from './places.ts'
 
@@ -28,7 +29,7 @@ describe('a restore that is killed after it wrote the database', () => {
   })
   after(async () => {
     await shared.remove()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

@@ -1,12 +1,13 @@
 /** `sallyport backup` and `restore` that are killed: what is called whole is whole, and the next command says what is left. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -43,7 +44,7 @@ describe('a command of backups that is killed', () => {
   })
   after(async () => {
     await server.stop()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   const environment = () => ({

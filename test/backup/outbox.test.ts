@@ -1,5 +1,5 @@
 /** Records that waited in the outbox at the time of a backup are in the log of the restored server once, none is lost. */
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { openDatabaseBeside } from '../../src/store/open.ts'
 import { backUp } from '../../src/tools/backup/back-up.ts'
 import { restoreArchive } from '../../src/tools/backup/restore.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { databaseAt, ENGINES } from './places.ts'
 
@@ -26,7 +27,7 @@ for (const engine of ENGINES) {
     })
     afterEach(async () => {
       await server.stop()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     })
 
     async function create(on: TestServer, title: string): Promise<void> {

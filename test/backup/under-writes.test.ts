@@ -1,11 +1,12 @@
 /** Backups beside 32 writing clients: each has what was acknowledged before it began, whole, and its server works. */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { ENGINES } from './places.ts'
 import { faultsOf, type Note, startWriters, type Writers } from './writers.ts'
@@ -32,7 +33,7 @@ for (const engine of ENGINES) {
     })
     after(async () => {
       await server.stop()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     })
     beforeEach(async () => {
       writers = await startWriters(server, CLIENTS)

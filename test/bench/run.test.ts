@@ -1,6 +1,6 @@
 /** The bench measures real servers, tells all of it as JSON, and says what it needs in one sentence. */
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +10,7 @@ import { faultOfPeers } from '../../bench/machine/peer-packages.ts'
 import { pathOf } from '../../bench/machine/programs.ts'
 import { PARTS } from '../../bench/parts/parts.ts'
 import type { RunResult } from '../../bench/report/result.ts'
+import { removeNow } from '../ends-with-tests.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -41,7 +42,7 @@ describe('npm run bench', () => {
     program('postgres')
     folder = mkdtempSync(join(tmpdir(), 'bench-test-'))
   })
-  after(() => rmSync(folder, { recursive: true }))
+  after(() => removeNow(folder))
 
   it('measures every part, prints a table each, and writes JSON of the documented shape', async function () {
     this.timeout(480_000)

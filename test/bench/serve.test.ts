@@ -1,11 +1,12 @@
 /** What outsiders need to measure this server: a folder with data, the token and ids to ask with, a server on env PORT. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { startServer } from '../../bench/machine/server.ts'
+import { removeNow } from '../ends-with-tests.ts'
 
 const BENCH = new URL('../../bench/', import.meta.url).pathname
 
@@ -14,7 +15,7 @@ describe('bench/prepare.ts and bench/serve.ts', () => {
   before(() => {
     parent = mkdtempSync(join(tmpdir(), 'bench-serve-'))
   })
-  after(() => rmSync(parent, { recursive: true }))
+  after(() => removeNow(parent))
 
   function prepare(...args: readonly string[]): Promise<{ readonly stderr: string }> {
     return promisify(execFile)(process.execPath, [join(BENCH, 'prepare.ts'), ...args])

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const run = promisify(execFile)
 
@@ -50,7 +51,7 @@ describe('the package of the client', () => {
     }
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   }).timeout(60_000)
-  after(() => rm(folder, { recursive: true, force: true }))
+  after(() => removeFolder(folder))
 
   const check = (file: string) =>
     run(TSC, ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--skipLibCheck', file], {

@@ -1,12 +1,13 @@
 /** sallyport decisions tail and query, on the log of a real server. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decisionsCommand } from '../../src/cli/decisions.ts'
 import { readLog } from '../../src/tools/replay/read-log.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -44,7 +45,7 @@ describe('sallyport decisions', () => {
     await writeFile(`${log}.2`, `${lines[0]}\n`)
     await writeFile(log, `${lines.slice(2).join('\n')}\n`)
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const run = (...args: readonly string[]) => decisions(args, { DECISION_LOG_FILE: log })
   const ids = (output: string) =>

@@ -1,10 +1,11 @@
 /** Reading a log: every line once, however its files are renamed meanwhile. */
-import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { followLines } from '../../src/decision-log/follow.ts'
 import { openFilesOfLog } from '../../src/decision-log/log-files.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROUNDS = 30
 const KEPT = 12
@@ -21,7 +22,7 @@ describe('following a decision log', () => {
   })
   afterEach(async () => {
     stop.abort()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('tells every line once, also when the file is full several times between two looks', async () => {

@@ -4,11 +4,12 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { removeNow } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SERVER = new URL('killed-server.ts', import.meta.url).pathname
@@ -29,7 +30,7 @@ describe('logs on a disk that fills', () => {
       child.kill('SIGKILL')
       await once(child, 'exit')
     }
-    rmSync(folder, { recursive: true, force: true })
+    removeNow(folder)
   })
 
   /** Starts a server with `output` appended to a file that has room for so many bytes. */

@@ -1,7 +1,7 @@
 /** A server that is killed under load loses no record of a write, and none tells of a write that didn't take place. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { readConfig } from '../../src/config/config.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/server/observe/log.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const LANES = 2
 /** Even; CI kills a hundred servers. A start takes the better part of a second. */
@@ -164,7 +165,7 @@ class Records {
   }
 }
 
-const remove = (folder: string) => rm(folder, { recursive: true, force: true })
+const remove = (folder: string) => removeFolder(folder)
 
 describe('the decision log of a server that is killed', () => {
   const lanes: Lane[] = []

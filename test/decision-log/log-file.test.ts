@@ -20,6 +20,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { LogFile } from '../../src/decision-log/log-file.ts'
 import { readLinesBackwards } from '../../src/decision-log/log-files.ts'
+import { removeNow } from '../ends-with-tests.ts'
 
 describe('the file of the decision log', () => {
   let folder: string
@@ -28,7 +29,7 @@ describe('the file of the decision log', () => {
     folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
     file = join(folder, 'decisions.log')
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
+  afterEach(() => removeNow(folder))
 
   const open = (maxBytes = 1e6, keep = 2) => new LogFile({ file, maxBytes, keep })
   const text = (name = file) => readFileSync(name, 'utf8')
@@ -130,7 +131,7 @@ describe('the file of the decision log', () => {
 
   it('refuses lines while its folder is gone, and goes on when that is back', () => {
     const log = open()
-    rmSync(folder, { recursive: true })
+    removeNow(folder)
     expect(() => log.append('{a}\n')).to.throw('ENOENT')
     mkdirSync(folder)
     log.append('{b}\n')

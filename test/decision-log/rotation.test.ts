@@ -1,11 +1,12 @@
 /** The log of the real program while logrotate and the program's own rotation take its file away, under load. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -27,7 +28,7 @@ describe('a decision log that is rotated under load', () => {
   })
   afterEach(async () => {
     child?.kill('SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('has every answered request in one whole line of one of its files', async () => {

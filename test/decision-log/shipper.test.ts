@@ -1,5 +1,5 @@
 /** Records of writes: from the store's outbox into the log, in order, each once, whatever fails in between. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,6 +10,7 @@ import { startShipper } from '../../src/decision-log/shipper.ts'
 import type { Sink } from '../../src/decision-log/sink.ts'
 import type { Outbox } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { removeNow } from '../ends-with-tests.ts'
 import { creation, RESOURCES } from '../store/fixture.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,7 +40,7 @@ describe('shipping the records of writes', () => {
   afterEach(async () => {
     sink.close()
     await opened.store.close()
-    rmSync(folder, { recursive: true })
+    removeNow(folder)
   })
 
   const start = (on: { outbox?: Outbox; sink?: Sink } = {}) =>

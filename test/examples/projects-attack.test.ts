@@ -1,5 +1,5 @@
 /** Attacks on examples/projects: nobody gets across the walls of tenants and projects; a hole in a wall is found. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -7,6 +7,7 @@ import { startTrialServer } from '../../src/server/in-process/trial-server.ts'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import type { AttackRun } from '../../src/tools/matrix/attack/attack-report.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
@@ -77,7 +78,7 @@ async function holesIn(edits: readonly Edit[], resources: readonly string[]): Pr
     edits.reduce((text, [line, instead]) => text.replace(line, instead), rules),
   )
   const { reached } = await attack(policies, resources)
-  await rm(policies, { recursive: true })
+  await removeFolder(policies)
   return reached.flatMap(
     ({ attack: { attacker, attributes, short, routeMethod, vector }, outcome, predicted, status }) => {
       const role = attacker.kind === 'roles' ? attacker.roles.join('+') : attacker.kind

@@ -1,5 +1,5 @@
 /** The matrices of examples/projects: each cell holds on a server, and each line of the policy is noticed by some cell. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -12,6 +12,7 @@ import { findMatrixFiles } from '../../src/tools/matrix/read/read-matrices.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
@@ -37,7 +38,7 @@ describe('the matrices of examples/projects', () => {
     const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
     await writeFile(join(policies, 'policy.csv'), rules.replace(/^p, member, +\*, \*, !tenant.*\n/m, ''))
     const failed = told(await ask([pathOf('matrices/folders.csv')], policies))
-    await rm(policies, { recursive: true })
+    await removeFolder(policies)
     expect(failed.map((line) => line.replace(/;.*/, ''))).to.include(
       'GET /folders/{id} (inherited+inside+nested+owner+reader, the wall) as member is 403: expected 403, got 200',
     )

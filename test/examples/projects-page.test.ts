@@ -1,10 +1,11 @@
 /** The README of examples/projects: its commands work as printed, and print what it shows. */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { missingFrom } from '../documented.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { type PlayedPage, playPage } from '../page.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -36,7 +37,7 @@ describe('examples/projects/README.md', () => {
       rules.replace('memberships, create,    lead,', 'memberships, create,    any,'),
     )
     const { code, printed } = await check(folder)
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
     expect(code).to.equal(1)
     expect(printed).to.contain('[self-grant]')
   }).timeout(10_000)

@@ -1,11 +1,12 @@
 /** `npm run example:projects`: it fills the data, serves the policy that POLICIES names, and leaves no server behind. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { signIn } from '../../examples/projects/fill.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 
 const EXAMPLE = new URL('../../examples/projects/', import.meta.url).pathname
@@ -21,7 +22,7 @@ describe('npm run example:projects', () => {
     url = `http://127.0.0.1:${port}`
     env = { ...process.env, PORT: port, ADMIN_PORT: '0', POLICIES: '', DATA_DIR: join(folder, 'data') }
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   it('fills DATA_DIR, and then serves POLICIES, even a policy that could not be filled', async () => {
     const policies = join(folder, 'policies')

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { findBase } from '../../src/tools/project/ci/base-commit.ts'
 import { compareWithBase } from '../../src/tools/project/ci/compare-base.ts'
 import type { Occasion } from '../../src/tools/project/ci/occasion.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { pullRequest } from './job.ts'
 import { openRepository, type Repository, sallyportIn } from './repository.ts'
@@ -102,7 +103,7 @@ describe('the base of a change', () => {
         await cp(join(one.project, 'policies'), planted, { recursive: true })
         expect(directions(await compared())).to.equal(before)
       } finally {
-        await rm(planted, { recursive: true })
+        await removeFolder(planted)
       }
     })
 

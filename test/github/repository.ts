@@ -1,11 +1,11 @@
 /** A project in a git repository of its own, and the commands that change it. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { makeProject } from '../../src/tools/project/make-project.ts'
-import { removeWithTests } from '../ends-with-tests.ts'
+import { removeFolder, removeWithTests } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { type Ran, ranIn } from '../project/projects.ts'
 
@@ -44,7 +44,7 @@ export async function openRepository(inside = ''): Promise<Repository> {
       const file = join(project, 'policies/policy.csv')
       await writeFile(file, withRules(await readFile(file, 'utf8'), 'p, member, users, list|read, any, *, allow'))
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => removeFolder(folder),
   }
 }
 

@@ -1,11 +1,12 @@
 /** The embedded key when several processes make it at once, often enough that a race would be lost. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import type { Opener } from './open-keys.ts'
 
 const PROCESSES = 4
@@ -17,7 +18,7 @@ describe('the embedded key that several processes make at once', () => {
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'sallyport-race-'))
   })
-  after(() => rm(root, { recursive: true }))
+  after(() => removeFolder(root))
 
   it('is one key for all of them', async () => {
     const rounds = await openAtOnce(root, 'real')

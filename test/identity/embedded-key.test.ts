@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { calculateJwkThumbprint, exportJWK } from 'jose'
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { KeyError } from '../../src/identity/keys/key-error.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { ed25519 } from './signer.ts'
 
 const run = promisify(execFile)
@@ -20,7 +21,7 @@ describe('embedded key', () => {
     data = await mkdtemp(join(tmpdir(), 'sallyport-key-'))
     file = join(data, 'keys', 'signing.jwk')
   })
-  afterEach(() => rm(data, { recursive: true }))
+  afterEach(() => removeFolder(data))
 
   it('is made on first use, for its owner alone, in a folder for its owner alone', async () => {
     await openEmbeddedKey(data)

@@ -1,12 +1,13 @@
 /** A server without users makes an admin, once, and tells the password once. */
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { makeFirstAdmin, tellFirstAdmin } from '../../src/server/parts/first-admin.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { LAUNCHER } from './processes.ts'
 
@@ -89,7 +90,7 @@ describe('a first start without --demo', () => {
       const logs = first.stderr + second.stderr + (await readFile(join(folder, 'decisions.log'), 'utf8'))
       expect(logs).to.include('listening').and.not.include(password)
     } finally {
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     }
   }).timeout(30_000)
 })

@@ -1,5 +1,5 @@
 /** Passwords can't be tried out: who was wrong too often waits, and nobody is kept out for long by somebody else. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +8,7 @@ import { parseResources } from '../../src/resources/load/load-resources.ts'
 import { DEMO_PASSWORD } from '../../src/server/parts/demo/demo-data.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const MINUTE = 60_000
@@ -27,7 +28,7 @@ describe('guessing', () => {
   })
   afterEach(async () => {
     for (const store of open) await store.close()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   async function instance(): Promise<Guessing> {

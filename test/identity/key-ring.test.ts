@@ -22,6 +22,7 @@ import {
 import { UNNOTED_MS } from '../../src/identity/keys/embedded/key-place.ts'
 import { type KeyRing, openKeyRing } from '../../src/identity/keys/embedded/key-ring.ts'
 import { KeysInFolder } from '../../src/identity/keys/embedded/keys-in-folder.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { runCommand } from './processes.ts'
 
@@ -36,7 +37,7 @@ describe('the embedded keys in their folder', () => {
     await openEmbeddedKey(data)
     folder = await openKeyFolder(data)
   })
-  afterEach(() => rm(data, { recursive: true, force: true }))
+  afterEach(() => removeFolder(data))
 
   it('the newest signs, and the older ones verify until the last token of sign-in has ended', async () => {
     const { current } = await readKeys(folder)
@@ -127,7 +128,7 @@ describe('a key ring', () => {
   })
   afterEach(async () => {
     await ring.close()
-    await rm(data, { recursive: true, force: true })
+    await removeFolder(data)
   })
 
   it('keeps its keys and tells, once, when a file can not be read; and takes it once it can', async () => {

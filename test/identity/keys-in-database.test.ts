@@ -1,6 +1,6 @@
 /** The embedded keys in a database: the same life as in a folder, and nothing that the secret didn't seal counts. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,6 +16,7 @@ import { openKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
 import { readDatabaseUrl } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { openSqliteSigningKeys } from '../../src/store/sqlite/instances/signing-keys.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 describe('the embedded keys in a database', () => {
   let folder: string
@@ -36,7 +37,7 @@ describe('the embedded keys in a database', () => {
   afterEach(async () => {
     direct.close()
     for (const keys of opened) await keys.close()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   /** As another instance does. */

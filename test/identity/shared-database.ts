@@ -1,10 +1,11 @@
 /** A database that instances share, on each engine. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import type { OpenedStore } from '../../src/store/contract.ts'
 import { type Database, openDatabase, readDatabaseUrl } from '../../src/store/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { createSchema } from '../store/postgres-schemas.ts'
 
 const SCHEMAS = new URL('../../schemas', import.meta.url).pathname
@@ -22,7 +23,7 @@ export interface SharedDatabase {
 export const DATABASES: Readonly<Record<string, () => Promise<SharedDatabase>>> = {
   SQLite: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-database-'))
-    return shared(`sqlite:${join(folder, 'shared.db')}`, () => rm(folder, { recursive: true }))
+    return shared(`sqlite:${join(folder, 'shared.db')}`, () => removeFolder(folder))
   },
   PostgreSQL: async () => {
     const schema = await createSchema()

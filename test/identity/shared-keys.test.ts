@@ -1,7 +1,7 @@
 /** Instances with folders of their own share their signing keys in the database: real processes, real HTTP. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { createKeySeal } from '../../src/identity/keys/embedded/key-seal.ts'
 import { readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { openSigningKeys } from '../../src/store/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { runCommand, type ServerProcess, startServer } from './processes.ts'
 import { DATABASES, type SharedDatabase } from './shared-database.ts'
 
@@ -49,7 +50,7 @@ for (const [engine, create] of Object.entries(DATABASES))
     after(async () => {
       await Promise.all([north?.stop(), south?.stop()])
       await database?.remove()
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     })
 
     const start = (name: string, more: Record<string, string> = {}) =>

@@ -1,6 +1,6 @@
 /** What is taken away has no effect left on the next request, of any process that shares the database. */
 import { randomUUID } from 'node:crypto'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import type { EmbeddedKey } from '../../src/identity/keys/embedded/embedded-key.
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import type { OpenedStore } from '../../src/store/contract.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { runCommand, type ServerProcess, startServer } from './processes.ts'
 import { DATABASES, type SharedDatabase } from './shared-database.ts'
 
@@ -63,7 +64,7 @@ for (const [engine, create] of Object.entries(DATABASES))
       await opened?.store.close()
       await Promise.all((servers ?? []).map((server) => server.stop()))
       await database?.remove()
-      await rm(data, { recursive: true, force: true })
+      await removeFolder(data)
     })
 
     const takenAway: Readonly<

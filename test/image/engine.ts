@@ -3,11 +3,11 @@
  * image is made of this machine's files, and npm finds its packages in the cache of this machine.
  */
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { removeNow } from '../ends-with-tests.ts'
 import { program } from '../programs.ts'
 import { type Ran, ranIn } from '../project/projects.ts'
 import { layBase } from './base.ts'
@@ -60,7 +60,7 @@ export async function openEngine(): Promise<Engine> {
     removeAll()
     // Podman mounts the folder of its layers on itself.
     spawnSync('umount', ['--lazy', join(folder, 'storage/overlay')])
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
+    removeNow(folder)
   }
   process.once('exit', end)
   const close = async () => {

@@ -1,5 +1,5 @@
 /** Redis's wall clock stepped back for real (libfaketime), against the limiter and against scripts that trust the clock. */
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
+import { removeNow } from '../ends-with-tests.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { fakeClock, type RedisServer, startRedis } from '../redis.ts'
 import { type Admitter, quotaFor } from './contract.ts'
@@ -34,7 +35,7 @@ describe("a step back of Redis's clock", function () {
   after(async () => {
     limiter.disconnect()
     await redis.stop()
-    rmSync(directory, { recursive: true })
+    removeNow(directory)
   })
 
   /** Redis reads the file whenever it asks for the time, so it is replaced as a whole. */

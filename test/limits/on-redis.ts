@@ -1,11 +1,12 @@
 /** Set-up for tests that lose a Redis: servers and limiters that go when a test ends. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLimiter } from '../../src/limits/create-limiter.ts'
 import type { LimiterEvent } from '../../src/limits/failover.ts'
+import { removeNow } from '../ends-with-tests.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 
 const INSTANCES = 4
@@ -29,7 +30,7 @@ export async function start(options: Parameters<typeof startRedis>[0] = {}): Pro
 /** A Redis that reads its keys so slowly from a snapshot that it takes about a second. */
 export async function startLoading(): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-snapshot-'))
-  onEnd(() => rmSync(directory, { recursive: true }))
+  onEnd(() => removeNow(directory))
   const saving = await start({ directory })
   await command(saving, ['EVAL', "for i = 1, 1000 do redis.call('SET', i, string.rep(i, 1000)) end", '0'])
   await command(saving, ['SAVE'])

@@ -1,5 +1,5 @@
 /** Of any policy a matrix is written that is green at once, and what it doesn't notice is named. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -18,6 +18,7 @@ import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { runs } from '../runs.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
@@ -148,7 +149,7 @@ describe('the matrix of any policy', () => {
     expect(coverage.unasked).to.deep.equal([])
     expect(untold).to.deep.equal([])
     expect(noticed).to.be.greaterThan(60)
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   }).timeout(180_000)
 
   it('is green at once where an object can have few of the values of a unique field', async () => {
@@ -234,7 +235,7 @@ p, clerk, things, read, lit, *, allow
         expect(tried.untold).to.deep.equal([])
         noticed += tried.noticed
         named += tried.named
-        await rm(folder, { recursive: true })
+        await removeFolder(folder)
       }),
       { numRuns: runs(15) },
     )
@@ -265,7 +266,7 @@ p, clerk, things, read, lit, *, allow
     const further = async (some: readonly string[]) => {
       const { folder, suite } = await suiteOfFiles(files(some))
       const { unasked } = surveyCells(await suite())
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
       return unasked.map(({ method, object, why }) => `${method} ${object}: ${why}`)
     }
     expect(await further(names.slice(0, 4))).to.deep.equal([])
@@ -289,6 +290,6 @@ p, clerk, things, read, lit, *, allow
     })
     expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
     expect(suite.expectations.length).to.be.greaterThan(100)
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   }).timeout(180_000)
 })

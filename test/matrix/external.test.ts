@@ -1,11 +1,12 @@
 /** Matrices state answers of this server, so a resource that is kept elsewhere leaves no gap in them. */
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { measureCoverage, partsOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { makeMutants } from '../../src/tools/matrix/mutate/mutate.ts'
 import { loadSuite, predictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -25,7 +26,7 @@ describe('matrices beside a resource that is kept elsewhere', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-external-'))
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const suiteOf = async (name: string, schemas: object, [ownership, views]: readonly string[], rules: string) => {
     const [policies, resources] = [join(folder, name, 'policies'), join(folder, name, 'schemas')]

@@ -1,9 +1,9 @@
 /** The commands of docs/matrix-gaps.md run as they are printed there. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { newFolder, ROOT } from './predict/suites.ts'
 
 const page = readFileSync(join(ROOT, 'docs/matrix-gaps.md'), 'utf8')
@@ -19,7 +19,7 @@ describe('docs/matrix-gaps.md', () => {
     }
     const html = readFileSync(join(folder, 'coverage.html'), 'utf8')
     expect(html).to.match(/^<!doctype html>/)
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   }).timeout(60_000)
 
   it('quotes a rule with its line', () => {

@@ -1,5 +1,5 @@
 /** Matrix tools know members, parents, transitions and conditions: rows, predictions and mistakes. */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
@@ -13,6 +13,7 @@ import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { rulesOfRun, trialFacts } from '../../src/tools/matrix/target/request-facts.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { closureOf, SOURCES } from './predict/kinds.ts'
 import { newFolder } from './predict/suites.ts'
@@ -86,7 +87,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     ;({ folder, matrix, suite } = await suiteOfFiles(FILES))
   })
 
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   it('has a row for each way to be a member, and each set of conditions', async () => {
     const answers = answersIn(written(await suite()))
@@ -163,7 +164,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     const { judged } = mutate(await climbing.suite(), { only: new Set(['change-relation']), observe: () => undefined })
     const depths = judged.filter(({ mutant }) => /"depth":(2|4)/.test(mutant.change))
     expect(depths.map(({ verdict }) => verdict.kind)).to.deep.equal(['survived', 'survived'])
-    await rm(climbing.folder, { recursive: true })
+    await removeFolder(climbing.folder)
   })
 
   it('does not call a changed condition equivalent that no request shows, nor count it', async () => {
@@ -176,6 +177,6 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     expect(judged.map(({ verdict }) => verdict.kind)).to.include('undecided')
     const text = MUTATE_FORMATS.text({ judged, unmet: 0, unpredictable: 0, unasked: 0 })
     expect(text).to.match(/no request was found that meets `wide` in one meaning only/)
-    await rm(wide.folder, { recursive: true })
+    await removeFolder(wide.folder)
   })
 })

@@ -1,9 +1,10 @@
 /** sallyport matrix test and attack as their users run them: exit codes, sentences, reports, and Ctrl-C. */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
@@ -22,7 +23,7 @@ describe('sallyport matrix test', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-command-'))
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
+  afterEach(() => removeFolder(folder))
 
   it('exits 1 for a red cell, and writes each report that is asked for', async () => {
     const file = join(folder, 'm.csv')

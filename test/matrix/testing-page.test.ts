@@ -1,11 +1,12 @@
 /** docs/testing-policies.md: its commands work as printed, and print what it shows; the CI example has real commands. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -38,7 +39,7 @@ describe('docs/testing-policies.md', () => {
   }).timeout(20_000)
   after(async () => {
     server.kill('SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('leads from a spreadsheet to a red cell understood, as printed', async () => {

@@ -1,11 +1,12 @@
 /** The throw-away server of a run in one process: on its own, without rate limits, gone afterwards. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startTrialServer } from '../../src/server/in-process/trial-server.ts'
 import { type TestOptions, testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -18,7 +19,7 @@ describe('a run in one process', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-run-'))
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
+  afterEach(() => removeFolder(folder))
 
   it('leaves no folder, whatever becomes of it', async () => {
     const usual = process.env.TMPDIR

@@ -1,7 +1,7 @@
 /** `sallyport data migrate`, as its users run it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -10,6 +10,7 @@ import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { databaseIn, openDatabase } from '../../src/store/open.ts'
 import { data } from '../data/command.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const RENAME = 'resources: { orders: [rename: { from: note, to: remark }] }\n'
@@ -24,7 +25,7 @@ describe('data migrate', () => {
     await renameInSchema()
     await writeFile(join(folder, 'migrations/0001-remark.yaml'), RENAME)
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   const migrate = (...args: readonly string[]) => data(['migrate', ...args], { folder })
 
@@ -125,7 +126,7 @@ describe('data migrate', () => {
   }
 
   it('writes a draft for a change of the schemas, which can be finished and run', async () => {
-    await rm(join(folder, 'migrations'), { recursive: true })
+    await removeFolder(join(folder, 'migrations'))
     const drafted = await migrate('--draft', '--from', join(ROOT, 'schemas'))
     expect(drafted).to.include({ code: 0, stdout: 'migrations/0001-draft.yaml\n' })
     const text = await readFile(join(folder, 'migrations/0001-draft.yaml'), 'utf8')
@@ -143,7 +144,7 @@ describe('data migrate', () => {
   })
 
   it('is refused without a database, exit code 2', async () => {
-    await rm(join(folder, 'data'), { recursive: true })
+    await removeFolder(join(folder, 'data'))
     const { code, stderr } = await migrate()
     expect([code, stderr]).to.deep.equal([
       2,

@@ -1,10 +1,11 @@
 /** Migration files: what is read, and where a fault is reported. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { readMigrations } from '../../src/migrations/file/read-migrations.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { failure } from '../store/fixture.ts'
 
 const RENAME = 'resources:\n  orders:\n    - rename: { from: note, to: remark }\n'
@@ -14,7 +15,7 @@ describe('the folder of migrations', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-migrations-'))
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
   const write = (name: string, text: string | Buffer) => writeFile(join(folder, name), text)
 
   it('gives its migrations in the order of their numbers', async () => {

@@ -3,13 +3,14 @@
  * in for the full disk.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { databaseIn, openDatabase, openReader } from '../../src/store/open.ts'
 import { data, type Ended } from '../data/command.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
@@ -35,7 +36,7 @@ describe('a migration on a disk that fills', () => {
     - map: { field: currency, values: [{ from: EUR, to: USD }, { from: USD, to: EUR }] }\n`,
     )
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   it('keeps whole batches, says what to do, and the same command goes on when there is room', async () => {
     const { code, stdout, stderr } = await migrateWithin(await roomFor('some batches'), '--no-backup')

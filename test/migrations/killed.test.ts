@@ -1,7 +1,7 @@
 /** kill -9 at any moment of a migration: whole batches stay, no server starts, and the next run goes on. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { openDatabase, openReader } from '../../src/store/open.ts'
 import { data } from '../data/command.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { DATABASES, type SharedDatabase } from '../identity/shared-database.ts'
 import { startTestServer } from '../server.ts'
 import { failure } from '../store/fixture.ts'
@@ -48,7 +49,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
     })
     after(async () => {
       await shared.remove()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     })
 
     it('keeps whole batches, is refused by servers, and ends as if nobody had killed it', async () => {

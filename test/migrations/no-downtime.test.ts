@@ -1,5 +1,5 @@
 /** A field is renamed in four steps (add, fill, switch, drop) while clients write: no write is lost or refused. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { runMigrations } from '../../src/migrations/run/run-migrations.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import { openDatabase } from '../../src/store/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { DATABASES, type SharedDatabase } from '../identity/shared-database.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { migrationOf } from './fixture.ts'
@@ -32,7 +33,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
     after(async () => {
       await server.stop()
       await shared.remove()
-      await rm(data, { recursive: true })
+      await removeFolder(data)
     })
 
     /** Starts a server with this schema beside the one that runs, and then ends that one. */

@@ -1,10 +1,11 @@
 /** A server starts only on objects that fit its schemas, and looks at them only after a change of the schemas. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { failure } from '../store/fixture.ts'
 
@@ -20,7 +21,7 @@ describe('the start of a server', () => {
   })
   afterEach(async () => {
     for (const server of running.splice(0)) await server.stop()
-    await rm(data, { recursive: true })
+    await removeFolder(data)
   })
 
   interface Started {

@@ -1,10 +1,11 @@
 /** A linter that no one here wrote finds nothing in the documents of odd schemas either; it can find something. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { documentFor, read, shipped, wholeDocument } from './fixture.ts'
 
 const run = promisify(execFile)
@@ -52,7 +53,7 @@ describe('the linter', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-lint-'))
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   it('finds neither error nor warning in the documents of odd schemas', async () => {
     const odd = shipped({ 'schemas/notes.json': JSON.stringify(ODD) })

@@ -1,5 +1,5 @@
 /** What Casbin does while it loads, and with many rules or links; and that here none of it can change a decision. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { policyFolderSource } from '../../src/policy/policy-source.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
@@ -75,7 +76,7 @@ describe('a policy that is loaded again', () => {
       expect(after.grant(['owner']).fields.size).to.equal(0)
       expect(table.grant(['owner']).fields.size, 'who asked before has the old snapshot').to.be.greaterThan(0)
     } finally {
-      await rm(directory, { recursive: true })
+      await removeFolder(directory)
     }
   })
 })

@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { parseBlocked } from '../../src/policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readBlockedFile, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { placesIn } from './diagnostics.ts'
 import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'
@@ -48,7 +49,7 @@ async function faultsIn(folder: string): Promise<readonly string[]> {
     const blocked = await faultsOf(async () => parseBlocked(await readBlockedFile(directory)))
     return [...policy, ...blocked]
   } finally {
-    await rm(directory, { recursive: true })
+    await removeFolder(directory)
   }
 }
 

@@ -1,5 +1,5 @@
 /** The policy in force: files that say what they said before cost nothing, however often they are written. */
-import { appendFile, cp, mkdtemp, rm, utimes } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +8,7 @@ import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -36,6 +37,6 @@ describe('the policy in force', () => {
     await policy.reload()
     expect([parsed, events]).to.deep.equal([1, ['activated']])
     expect(policy.active.snapshot).not.to.equal(snapshot)
-    await rm(directory, { recursive: true })
+    await removeFolder(directory)
   })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readBlockedFile, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 describe('a policy file that is a pipe', () => {
   it('is refused at once, while the other files are still read', async () => {
@@ -14,6 +15,6 @@ describe('a policy file that is a pipe', () => {
     const fault = await readPolicyFiles(folder).catch((error: Error) => error.message)
     expect(fault).to.include('policy.csv:1:1: ').and.include('it is not a regular file')
     expect((await readBlockedFile(folder)).text).to.include('user:<id>')
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 })

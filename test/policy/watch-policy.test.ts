@@ -1,5 +1,5 @@
 /** While a policy with very many rules is parsed, a block counts at once; a directory that is exchanged stays whole. */
-import { appendFile, cp, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, rename, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { watchPolicy } from '../../src/policy/watch-policy.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -44,7 +45,7 @@ describe('while rules are parsed for long', () => {
   afterEach(async () => {
     stop()
     parse.resolve()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   it('a block counts, and still does when they rule', async () => {

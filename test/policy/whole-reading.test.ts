@@ -1,10 +1,11 @@
 /** Policy files are read whole, also while they are exchanged as `policy apply` does it. */
-import { cp, link, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, mkdtemp, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type PolicyFiles, RULE_FILES, readInPlace, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 describe('policy files that are exchanged while they are read', () => {
   let folder: string
@@ -18,7 +19,7 @@ describe('policy files that are exchanged while they are read', () => {
     await symlink('.versions/a', join(folder, '.current'))
     for (const file of RULE_FILES) await symlink(`.current/${file}`, join(folder, file))
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   it('are of one version each time', async () => {
     const swapping = swapUntilStopped()

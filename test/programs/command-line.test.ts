@@ -1,10 +1,11 @@
 /** What all commands share: results as JSON of a promised shape, former names, colours, completion, errors of one line. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -29,7 +30,7 @@ describe('the command line', () => {
   })
   after(async () => {
     await server.stop()
-    await rm(bin, { recursive: true })
+    await removeFolder(bin)
   })
 
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>

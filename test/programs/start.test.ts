@@ -1,10 +1,11 @@
 /** A program loads what it needs for its first answer; the rest comes when it is needed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const OF_TOOLS = ['cli-progress', 'koa', 'jose', 'casbin', 'yaml', 'csv-parse']
 
@@ -15,7 +16,7 @@ describe('the start of a program', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-start-'))
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   it('of a server takes along what answers need, and nothing of commands or of what is not configured', async () => {
     const loaded = await packagesAt('listening', ['serve'])

@@ -29,7 +29,7 @@ import { type Flags, readConfig } from '../../src/config/config.ts'
 import { mendOf } from '../../src/config/mend-of.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { type Diagnosis, examineInstallation } from '../../src/tools/project/doctor/doctor.ts'
-import { removeWithTests } from '../ends-with-tests.ts'
+import { removeNow, removeWithTests } from '../ends-with-tests.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
@@ -170,7 +170,7 @@ describe('sallyport doctor', () => {
       return checks.find(({ check }) => check === 'program')
     }
     expect((await program())?.state).to.equal('ok')
-    rmSync(join(folder, 'templates/project'), { recursive: true })
+    removeNow(join(folder, 'templates/project'))
     rmSync(join(folder, 'src/tools/backup/verify.ts'))
     const told = await program()
     expect(told?.message).to.match(/lacks templates\/project\/package\.json, src\/tools\/backup\/verify\.ts$/)

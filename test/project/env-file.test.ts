@@ -4,6 +4,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeProject } from '../../src/tools/project/make-project.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { openWorkshop, type Ran, ranIn, type Workshop } from './projects.ts'
 
 const BIN = new URL('../../bin/sallyport.js', import.meta.url).pathname
@@ -57,7 +58,7 @@ describe('the .env of a project', () => {
     await rm(at('.env'))
     await mkdir(at('.env'))
     expect((await run('policy check')).code).to.equal(0)
-    await rm(at('.env'), { recursive: true })
+    await removeFolder(at('.env'))
   })
 
   it('stops a command in one sentence if it can not be read', async () => {

@@ -1,8 +1,9 @@
 /** `sallyport init`: a project whose own tests are green at once, and red when somebody opens a hole. */
 import { execFileSync } from 'node:child_process'
-import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { openWorkshop, type Workshop } from './projects.ts'
@@ -223,7 +224,7 @@ describe('sallyport add resource', () => {
   it('changes nothing where the files have faults, or a file can not be written', async () => {
     await workshop.sallyport('.', 'init', 'broken', '--yes')
     const folder = join(workshop.folder, 'broken')
-    await rm(join(folder, 'test/matrix'), { recursive: true })
+    await removeFolder(join(folder, 'test/matrix'))
     await writeFile(join(folder, 'test/matrix'), 'a file, where a folder must be')
     const before = await contents(folder)
     const unwritten = await workshop.sallyport('broken', 'add', 'resource', 'tickets')

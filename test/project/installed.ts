@@ -1,9 +1,10 @@
 /** The packages as their users have them: packed, and installed from their tarballs without a network. */
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { packAll } from '../../scripts/pack.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { ranIn } from './projects.ts'
 import { startRegistry } from './registry.ts'
 
@@ -37,7 +38,7 @@ export async function installPackages(): Promise<Installed> {
     envWith: (node) => ({ ...env, PATH: pathWith(node) }),
     remove: async () => {
       await registry.stop()
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     },
   }
 }

@@ -9,6 +9,7 @@ import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { addResource } from '../../src/tools/project/add-resource.ts'
 import { makeProject } from '../../src/tools/project/make-project.ts'
 import type { Pattern } from '../../src/tools/project/resource-parts.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { runs } from '../runs.ts'
 import { openWorkshop, ranIn, sumOf, type Workshop } from './projects.ts'
 
@@ -51,7 +52,7 @@ describe('add resource, killed', () => {
 
   async function killed(pattern: Pattern, moment: number, start: (typeof STARTS)[number] = 'empty'): Promise<string> {
     const project = at('copy')
-    await rm(project, { recursive: true, force: true })
+    await removeFolder(project)
     await cp(at(start), project, { recursive: true })
     const env = { ...process.env, SIGNAL_AT: String(moment), SIGNAL_NAME: 'SIGKILL' }
     const program = [process.execPath, '--import', HOOK, join(ROOT, 'bin/sallyport.js')]

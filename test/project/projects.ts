@@ -1,9 +1,10 @@
 /** Projects in temporary folders, and the commands that run in them as npm would run them. */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join, relative } from 'node:path'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -38,7 +39,7 @@ export async function openWorkshop(): Promise<Workshop> {
       const { scripts } = JSON.parse(await readFile(join(folder, inside, 'package.json'), 'utf8'))
       return run(join(folder, inside), 'sh', ['-c', scripts[name]])
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => removeFolder(folder),
   }
 }
 

@@ -1,6 +1,6 @@
 /** A database with published policies, which servers of a test share, and the keys that sign them. */
 import { generateKeyPairSync } from 'node:crypto'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,6 +12,7 @@ import type { PolicyVersions } from '../../src/store/policy-versions.ts'
 import { type PolicyContent, readContent } from '../../src/tools/release/content.ts'
 import { openDatabaseTarget } from '../../src/tools/release/database-target.ts'
 import type { ReleaseTarget } from '../../src/tools/release/target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 
@@ -123,7 +124,7 @@ export class PublishedPolicies {
 
   async remove(): Promise<void> {
     await this.stop()
-    await rm(this.root, { recursive: true, force: true })
+    await removeFolder(this.root)
   }
 
   async #makeKeys(name: string): Promise<void> {

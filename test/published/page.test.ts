@@ -1,11 +1,12 @@
 /** docs/published-policies.md, run as printed: keys, versions, an instance that follows them, and a key it doesn't trust. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Block, blocksOf, missingFrom } from '../documented.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { freePort } from '../redis.ts'
 
@@ -33,7 +34,7 @@ describe('docs/published-policies.md', () => {
   after(async () => {
     // With the programs that npm started.
     if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('shows what its commands print', () => {

@@ -1,10 +1,11 @@
 /** Data, keys and policy of release 0.1.0 (made by its own code, make.ts) are opened by this one, and nothing is lost. */
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const HERE = import.meta.dirname
@@ -46,7 +47,7 @@ describe('what release 0.1.0 has left', () => {
   })
   after(async () => {
     await server.stop()
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   it('are records that waited for the log: they are written to it once', async () => {
@@ -118,6 +119,6 @@ describe('what release 0.1.0 has left', () => {
     expect(failure).to.be.instanceOf(Error)
     expect((failure as Error).message).to.match(new RegExp(`has layout ${today + 1}, .* use a later version`))
     expect(await readFile(join(place, 'data/sallyport.db')), 'nothing is changed').to.deep.equal(before)
-    await rm(place, { recursive: true })
+    await removeFolder(place)
   })
 }).timeout(60_000)

@@ -1,5 +1,5 @@
 /** Policy directories for the commands that change them, and what a server would read of them. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
@@ -8,6 +8,7 @@ import { type Home, linkedHome } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import type { Version } from '../../src/tools/release/version.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -35,14 +36,14 @@ export class Folders {
   /** A copy of the shipped policy with a line more at the end of policy.csv. */
   async candidate(name: string, line: string): Promise<string> {
     const folder = join(this.root, name)
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
     await cp(join(ROOT, 'policies'), folder, { recursive: true })
     await addRules(join(folder, 'policy.csv'), line)
     return folder
   }
 
   async remove(): Promise<void> {
-    await rm(this.root, { recursive: true, force: true })
+    await removeFolder(this.root)
   }
 }
 

@@ -1,7 +1,7 @@
 /** A command that is killed at any moment leaves the old policy in force or the new one, and the next command goes on. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, cp, mkdir, rm } from 'node:fs/promises'
+import { appendFile, cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -9,6 +9,7 @@ import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { readContent } from '../../src/tools/release/content.ts'
 import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
 const KILLS = 30
@@ -61,8 +62,8 @@ describe('policy apply, killed', () => {
   }
 
   async function beginWith(plain: string): Promise<void> {
-    await rm(folders.live, { recursive: true })
-    await rm(join(folders.root, 'data'), { recursive: true, force: true })
+    await removeFolder(folders.live)
+    await removeFolder(join(folders.root, 'data'))
     await cp(plain, folders.live, { recursive: true })
   }
 

@@ -10,6 +10,7 @@ import { linkedHome } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { returnTarget } from '../../src/tools/release/return-target.ts'
 import { isIntact, readHistory, readVersion } from '../../src/tools/release/version.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { runs } from '../runs.ts'
 import { apply, digestIn, Folders, revisionIn } from './fixture.ts'
 
@@ -119,7 +120,7 @@ describe('a policy directory with versions', () => {
     const versions = join(folders.live, '.versions')
     const remove = async (number: string) => {
       const name = (await readdir(versions)).find((one) => one.startsWith(number)) ?? ''
-      await rm(join(versions, name), { recursive: true })
+      await removeFolder(join(versions, name))
     }
     const target = async () => returnTarget(await readHistory(folders.home), await digestIn(folders.live), undefined)
     await remove('0002')

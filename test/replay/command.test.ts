@@ -1,10 +1,11 @@
 /** sallyport policy replay, as its users run it: on the log of a real server. */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { startTestServer } from '../server.ts'
 
@@ -51,7 +52,7 @@ describe('sallyport policy replay', () => {
     await writeFile(filtered, (await readFile(log, 'utf8')).slice(sofar.length))
     await writeFile(log, sofar)
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const run = (...args: readonly string[]) => replay(args)
   const deny = async (line: string) => {

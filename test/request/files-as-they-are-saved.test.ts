@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, symlink, unlink, writeFile } from 'n
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { block, unblock } from '../../src/tools/release/folder/blocks.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
@@ -46,7 +47,7 @@ describe('a policy file that is being saved', () => {
       expect(server.log.some(({ msg }) => msg === 'policy refused; the previous policy stays in force')).to.equal(true)
       const answer = await bobsProfile()
       expect([answer.status, answer.headers.get('policy-revision')]).to.deep.equal([403, revision])
-      await rm(file('policy.csv'), { recursive: true, force: true })
+      await removeFolder(file('policy.csv'))
       await writeFile(file('policy.csv'), withRules(text, MORE))
       await until(bobsProfile, ({ status }) => status === 200)
       expect((await readiness()).body.status).to.equal('ok')

@@ -1,9 +1,10 @@
 /** A client that sends requests without a pause fills its own buffers, not the memory of the server. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { type ServerProcess, startServer } from '../identity/processes.ts'
 import { converse, open, request, sleep } from './raw.ts'
 
@@ -34,7 +35,7 @@ describe('a flood of requests', () => {
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy()
     await server?.stop()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   it('of a client that reads no answer is not taken in', async () => {

@@ -1,10 +1,11 @@
 /** /livez says that the process answers, /readyz that it can do its work; both under the policy, like any resource. */
-import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { SqliteProbe } from '../../src/store/sqlite/probe.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
 import { until } from './until.ts'
@@ -117,7 +118,7 @@ describe('health', () => {
     const file = join(elsewhere, 'decisions.log')
     await writeFile(file, '{}\n')
     server = await startTestServer({ env: { DECISION_LOG_FILE: file } })
-    await rm(elsewhere, { recursive: true })
+    await removeFolder(elsewhere)
     expect(warned()).to.have.length(1)
     expect(warned()[0]).to.match(
       /^the database .*sallyport\.db is missing, but .*decisions\.log is of an earlier start: /,

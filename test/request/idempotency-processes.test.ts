@@ -1,13 +1,14 @@
 /** Idempotency keys over processes: two servers on one database, and a server that is killed (-9) while it creates. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 import { sleep } from './raw.ts'
 
@@ -51,7 +52,7 @@ describe('an idempotency key, over processes', () => {
   })
   afterEach(async () => {
     for (const child of children) child.kill('SIGKILL')
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   async function start(): Promise<Running> {

@@ -1,5 +1,5 @@
 /** The worked cases of the language over real HTTP: their files, a server of their own, and what is stored in SQLite. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -10,6 +10,7 @@ import type { Caller } from '../../src/decide/caller.ts'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { represent, type StoredObject } from '../../src/resources/object.ts'
 import { type App, startApp } from '../../src/server/app.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { LANGUAGE_CASES, type LanguageCase } from '../policy/language-cases.ts'
 import { filesOf } from '../policy/render.ts'
 import type { Json } from '../policy/world.ts'
@@ -95,7 +96,7 @@ async function answering(one: LanguageCase, use: (app: App) => Promise<void>): P
     await use(app)
   } finally {
     await app.drain()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   }
 }
 

@@ -1,7 +1,8 @@
 /** A policy directory that is swapped, by rename or by symlink, is taken whole and at once. */
-import { cp, rename, rm, symlink } from 'node:fs/promises'
+import { cp, rename, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { readinessOf } from './readiness.ts'
@@ -39,7 +40,7 @@ describe('a policy directory that is swapped whole', () => {
   })
 
   it('that is missing for a while keeps the last good policy', async () => {
-    await rm(path('policies'), { recursive: true })
+    await removeFolder(path('policies'))
     await until(
       () => readinessOf(server),
       ({ body }) => body.status === 'degraded',

@@ -4,10 +4,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { Commits, judge, type Reason, type Verdict } from './racing/commits.ts'
 import { POLICY_TEXTS, projectOf, SCHEMAS, TEAM, USERS } from './racing/world.ts'
@@ -36,7 +37,7 @@ describe('writes that race with changes of what they rest on', () => {
   afterEach(async () => {
     for (const child of children) child.kill('SIGKILL')
     children.clear()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   async function start(...faults: string[]): Promise<string> {

@@ -1,5 +1,5 @@
 /** A random world of test/policy/arbitrary-language.ts, served over real HTTP: its policy, its objects, its caller. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -8,6 +8,7 @@ import type { Caller } from '../../src/decide/caller.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
 import type { Field, Resource, Route } from '../../src/resources/resource.ts'
 import { type App, startApp } from '../../src/server/app.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { STORED } from '../policy/language-fixture.ts'
 import { filesOfWorld } from '../policy/language-product.ts'
 import type { Json, Plain, World } from '../policy/world.ts'
@@ -80,7 +81,7 @@ export async function serveWorld(
     await use({ app, ask: (...asked) => ask(app, world, ...asked) })
   } finally {
     await app.drain()
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   }
 }
 

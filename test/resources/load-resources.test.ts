@@ -1,11 +1,12 @@
 /** A directory of schema files becomes resources; what can't be read is told with the rest. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { loadResources, parseResources } from '../../src/resources/load/load-resources.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const SERVER_FIELDS = {
   id: { type: 'string', format: 'uuid', readOnly: true },
@@ -47,7 +48,7 @@ describe('a directory of schema files', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'schemas-'))
   })
-  afterEach(() => rm(directory, { recursive: true }))
+  afterEach(() => removeFolder(directory))
 
   it('gives a new resource for a new file', async () => {
     await write('boats.json', BOATS)

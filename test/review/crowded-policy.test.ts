@@ -1,11 +1,12 @@
 /** A policy whose rules combine more conditions than a tool can compare: each command says so in one sentence. */
 import { execFile } from 'node:child_process'
-import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Regions, TooManyRegions } from '../../src/decide/relations/regions.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PAIRS = Array.from({ length: 20 }, (_, i) => i + 1)
@@ -35,7 +36,7 @@ describe('a policy with twenty pairs of conditions on one action', () => {
       PAIRS.map((i) => `p, member, orders, read, a${i}+b${i}, *, allow\n`).join(''),
     )
   })
-  after(() => rm(crowded, { recursive: true }))
+  after(() => removeFolder(crowded))
 
   it('is one finding of `check` for its resource, at the place of a line, beside the findings of others', async () => {
     await appendFile(join(crowded, 'policy.csv'), 'p, member, notes, update, any, *, allow\n')

@@ -1,11 +1,12 @@
 /** `schema check` finds what stops a start, with places, in every format. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../docs/schemas/schema-check.schema.json' with { type: 'json' }
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'
 
@@ -19,7 +20,7 @@ describe('sallyport schema check', () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
     await cp(SCHEMAS, folder, { recursive: true })
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   async function breakNotes(): Promise<void> {
     const text = await readFile(notes(), 'utf8')

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import shape from '../../docs/schemas/schema-diff.schema.json' with { type: 'json' }
 import { FileError } from '../../src/base/diagnostic.ts'
 import { CHANGE_CODES } from '../../src/tools/schema/diff/codes.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'
 
@@ -158,7 +159,7 @@ describe('sallyport schema diff', () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-schemas-'))
     await cp(SCHEMAS, folder, { recursive: true })
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   async function edit(change: Edit): Promise<void> {
     const json = JSON.parse(await readFile(orders(), 'utf8'))

@@ -1,6 +1,6 @@
 /** The list of layouts by version is that of the engines, and says the truth about the data of release 0.1.0. */
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,6 +12,7 @@ import { LAYOUT as SQLITE_LAYOUT } from '../../src/store/sqlite/layout/migrate.t
 import { layoutOfFile } from '../../src/store/sqlite/reader/layout-of-file.ts'
 import { compareData } from '../../src/tools/project/upgrade/compare-data.ts'
 import { compareVersions, parseVersion } from '../../src/tools/project/upgrade/version-step.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 
 describe('the list of layouts', () => {
@@ -24,7 +25,7 @@ describe('the list of layouts', () => {
     const packed = await readFile(join(import.meta.dirname, '../release-0.1.0/sallyport.db.gz'))
     await writeFile(data, gunzipSync(packed))
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const compare = (old: string, location: string, engine: 'sqlite' | 'postgres' = 'sqlite') =>
     compareData({

@@ -1,5 +1,5 @@
 /** A copy of a database has everything that was durable before it began, on each engine, and a server can use it. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +8,7 @@ import { type CopyFacts, NotACopy, OccupiedDatabase } from '../../src/store/copi
 import { copyDatabase, openDatabase, openPolicyVersions, openSigningKeys, placeDatabase } from '../../src/store/open.ts'
 import { isOfProgram } from '../../src/store/postgres/copies/tables-of-copy.ts'
 import { databaseAt, ENGINES } from '../backup/places.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { ALL } from './engine.ts'
 import { change, creation, ODD, type Opened, RESOURCES, removal } from './fixture.ts'
 
@@ -39,7 +40,7 @@ for (const engine of ENGINES) {
     })
     afterEach(async () => {
       for (const { store } of opened.splice(0)) await store.close()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     })
 
     async function copy(between: () => Promise<unknown> = async () => {}): Promise<Copied> {
@@ -181,7 +182,7 @@ describe('a database file', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-copies-'))
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   it('that is damaged is not copied', async () => {
     const file = join(folder, 'a.db')

@@ -1,11 +1,12 @@
 /** A folder of its own for a database file, and SQLite opened on it behind the store's back. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Resources } from '../../src/resources/resource.ts'
 import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { type Opened, RESOURCES } from './fixture.ts'
 
 interface Setup {
@@ -44,6 +45,6 @@ export class Folder {
 
   async remove(): Promise<void> {
     for (const one of this.#opened) await one.close()
-    await rm(this.folder, { recursive: true })
+    await removeFolder(this.folder)
   }
 }

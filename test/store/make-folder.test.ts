@@ -1,16 +1,17 @@
 /** A data folder is made with all above it, or there is an error; never a start that doesn't end. */
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeFolder } from '../../src/base/files/make-folder.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 
 describe('a data folder', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
+  afterEach(() => removeFolder(folder))
 
   const codeOf = (path: string) =>
     makeFolder(path).then(

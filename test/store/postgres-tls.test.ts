@@ -1,12 +1,13 @@
 /** TLS to PostgreSQL: the certificate must be valid for the host, and no message repeats the password. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
+import { removeNow } from '../ends-with-tests.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { failure, RESOURCES } from './fixture.ts'
@@ -23,7 +24,7 @@ describe('a connection to PostgreSQL with TLS', function () {
   })
   after(async () => {
     await server.remove()
-    rmSync(directory, { recursive: true })
+    removeNow(directory)
   })
 
   const open = (host: string, parameters: string) =>

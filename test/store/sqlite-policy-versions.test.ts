@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { PolicyVersions } from '../../src/store/policy-versions.ts'
 import { openSqlitePolicyVersions } from '../../src/store/sqlite/instances/policy-versions.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { policyVersionsContract, type TestPolicyDatabase } from './contract-policy-versions.ts'
 import { failure } from './fixture.ts'
 
@@ -28,7 +29,7 @@ async function createFile(): Promise<TestFile> {
     },
     remove: async () => {
       for (const versions of opened) await versions.close()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     },
   }
 }

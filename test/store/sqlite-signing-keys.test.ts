@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { openSqliteSigningKeys } from '../../src/store/sqlite/instances/signing-keys.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { signingKeysContract, type TestKeyDatabase } from './contract-signing-keys.ts'
 import { failure } from './fixture.ts'
 
@@ -28,7 +29,7 @@ async function createFile(): Promise<TestFile> {
     },
     remove: async () => {
       for (const keys of opened) await keys.close()
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     },
   }
 }

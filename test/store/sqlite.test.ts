@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,6 +6,7 @@ import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
 import { WriterPart } from '../../src/store/sqlite/thread/writer.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
@@ -42,7 +43,7 @@ async function createFile(writer: WritePlace): Promise<TestDatabase> {
     },
     remove: async () => {
       await closeAll(opened)
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** A server of several processes: they share the port, the limits, the decision log and their end. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -43,7 +44,7 @@ describe('serve --workers 2', () => {
     running = undefined
     await redis?.stop()
     redis = undefined
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   })
 
   async function start(env: Record<string, string> = {}): Promise<Cluster> {

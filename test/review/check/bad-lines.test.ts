@@ -2,7 +2,7 @@
  * However many lines of a policy are bad, the first findings are told and the others counted, in time that grows as the
  * files do. The bounds are so wide that only a fault could break them: findings looked for line by line took minutes.
  */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,7 @@ import { createPolicyLog, policyDetail } from '../../../src/server/policy-change
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
 import { CHECK_FORMATS } from '../../../src/tools/check/formats.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 const { text: findingsText, json: findingsJson, sarif: findingsSarif } = CHECK_FORMATS
 
@@ -60,7 +61,7 @@ describe('a policy with very many bad lines', () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-bad-'))
     await cp(join(ROOT, 'policies'), folder, { recursive: true })
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   for (const [name, [file, text, atLeast]] of Object.entries(BAD)) {
     it(`is checked, and told by its first findings: ${name}`, async () => {

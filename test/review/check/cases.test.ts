@@ -13,6 +13,7 @@ import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { CODES } from '../../../src/tools/check/catalogue.ts'
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
 import { readDirectory } from '../../../src/tools/check/read-directory.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
@@ -49,7 +50,7 @@ async function findingsIn(folder: string): Promise<string> {
     )
     return `${[...lines, `${suppressed} suppressed`].join('\n').replaceAll(directory, '')}\n`
   } finally {
-    await rm(directory, { recursive: true })
+    await removeFolder(directory)
   }
 }
 

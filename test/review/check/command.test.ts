@@ -9,6 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { openSqlite } from '../../../src/store/sqlite/open.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 import { sarifFaults } from '../../sarif.ts'
 
 const PROGRAM = fileURLToPath(new URL('program.ts', import.meta.url))
@@ -33,7 +34,7 @@ describe('sallyport policy check', () => {
     await cp(BASE, join(folder, 'policies'), { recursive: true })
     await cp(join(BASE, 'schemas'), join(folder, 'schemas'), { recursive: true })
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(() => removeFolder(folder))
 
   describe('has exit code', () => {
     it('0 when nothing is wrong', async () => {

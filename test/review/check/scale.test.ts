@@ -10,6 +10,7 @@ import { expect } from 'chai'
 import type { FindingReport } from '../../../src/present/findings.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 
@@ -70,7 +71,7 @@ async function checkIn10Seconds(generated: Generated): Promise<FindingReport> {
     expect(report.findings.filter(({ severity }) => severity === 'error')).to.deep.equal([])
     return report
   } finally {
-    await rm(directory, { recursive: true })
+    await removeFolder(directory)
   }
 }
 

@@ -1,6 +1,6 @@
 /** How a diff is shown: no name in a policy can pass for words or markup, and the JSON keeps to its schema. */
 import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { markdownText, plainText, say } from '../../../src/present/phrase.ts'
 import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
 import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 import { policyDiff } from './command.ts'
 import { CASES } from './edits.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
@@ -107,7 +108,7 @@ describe('the command policy diff', () => {
     await writeFile(csv, (await readFile(csv, 'utf8')).replace('g, support, member\n', ''))
   })
 
-  after(() => rm(edited, { recursive: true }))
+  after(() => removeFolder(edited))
 
   it('fails on the direction that it was told, and on nothing without', async () => {
     const codeOf = async (...args: readonly string[]) => (await policyDiff(...args)).exitCode

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { FileError } from '../../../src/base/diagnostic.ts'
 import { ToolError } from '../../../src/tools/load-policy.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 import { addRules } from '../../policy-text.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES } from './shipped.ts'
@@ -39,7 +40,7 @@ describe('a policy diff of git revisions', () => {
     git('branch', 'same-name')
   })
 
-  after(() => rm(top, { recursive: true }))
+  after(() => removeFolder(top))
 
   it('compares two revisions, a branch, a tag and a search among them', async () => {
     expect(await says('HEAD~1', 'HEAD')).to.include(`+ ${SAYS}`)
@@ -130,7 +131,7 @@ describe('a policy diff of git revisions', () => {
         expect((error as Error).message).to.match(/`v1` is not a directory, and there is no git repository .*not a git/)
       } finally {
         process.chdir(cwd)
-        await rm(outside, { recursive: true })
+        await removeFolder(outside)
       }
     })
 
@@ -144,7 +145,7 @@ describe('a policy diff of git revisions', () => {
         expect((error as Error).message).to.match(/is outside the repository: .* as in `v1:policies`$/)
       } finally {
         process.chdir(cwd)
-        await rm(outside, { recursive: true })
+        await removeFolder(outside)
       }
     })
 

@@ -1,8 +1,9 @@
 /** `policy explain` says what callers.yaml lets a service assert that asks for decisions. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../../ends-with-tests.ts'
 import { run, SHIPPED } from './program.ts'
 
 const CALLERS = `
@@ -21,7 +22,7 @@ describe('an explanation of a question that another service asks', () => {
     await cp(SHIPPED.policies, policies, { recursive: true })
     await writeFile(join(policies, 'callers.yaml'), CALLERS)
   })
-  after(() => rm(policies, { recursive: true }))
+  after(() => removeFolder(policies))
 
   const told = async (folder: string, ...caller: readonly string[]) => {
     const { failed, stdout, stderr } = await run({ ...SHIPPED, policies: folder }, [

@@ -1,10 +1,11 @@
 /** An explanation is about one time: it says until when rules and blocks are so, and what is answered then. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../../docs/schemas/policy-explain.schema.json' with { type: 'json' }
+import { removeFolder } from '../../ends-with-tests.ts'
 import { addRules } from '../../policy-text.ts'
 import { run, SHIPPED } from './program.ts'
 
@@ -25,7 +26,7 @@ describe('sallyport policy explain, where rules end', () => {
     await addRules(join(folder, 'policy.csv'), `${RULES.join('\n')}\n`)
     await writeFile(join(folder, 'blocked.txt'), 'user:eve until=2031-01-01T00:00:00Z\n')
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const ask = (...args: readonly string[]) => run({ ...SHIPPED, policies: folder }, args)
   const json = async (...args: readonly string[]) => JSON.parse((await ask(...args, '--format', 'json')).stdout)

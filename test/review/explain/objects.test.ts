@@ -1,9 +1,10 @@
 /** --object and --record: what a database and a log hold, read beside a running server and after it, and left as they are. */
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 import type { TestServer } from '../../server.ts'
 import { type Folders, run } from './program.ts'
 import { putObjects, startWorld } from './world.ts'
@@ -69,7 +70,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     await writeFile(join(folder, 'text.db'), 'this is no database, however long it is'.repeat(100))
     const unusable = await run({ ...folders, database: join(folder, 'text.db') }, args)
     expect(unusable.stderr).to.match(/^ToolError: the database can't be read \(file is not a database\): /)
-    await rm(folder, { recursive: true })
+    await removeFolder(folder)
   })
 
   it('explains the first decision record of a log', async () => {
@@ -148,7 +149,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const kept = join(folder, 'copy.db')
     await copy.app.drain()
     await copyFile(join(copy.folder, 'data/sallyport.db'), kept)
-    await rm(copy.folder, { recursive: true })
+    await removeFolder(copy.folder)
     return readFile(kept)
   }
 })

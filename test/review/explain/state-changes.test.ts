@@ -1,5 +1,5 @@
 /** --becomes: what `policy explain` says of a write that changes the state of its object, across objects, and what it refuses. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { openSqlite } from '../../../src/store/sqlite/open.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
+import { removeFolder } from '../../ends-with-tests.ts'
 import { type Folders, run, SHIPPED } from './program.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
@@ -93,7 +94,7 @@ describe('sallyport policy explain, of a write that changes a state', () => {
     await seeding.insert('tasks', [{ id: '1', document: task }])
     await store.close()
   })
-  after(() => rm(folder, { recursive: true }))
+  after(() => removeFolder(folder))
 
   const alice = ['--role', 'member', '--subject', 'alice']
 

@@ -1,10 +1,11 @@
 /** `sallyport policy matrix` as its users run it: what it prints, and what it refuses. */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 interface Ended {
   readonly failed: boolean
@@ -104,7 +105,7 @@ describe('sallyport policy matrix', () => {
         .to.match(/policy\.csv:1:4: .*`ghost`/)
         .and.to.match(/policy\.csv:2:/)
     } finally {
-      await rm(folder, { recursive: true })
+      await removeFolder(folder)
     }
   })
 })

@@ -1,9 +1,10 @@
 /** A matrix as a page in a real browser, with what it asked for, logged and was refused. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Locator, Page } from 'playwright-core'
+import { removeFolder } from '../../ends-with-tests.ts'
 
 export interface OpenPage {
   readonly page: Page
@@ -37,7 +38,7 @@ export async function openPage(browser: Browser, html: string, options = {}): Pr
     cell: (row, column) => rows.nth(row).locator('td').nth(column),
     close: async () => {
       await context.close()
-      await rm(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     },
   }
 }
