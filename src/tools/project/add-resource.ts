@@ -24,7 +24,7 @@ import { BODIES } from '../matrix/read/matrix-file.ts'
 import { withLock } from '../release/folder/lock.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { orTell } from './make-project.ts'
-import { changedFiles, mentions, type PatternWish, partsOf } from './resource-parts.ts'
+import { changedFiles, mentions, type PatternWish, partsOfPattern } from './resource-parts.ts'
 
 export interface NewResource extends PatternWish {
   readonly policies: string
@@ -82,7 +82,7 @@ async function planAdditions(wish: NewResource): Promise<Additions> {
       `${JSON.stringify(role)} is not a role of roles.yaml: name one with --role: ${[...policy.roles.keys()].join(', ')}`,
     )
   }
-  const parts = await partsOf(wish, policy)
+  const parts = await partsOfPattern(wish, policy)
   const schema = { name, text: parts.get('schema.json') ?? '' }
   const changed = changedFiles(files, parts)
   const matrix = () => {

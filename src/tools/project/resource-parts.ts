@@ -24,7 +24,7 @@ const ADDED: Readonly<Record<string, RequiredFileName>> = {
 /** Texts by their names in the folder of the pattern. */
 type Parts = ReadonlyMap<string, string>
 
-export async function partsOf({ resource, pattern, role }: PatternWish, policy: Policy): Promise<Parts> {
+export async function partsOfPattern({ resource, pattern, role }: PatternWish, policy: Policy): Promise<Parts> {
   const values: Readonly<Record<string, string>> = { resource, role, title: titleOf(resource) }
   const files = await packageFiles(`templates/resources/${pattern}`)
   const texts = files.map(({ name, text }) => {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { filesBelow } from '../package-files.ts'
+import { hasPlaces, isMadeFrom, renderedChange, valuesIn } from '../rendered-change.ts'
 import type { TemplateChange, Undecided } from './report.ts'
 import type { UpgradeSides } from './sides.ts'
 
@@ -20,12 +21,16 @@ export async function compareTemplates({ old, new: young, project }: UpgradeSide
   if (!before) return { templates: [], undecided: [] }
   const oldTexts = new Map(before.map(({ name, text }) => [name, text]))
   const changed = after.filter(({ name, text }) => oldTexts.get(name) !== text)
+  const ownText = (name: string) => readFile(join(project.folder, name), 'utf8').catch(() => undefined)
+  const made = before.map(async ({ name, text }) => ({ template: text, own: await ownText(name), name }))
+  // Its lines have the most places.
+  const values = valuesIn((await Promise.all(made)).toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a))))
   const templates = await Promise.all(
     changed.map(async ({ name, path, text }): Promise<readonly TemplateChange[]> => {
-      const own = await readFile(join(project.folder, name), 'utf8').catch(() => undefined)
       const earlier = oldTexts.get(name)
-      const advice = adviceOn({ own, earlier, text })
-      return advice ? [{ file: join(project.folder, name), advice, template: path }] : []
+      const advice = adviceOn({ own: await ownText(name), earlier, text })
+      const patch = renderedChange(name, earlier, text, values)
+      return advice ? [{ file: join(project.folder, name), advice, template: path, patch }] : []
     }),
   )
   return { templates: templates.flat(), undecided: [] }
@@ -51,13 +56,9 @@ function adviceOn({ own, earlier, text }: TemplateTexts): TemplateChange['advice
   // A file that no template made is the project's own.
   if (earlier === undefined || isMadeFrom(text, own)) return undefined
   // A copy of a template with `{{name}}` would lose the project's own values.
-  return own === earlier && !PLACE.test(text) ? 'replace' : 'compare'
+  return own === earlier && !hasPlaces(text) ? 'replace' : 'compare'
 }
 
-const PLACE = /\{\{\w+\}\}/
-
-/** Whatever values the project gave to `{{name}}`, `{{version}}` and the like. */
-function isMadeFrom(template: string, text: string): boolean {
-  const parts = template.split(/\{\{\w+\}\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[^\\n]*')}$`).test(text)
+function isManifest({ name }: { readonly name: string }): boolean {
+  return name === 'package.json'
 }

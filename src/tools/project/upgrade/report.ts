@@ -64,6 +64,8 @@ export interface TemplateChange {
   readonly advice: 'replace' | 'compare' | 'add'
   /** Where the new template is. */
   readonly template: string
+  /** From what the old version would make to what the new one makes, for `git apply`. */
+  readonly patch: string
 }
 
 export interface ChangelogEntry {

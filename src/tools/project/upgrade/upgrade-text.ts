@@ -6,6 +6,8 @@ import type { CellAnswer, CellChange, DataChange, RouteChange, TemplateChange, U
 export const UPGRADE_FORMATS = { text: toText, json: jsonText } as const
 
 const MOST_LINES = 30
+/** Of the diff of one template. */
+const MOST_DIFF_LINES = 40
 
 function toText(report: UpgradeReport): string {
   const { old, new: young, step, promise, undecided, changelog, todo } = report
@@ -13,7 +15,7 @@ function toText(report: UpgradeReport): string {
     [`${old} -> ${young} (${step}): ${promise}`],
     part('files', filesIn(report)),
     part('decisions', decisionsIn(report)),
-    part('templates', report.templates.map(templateLine)),
+    templatesIn(report),
     part(
       'changelog: an upgrade must know',
       changelog.flatMap(({ version, text }) => wrap(`- ${version}: ${text}`, '    ')),
@@ -35,9 +37,9 @@ function part(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...bounded(lines).map((line) => `  ${line}`)]
 }
 
-function bounded(lines: readonly string[]): readonly string[] {
-  const more = lines.length - MOST_LINES
-  return more > 0 ? [...lines.slice(0, MOST_LINES), `and ${count(more, 'line')} more: see --format json`] : lines
+function bounded(lines: readonly string[], most = MOST_LINES): readonly string[] {
+  const more = lines.length - most
+  return more > 0 ? [...lines.slice(0, most), `and ${count(more, 'line')} more: see --format json`] : lines
 }
 
 const BEFORE = { found: 'before too', 'not-found': 'new', unknown: 'perhaps new' } as const
@@ -82,12 +84,16 @@ function routeLine({ kind, methods, path, callers }: RouteChange): string {
 
 const ADVICE: Readonly<Record<TemplateChange['advice'], string>> = {
   replace: 'is as the old template made it, and may be replaced by the new one',
-  compare: 'has values or changes of yours, and the template changed: take over by hand what is new in it',
+  compare: 'has values or changes of yours, and the template changed: take over what is new in it',
   add: 'is a new template',
 }
 
-function templateLine({ file, advice, template }: TemplateChange): string {
-  return `${file} ${ADVICE[advice]} (${template})`
+function templatesIn({ templates }: UpgradeReport): readonly string[] {
+  const lines = templates.flatMap(({ file, advice, template, patch }) => {
+    const diff = bounded(patch.trimEnd().split('\n'), MOST_DIFF_LINES).map((line) => `  ${line}`)
+    return [`${file} ${ADVICE[advice]} (${template})`, ...diff]
+  })
+  return lines.length === 0 ? [] : ['templates', ...lines.map((line) => `  ${line}`)]
 }
 
 function dataLines({ engine, old, new: young, canGoBack, file }: DataChange): readonly string[] {
