@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import type { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
@@ -79,6 +80,70 @@ describe('a large policy', () => {
     const program = pathToFileURL(join(ROOT, 'test/activation/no-such-thread.ts'))
     const policy = createPolicyParser({ ...options, program })(await readPolicyFiles(join(ROOT, 'policies')))
     expect(policy).to.not.be.instanceOf(Promise)
+  })
+})
+
+describe('the thread that parses large policies', () => {
+  const started: Worker[] = []
+  const note = (worker: Worker) => started.push(worker)
+  let options: ParserOptions
+  let one: PolicyFiles
+  let other: PolicyFiles
+
+  before(async () => {
+    const schemas = (await readSchemas(join(ROOT, 'schemas'))).sources
+    options = { schemas, resources: parseResources(schemas) }
+    const files = await readPolicyFiles(join(ROOT, 'policies'))
+    const withMany = (count: number): PolicyFiles => {
+      const rules = files['policy.csv']
+      return { ...files, 'policy.csv': { ...rules, text: withRules(rules.text, largeRules(count)) } }
+    }
+    one = withMany(2000)
+    other = withMany(3000)
+  })
+  beforeEach(() => process.on('worker', note))
+  afterEach(async () => {
+    process.off('worker', note)
+    await Promise.all(started.splice(0).map((worker) => worker.terminate()))
+  })
+
+  const parsedHere = (files: PolicyFiles) => packPolicy(parsePolicy(files, options.resources))
+
+  it('parses the next one too, also after one with faults', async () => {
+    const parse = createPolicyParser(options)
+    const rules = one['policy.csv']
+    const faulty = { ...one, 'policy.csv': { ...rules, text: `${rules.text}x\n` } }
+    expect(await Promise.resolve(parse(faulty)).catch((error) => error)).to.be.instanceOf(FileError)
+    expect(await parse(one)).to.deep.equal(parsedHere(one))
+    expect(await parse(other)).to.deep.equal(parsedHere(other))
+    expect(started).to.have.length(1)
+  })
+
+  it('ends when nothing comes, and the next policy gets another', async () => {
+    const parse = createPolicyParser({ ...options, idleMs: 1 })
+    await parse(one)
+    const [first] = started
+    await new Promise((resolve) => first?.once('exit', resolve))
+    expect(await parse(other)).to.deep.equal(parsedHere(other))
+    expect(started).to.have.length(2)
+  })
+
+  it('is replaced when it ended by itself', async () => {
+    const parse = createPolicyParser(options)
+    await parse(one)
+    await started[0]?.terminate()
+    expect(await parse(other)).to.deep.equal(parsedHere(other))
+    expect(started).to.have.length(2)
+  })
+
+  it('is one of several while policies come at once, and one stays', async () => {
+    const parse = createPolicyParser(options)
+    const parsed = await Promise.all([parse(one), parse(other)])
+    expect(parsed).to.deep.equal([parsedHere(one), parsedHere(other)])
+    expect(started).to.have.length(2)
+    await Promise.race(started.map((worker) => new Promise((resolve) => worker.once('exit', resolve))))
+    await parse(one)
+    expect(started).to.have.length(2)
   })
 })
 

@@ -1,4 +1,7 @@
-/** Parses a policy without holding up requests: a small one at once, a large one in a thread of its own. */
+/**
+ * Parses a policy without holding up requests: a small one at once, a large one in a thread of its own. Edits come in
+ * series, so the thread stays for a while: starting it takes more time than parsing ten thousand rules.
+ */
 import { serialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
@@ -21,36 +24,74 @@ export interface ParserOptions {
   readonly schemas: readonly SourceText[]
   /** What the thread runs. */
   readonly program?: URL
+  /** The thread ends when it had nothing to parse for this time. */
+  readonly idleMs?: number
 }
 
+const IDLE_MS = 60_000
+
 /** Throws, or rejects with, FileError. If the thread fails, the policy is parsed here. */
-export function createPolicyParser({
-  resources,
-  schemas,
-  program = THREAD,
-}: ParserOptions): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
-  // Kept, because serializing 500 resources takes milliseconds; made on first use, because a start must be fast.
-  let serialized: Uint8Array | undefined
-  const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, resources))
-  const apart = async (files: PolicyFiles) => {
-    serialized ??= serialize(plainResources(resources))
-    return (await parseApart({ files, schemas, resources: serialized }, program)) ?? here(files)
-  }
+export function createPolicyParser(
+  options: ParserOptions,
+): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
+  const threads = new ParserThreads(options)
+  const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, options.resources))
+  const apart = async (files: PolicyFiles) => (await threads.parse(files)) ?? here(files)
   return (files) => {
     const size = Object.values(files).reduce((sum, { text }) => sum + text.length, 0)
     return size <= SMALL ? here(files) : apart(files)
   }
 }
 
-/** Undefined when the thread ended without an answer: parsing here once more reports the fault. */
-async function parseApart(workerData: ParserData, program: URL): Promise<PackedPolicy | undefined> {
-  const thread = new Worker(program, { workerData })
-  thread.unref()
-  const { promise, resolve } = Promise.withResolvers<FromParser | undefined>()
-  thread.on('message', resolve)
-  thread.on('error', () => resolve(undefined))
-  thread.on('exit', () => resolve(undefined))
-  const answer = await promise
-  if (answer?.kind === 'faulty') throw new FileError(answer.diagnostics, answer.more)
-  return answer?.policy
+/** One thread, and another for each policy that comes while it is busy; at most one stays. */
+class ParserThreads {
+  readonly #options: ParserOptions
+  /** Kept, because serializing 500 resources takes milliseconds; made on first use, because a start must be fast. */
+  #resources: Uint8Array | undefined
+  #idle: { readonly thread: Worker; readonly end: NodeJS.Timeout } | undefined
+
+  constructor(options: ParserOptions) {
+    this.#options = options
+  }
+
+  /** Undefined when the thread ended without an answer: parsing once more without it reports the fault. */
+  async parse(files: PolicyFiles): Promise<PackedPolicy | undefined> {
+    const thread = this.#takeIdle() ?? this.#start()
+    const { promise, resolve } = Promise.withResolvers<FromParser | undefined>()
+    const ended = () => resolve(undefined)
+    thread.once('message', resolve).once('exit', ended)
+    thread.postMessage(files)
+    const answer = await promise
+    thread.off('message', resolve).off('exit', ended)
+    if (answer) this.#keep(thread)
+    if (answer?.kind === 'faulty') throw new FileError(answer.diagnostics, answer.more)
+    return answer?.policy
+  }
+
+  #takeIdle(): Worker | undefined {
+    const { thread, end } = this.#idle ?? {}
+    clearTimeout(end)
+    this.#idle = undefined
+    return thread
+  }
+
+  #start(): Worker {
+    const { resources, schemas, program = THREAD } = this.#options
+    this.#resources ??= serialize(plainResources(resources))
+    const workerData: ParserData = { schemas, resources: this.#resources }
+    const thread = new Worker(program, { workerData })
+    // It exits after an error.
+    thread.on('error', () => {})
+    thread.on('exit', () => {
+      if (this.#idle?.thread === thread) this.#takeIdle()
+    })
+    thread.unref()
+    return thread
+  }
+
+  #keep(thread: Worker): void {
+    this.#takeIdle()?.terminate()
+    const end = setTimeout(() => this.#takeIdle()?.terminate(), this.#options.idleMs ?? IDLE_MS).unref()
+    this.#idle = { thread, end }
+  }
 }

@@ -1,4 +1,4 @@
-/** The thread that parses a large policy, so that no request waits for it: one policy, and then it ends. */
+/** The thread that parses a large policy, so that no request waits for it: one policy after the other. */
 import '../../base/node-24.ts'
 import { flushCompileCache } from 'node:module'
 import { deserialize } from 'node:v8'
@@ -6,22 +6,24 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { giveWay } from './thread-priority.ts'
 import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy must be in force within a second, even if requests could use all processor time. */
 const NICENESS = 2
 
-const { files, resources, schemas } = workerData as ParserData
+const { resources: serialized, schemas } = workerData as ParserData
 
 giveWay(NICENESS)
-send(parse())
-// The next one starts in a third of the time.
-flushCompileCache()
+const resources = restoreResources(deserialize(serialized), schemas)
+parentPort?.on('message', (files: PolicyFiles) => send(parse(files)))
+// After the first policy: the next thread starts in a third of the time.
+parentPort?.once('message', () => flushCompileCache())
 
-function parse(): FromParser {
+function parse(files: PolicyFiles): FromParser {
   try {
-    return { kind: 'policy', policy: packPolicy(parsePolicy(files, restoreResources(deserialize(resources), schemas))) }
+    return { kind: 'policy', policy: packPolicy(parsePolicy(files, resources)) }
   } catch (error) {
     if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }
     throw error

@@ -4,7 +4,6 @@
  */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
-import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { BUILT_IN_RESOURCES } from '../../resources/built-in/resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../resources/schema/schema-file.ts'
@@ -12,7 +11,6 @@ import { createSchemaCompiler, type SchemaCompiler } from '../../resources/valid
 
 /** What the thread starts with. */
 export interface ParserData {
-  readonly files: PolicyFiles
   /** The server's resources, serialized (node:v8): `PlainResources`. */
   readonly resources: Uint8Array
   /** What the validators are compiled from. */
