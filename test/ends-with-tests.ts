@@ -3,6 +3,7 @@
  * beside the tests (left-by-tests.ts) waits for that and ends what is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 
@@ -29,6 +30,14 @@ export function endWithTests<C extends ChildProcess>(child: C): C {
     note('delete', 'programs', child.pid)
   })
   return child
+}
+
+/** Kills the program, and waits until it has ended, so that it writes nothing more. */
+export async function endNow(child: ChildProcess | undefined): Promise<void> {
+  if (!child || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
 }
 
 /** Returns the folder. */

@@ -5,7 +5,7 @@ import { cp, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { removeFolder } from './ends-with-tests.ts'
+import { endNow, removeFolder } from './ends-with-tests.ts'
 import { INSTALL_MS, program } from './programs.ts'
 import { freePort } from './redis.ts'
 
@@ -32,7 +32,7 @@ describe('the program', () => {
     env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), ADMIN_PORT: '0' }
   })
   afterEach(async () => {
-    for (const child of children.splice(0)) child.kill('SIGKILL')
+    for (const child of children.splice(0)) await endNow(child)
     await removeFolder(folder)
   })
 

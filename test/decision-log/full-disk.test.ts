@@ -3,13 +3,12 @@
  * the midst of a line as a full disk does.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { removeNow } from '../ends-with-tests.ts'
+import { endNow, removeNow } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SERVER = new URL('killed-server.ts', import.meta.url).pathname
@@ -26,10 +25,7 @@ describe('logs on a disk that fills', () => {
     writeFileSync(join(folder, 'policies/limits.yaml'), 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n')
   })
   afterEach(async () => {
-    if (child && child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
+    await endNow(child)
     removeNow(folder)
   })
 

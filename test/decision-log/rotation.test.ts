@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { removeFolder } from '../ends-with-tests.ts'
+import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -27,7 +27,7 @@ describe('a decision log that is rotated under load', () => {
     env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: port, ADMIN_PORT: '0' }
   })
   afterEach(async () => {
-    child?.kill('SIGKILL')
+    await endNow(child)
     await removeFolder(folder)
   })
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { removeFolder } from '../ends-with-tests.ts'
+import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -38,7 +38,7 @@ describe('docs/testing-policies.md', () => {
     await new Promise((resolve) => server.stdout?.once('data', resolve))
   }).timeout(20_000)
   after(async () => {
-    server.kill('SIGKILL')
+    await endNow(server)
     await removeFolder(folder)
   })
 

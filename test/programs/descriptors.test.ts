@@ -1,6 +1,5 @@
 /** A server whose descriptors have run out goes on, and takes later what it could not read meanwhile. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { appendFile, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
-import { removeFolder } from '../ends-with-tests.ts'
+import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { open } from '../request/raw.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -46,8 +45,7 @@ describe('a server without descriptors', () => {
   })
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy()
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    await endNow(child)
     await removeFolder(folder)
   })
 

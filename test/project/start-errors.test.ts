@@ -29,7 +29,7 @@ import { pino } from 'pino'
 import { type Flags, readConfig } from '../../src/config/config.ts'
 import { failureText, mendOf } from '../../src/config/mend-of.ts'
 import { startApp } from '../../src/server/app.ts'
-import { removeWithTests } from '../ends-with-tests.ts'
+import { endNow, removeWithTests } from '../ends-with-tests.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { freePort } from '../redis.ts'
@@ -94,8 +94,8 @@ describe('a start that fails says so and what mends it, which does', () => {
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
   })
-  after(() => {
-    for (const child of children) child.kill('SIGKILL')
+  after(async () => {
+    for (const child of children) await endNow(child)
   })
 
   for (const [name, broken] of Object.entries(casesHere())) {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { endNow } from '../ends-with-tests.ts'
 import { policy } from './command.ts'
 import { Folders } from './fixture.ts'
 
@@ -20,7 +21,7 @@ describe('the lock of a policy directory', () => {
     folders = await Folders.make()
   })
   afterEach(async () => {
-    for (const child of running.splice(0)) child.kill('SIGKILL')
+    for (const child of running.splice(0)) await endNow(child)
     await folders.remove()
   })
 

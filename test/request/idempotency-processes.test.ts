@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
-import { removeFolder } from '../ends-with-tests.ts'
+import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
 import { sleep } from './raw.ts'
 
@@ -51,7 +51,7 @@ describe('an idempotency key, over processes', () => {
     await first.kill()
   })
   afterEach(async () => {
-    for (const child of children) child.kill('SIGKILL')
+    for (const child of [...children]) await endNow(child)
     await removeFolder(folder)
   })
 

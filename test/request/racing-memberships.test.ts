@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { removeFolder } from '../ends-with-tests.ts'
+import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { Commits, judge, type Reason, type Verdict } from './racing/commits.ts'
 import { POLICY_TEXTS, projectOf, SCHEMAS, TEAM, USERS } from './racing/world.ts'
@@ -35,7 +35,7 @@ describe('writes that race with changes of what they rest on', () => {
     for (const { name, text } of SCHEMAS) await writeFile(join(folder, `schemas/${name}.json`), text)
   })
   afterEach(async () => {
-    for (const child of children) child.kill('SIGKILL')
+    for (const child of [...children]) await endNow(child)
     children.clear()
     await removeFolder(folder)
   })
