@@ -214,6 +214,14 @@ describe('upgrade --check', () => {
     })
   })
 
+  it('says what to type where somebody forgets that it only looks', async () => {
+    const { code, stdout, stderr } = await workshop.sallyport('.', 'upgrade')
+    expect([code, stdout]).to.deep.equal([2, ''])
+    expect(stderr).to.match(
+      /^sallyport: upgrade only looks, and installs nothing: write `.* upgrade --check`, and .*\n$/,
+    )
+  })
+
   it('refuses, in one sentence, what is no project and what is no earlier package', async () => {
     const refused = async (sentence: RegExp, ...args: readonly string[]) => {
       const { code, stdout, stderr } = await workshop.sallyport('.', 'upgrade', ...args)
@@ -226,7 +234,7 @@ describe('upgrade --check', () => {
     await refused(/no package `sallyport` was found in bin: name the folder/, '--check', 'api', '--from', 'bin')
     const here = new URL('../..', import.meta.url).pathname
     await refused(/is the program that runs now: run the newer one/, '--check', 'api', '--from', here)
-    await refused(/required option '--check'/, 'api')
+    await refused(/upgrade only looks/, 'api')
   })
 }).timeout(120_000)
 

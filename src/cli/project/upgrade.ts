@@ -1,10 +1,12 @@
 /** sallyport upgrade --check: what a newer version changes for a project. */
 import { isAbsolute, join } from 'node:path'
 import { readConfig } from '../../config/config.ts'
+import { programHere } from '../../present/invocation.ts'
 import { printReport } from '../../present/print.ts'
 import { CliCommand, type FolderFlags, type FormatFlag, MIGRATIONS, POLICIES, SCHEMAS } from '../options.ts'
 
 interface UpgradeFlags extends FolderFlags, FormatFlag {
+  readonly check?: boolean
   readonly from?: string
   readonly matrices: string
   readonly migrations?: string
@@ -17,7 +19,7 @@ export function upgradeCommand(): CliCommand {
   return new CliCommand('upgrade')
     .description('say what this version changes for a project that has an earlier one installed')
     .argument('[directory]', 'the folder of the project', '.')
-    .requiredOption('--check', 'only look: no file is changed, and nothing is installed')
+    .option('--check', 'only look: no file is changed, and nothing is installed')
     .option('--from <directory>', 'the package of the earlier version (node_modules/sallyport of the project)')
     .option(...SCHEMAS)
     .option(...POLICIES)
@@ -30,6 +32,7 @@ What can't be compared is told as undecided, also where a command of a version t
 Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could not run.`)
     .examples('upgrade --check', 'upgrade --check my-api --from before/node_modules/sallyport')
     .action(async (folder: string, flags: UpgradeFlags) => {
+      if (!flags.check) throw await onlyLooks()
       const { checkUpgrade } = await import('../../tools/project/upgrade/check-upgrade.ts')
       const { UPGRADE_FORMATS } = await import('../../tools/project/upgrade/upgrade-text.ts')
       const usual = readConfig(process.env)
@@ -51,6 +54,12 @@ Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could no
       printReport(flags.format, UPGRADE_FORMATS[flags.format](report))
       if (report.todo) process.exitCode = 1
     })
+}
+
+async function onlyLooks(): Promise<Error> {
+  const { ToolError } = await import('../../tools/load-policy.ts')
+  const check = `\`${programHere(process.env)} upgrade --check\``
+  return new ToolError(`upgrade only looks, and installs nothing: write ${check}, and install what you like with npm`)
 }
 
 function resolveIn(folder: string, path: string): string {
