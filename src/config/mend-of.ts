@@ -1,6 +1,6 @@
 /** The command that mends an error: its own, or for a faulty setting another value of it. */
 import { AGAIN, againWith, mendIn } from '../base/problems/mend.ts'
-import { commandHere } from '../present/invocation.ts'
+import { commandHere, withCommands } from '../present/invocation.ts'
 import { printable } from '../present/quote.ts'
 
 /** By setting, a value that is right for most. `<words>` are the reader's. */
@@ -49,7 +49,8 @@ export function mendOf(error: unknown): string | undefined {
 
 /** What is wrong, and the command that mends it. `words`: of the command line that failed. */
 export function failureText(error: Error, words: readonly string[]): string {
-  const { name, message } = error
+  const { name } = error
+  const message = withCommands(error.message)
   const mend = mendOf(error)
   const command = mend === undefined ? '' : `run \`${commandHere(mend, words)}\``
   // Faults of files have a line each; a line end in another message belongs to a value, and could look like a message.

@@ -7,6 +7,8 @@ import { AGAIN, shellWord } from '../base/problems/mend.ts'
 /** In src/ of a checkout, in dist/ of the package. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+const NPX = 'npx sallyport'
+
 /** Keys and tokens depend on these variables, so another command needs them too. */
 const SETTINGS = ['DATA_DIR', 'JWT_ISSUER', 'JWT_AUDIENCE']
 
@@ -30,8 +32,13 @@ export function programHere(
   if (path === '' || script === 'sallyport') return 'npm run -s sallyport --'
   // npx looks in the folders above, too.
   return /^(?:\.\.\/)*node_modules\/sallyport$/.test(path)
-    ? 'npx sallyport'
+    ? NPX
     : `node ${shellWord(join(path, 'bin', 'sallyport.js'))}`
+}
+
+/** A message, in which `sallyport …` is a command to type: a project has it below node_modules/ alone. */
+export function withCommands(message: string, program = programHere(process.env)): string {
+  return program === NPX ? message.replace(/(?<=`|: |run |with )sallyport (?=[a-z])/g, `${program} `) : message
 }
 
 /** Settings that a flag of `serve` overrides. */

@@ -1,6 +1,6 @@
 /** Commands that the program prints name it in the way that works where they are typed. */
 import { expect } from 'chai'
-import { commandHere, invocation, programHere } from '../../src/present/invocation.ts'
+import { commandHere, invocation, programHere, withCommands } from '../../src/present/invocation.ts'
 
 describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [
@@ -38,5 +38,19 @@ describe('a command that is printed', () => {
     expect(again('HOST=::1 {again}')).to.equal(`HOST=::1 ${program} ${words.join(' ')}`)
     expect(again('sallyport eject && {again}')).to.equal(`${program} eject && ${program} ${words.join(' ')}`)
     expect(again('npm install sallyport@latest')).to.equal('npm install sallyport@latest')
+  })
+
+  it('is what works in a project, also within a sentence', () => {
+    const sentence = 'sallyport: take one from `sallyport key list`, or run sallyport user add, or npx sallyport token'
+    expect(withCommands(sentence, 'npx sallyport')).to.equal(
+      'sallyport: take one from `npx sallyport key list`, or run npx sallyport user add, or npx sallyport token',
+    )
+    expect(withCommands('Set one with: sallyport user password x\n', 'npx sallyport')).to.equal(
+      'Set one with: npx sallyport user password x\n',
+    )
+    expect(withCommands('`sallyport` and /opt/sallyport serve', 'npx sallyport')).to.equal(
+      '`sallyport` and /opt/sallyport serve',
+    )
+    expect(withCommands(sentence, 'node ../bin/sallyport.js')).to.equal(sentence)
   })
 })

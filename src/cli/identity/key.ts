@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { isSubject } from '../../identity/caller.ts'
 import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../../identity/directory/directory-access.ts'
+import { withCommands } from '../../present/invocation.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -90,7 +91,7 @@ async function add(
 
 function describe({ id, subject, roles, expiresAt }: NewApiKey): string {
   return `API key ${id} of ${quote(subject)}, ${roles.join(', ')}, until ${timeOf(expiresAt)}. It is never shown again.
-Revoke it with: sallyport key revoke ${id}
+${withCommands(`Revoke it with: sallyport key revoke ${id}`)}
 `
 }
 

@@ -3,6 +3,7 @@
 import { USERS } from '../../decide/policy.ts'
 import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
+import { withCommands } from '../../present/invocation.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding } from '../../store/contract.ts'
@@ -65,7 +66,9 @@ function documentOf(roles: readonly string[]): Document {
 export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
   const roles =
     role === undefined
-      ? `\nroles.yaml declares no role \`${ROLE}\`: give the user a role with sallyport user roles ${id} --role ROLE\n`
+      ? withCommands(
+          `\nroles.yaml declares no role \`${ROLE}\`: give the user a role with sallyport user roles ${id} --role ROLE\n`,
+        )
       : ''
   const body = JSON.stringify({ email, password, newPassword: 'YOUR OWN' })
   return `There was no user yet, so Sallyport made one${role === undefined ? '' : ` with the role ${role}`}:
@@ -77,6 +80,6 @@ The password works for one sign-in and isn't shown again. Sign in with it and se
 
 curl -s ${url}/api/tokens -H 'Content-Type: application/json' -d '${body}'
 
-or set one with: sallyport user password ${id}
+or ${withCommands(`set one with: sallyport user password ${id}`)}
 ${roles}`
 }
