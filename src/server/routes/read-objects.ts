@@ -122,9 +122,12 @@ async function endOfLastPage(
 }
 
 function nextCursor({ cursors }: Services, request: HandledRequest, query: ListRequest, last: ListedObject): string {
-  const exact = JSON.stringify({
-    at: valuesOf(readListed(last, new MemberCutter(new Set(query.order.map(({ field }) => field)))), query),
-  } satisfies PageEnd)
+  const fields = query.order.map(({ field }) => field)
+  // Most lists are in the order of ids, for which nothing of the document is read.
+  const read = fields.every((field) => field === 'id')
+    ? { id: last.id }
+    : readListed(last, new MemberCutter(new Set(fields)))
+  const exact = JSON.stringify({ at: valuesOf(read, query) } satisfies PageEnd)
   const pageEnd = exact.length > LONGEST_PAGE_END ? JSON.stringify({ of: last.id } satisfies PageEnd) : exact
   return cursors.seal(bindingOf(request, query), pageEnd)
 }
