@@ -7,7 +7,7 @@ export type Row = readonly SqlValue[]
 
 export interface Asked {
   readonly text: string
-  readonly values?: readonly SqlValue[]
+  readonly values: readonly SqlValue[]
   /** Statements with a name are planned once for each connection. */
   readonly name?: string | undefined
 }
@@ -38,13 +38,23 @@ export class Connection {
   }
 
   /** Rejects with the driver's errors. */
-  async send({ text, values, name }: Asked): Promise<pg.QueryArrayResult<SqlValue[]>> {
+  send({ text, values, name }: Asked): Promise<pg.QueryArrayResult<SqlValue[]>> {
+    return this.#answer(() => {
+      return this.#client.query({ text, values: [...values], rowMode: 'array', ...(name && { name }) })
+    })
+  }
+
+  /** `begin` and the like, which have no rows: the driver takes longer for a statement with options. */
+  tell(text: string): Promise<Pick<pg.QueryResult, 'command'>> {
+    return this.#answer(() => this.#client.query(text))
+  }
+
+  async #answer<T>(ask: () => Promise<T>): Promise<T> {
     this.#unanswered += 1
     this.#watch ??= setInterval(() => this.#tick(), this.#silenceMs / TICKS)
     this.#cork()
     try {
-      const config = { text, rowMode: 'array' as const, ...(values && { values: [...values] }), ...(name && { name }) }
-      return await this.#client.query<SqlValue[]>(config)
+      return await ask()
     } finally {
       this.#unanswered -= 1
       this.#silentTicks = 0

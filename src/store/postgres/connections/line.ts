@@ -5,8 +5,6 @@ import { type Asked, Connection, type Row } from './connection.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
-type Sent = ReturnType<Connection['send']>
-
 export interface LineOptions {
   readonly client: pg.ClientConfig
   /** The connection is lost when it hasn't answered for so long. */
@@ -33,10 +31,9 @@ export class Line {
   /** One statement that changes something, sent with its transaction at once. */
   async change(asked: Asked): Promise<readonly Row[]> {
     const connection = await this.connection()
-    const sent = [connection.send({ text: BEGIN_BOUNDED }), connection.send(asked), connection.send({ text: 'commit' })]
-    const [begun, done, ended] = await Promise.allSettled(sent)
-    for (const outcome of [begun, done, ended]) if (outcome?.status === 'rejected') throw outcome.reason
-    const [{ rows }, { command }] = await Promise.all(sent.slice(1) as [Sent, Sent])
+    const sent = [connection.tell(BEGIN_BOUNDED), connection.send(asked), connection.tell('commit')] as const
+    for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason
+    const [, { rows }, { command }] = await Promise.all(sent)
     if (command !== 'COMMIT') throw new Error('the transaction was not committed')
     return rows
   }

@@ -142,9 +142,9 @@ interface Failure {
 
 /** All statements are sent at once, the commit too: PostgreSQL commits only if none has failed. */
 async function together(connection: Connection, statements: readonly Asked[]): Promise<Outcome<(readonly Row[])[]>> {
-  const begun = connection.send({ text: BEGIN })
+  const begun = connection.tell(BEGIN)
   const answers = statements.map((statement) => connection.send(statement))
-  const ended = connection.send({ text: 'commit' })
+  const ended = connection.tell('commit')
   const [beginning, end, ...outcomes] = await Promise.allSettled([begun, ended, ...answers])
   const failed = outcomes.findIndex((outcome) => outcome.status === 'rejected' && !isAftermath(outcome.reason))
   if (beginning.status === 'rejected') return { error: beginning.reason }
@@ -161,15 +161,15 @@ async function alone<T>(
   named: (statement: Statement) => Asked,
   work: (ask: Ask) => Promise<T>,
 ): Promise<Outcome<T>> {
-  await connection.send({ text: BEGIN })
+  await connection.tell(BEGIN)
   let done: T
   try {
     done = await work(async (statement) => (await connection.send(named(statement))).rows)
   } catch (error) {
-    await connection.send({ text: 'rollback' })
+    await connection.tell('rollback')
     return { error }
   }
-  await connection.send({ text: 'commit' })
+  await connection.tell('commit')
   return { done }
 }
 

@@ -60,10 +60,10 @@ export function examinePostgres(url: string, options: ExamineOptions): Promise<E
 
 async function look(connection: Connection, url: string, options: ExamineOptions): Promise<Examined> {
   const begun = performance.now()
-  const { fields, rows } = await connection.send({ text: FACTS })
+  const { fields, rows } = await connection.send({ text: FACTS, values: [] })
   const aroundMs = performance.now() - begun
   const facts = Object.fromEntries(fields.map(({ name }, at) => [name, rows[0]?.[at]])) as unknown as Facts
-  const ask = async (text: string): Promise<readonly Row[]> => (await connection.send({ text })).rows
+  const ask = async (text: string): Promise<readonly Row[]> => (await connection.send({ text, values: [] })).rows
   const tables = await tablesIn(async (asked) => (await connection.send(asked)).rows)
   const [[layout] = []] = tables.has('layout') ? await ask('select number from layout') : []
   if (Number(layout ?? 0) > LAYOUT) throw laterLayout(Number(layout), LAYOUT)
