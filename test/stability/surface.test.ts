@@ -33,7 +33,7 @@ describe('the surface', () => {
   it('has all kinds of members', () => {
     for (const member of [
       'command policy check --fail-on = warning',
-      'command upgrade requires --check',
+      'command key add requires --subject',
       'command policy check exits with 2',
       'setting DATABASE_URL',
       'setting default port',
