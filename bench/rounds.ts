@@ -18,10 +18,10 @@ export interface Asked {
 const CONNECTIONS = 32
 
 /**
- * Under load, before anything is measured: V8 compiles what is hot for some seconds, on the server's own CPU. Where rounds
- * are shorter than a second, it is as many rounds.
+ * Rounds of at most a second before those that count: V8 compiles what is hot for some seconds, on the server's own CPU,
+ * and some of it again when a load has ended and the next one comes.
  */
-const WARM_UP = 5
+const WARM_UPS = 6
 
 /** After a pause: timers that are due come first. Where the figures mean nothing, nobody waits for them. */
 const [RESUMED_MS, SMALL_RESUMED_MS] = [200, 10]
@@ -90,7 +90,9 @@ export async function withServers<T>(
 export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
   for (const { server } of asked) server.pause()
   const { rounds, seconds, small } = bench.settings
-  for (const one of small ? [] : asked) await measure(one, WARM_UP * Math.min(1, seconds))
+  for (let round = 1; !small && round <= WARM_UPS; round++) {
+    for (const one of orderOf(asked, round)) await measure(one, Math.min(1, seconds))
+  }
   const samples = new Map(asked.map(({ subject }) => [subject, new Map<string, number[]>()]))
   for (let round = 1; round <= rounds; round++) {
     for (const one of orderOf(asked, round)) {
