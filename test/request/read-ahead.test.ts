@@ -1,14 +1,14 @@
 /** The object of a request is read together with the standing of its caller, and only where a known caller asks. */
 import { expect } from 'chai'
 import type { ParameterizedContext } from 'koa'
-import { NO_FACTS } from '../../src/decide/facts.ts'
+import type { FactNeed, Steps } from '../../src/decide/facts.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 import { authenticate } from '../../src/server/stages/authenticate.ts'
-import { withAhead } from '../../src/server/stages/read-ahead.ts'
+import { decideAhead } from '../../src/server/stages/read-ahead.ts'
 import type { ObjectAhead } from '../../src/server/stages/state.ts'
 import type { Store } from '../../src/store/contract.ts'
-import { DamagedObject, StoreUnavailable } from '../../src/store/errors.ts'
+import { DamagedObject } from '../../src/store/errors.ts'
 
 const CALLER: Authentication = { kind: 'caller', caller: { id: 'ann', roles: [], claims: {}, credential: undefined } }
 const REJECTED: Authentication = { kind: 'rejected', code: 'token-invalid', reason: 'no' }
@@ -20,49 +20,52 @@ interface Case {
   readonly resource?: { readonly builtIn: boolean }
   readonly credentials?: object
   readonly forwarded?: object
-  readonly knows?: boolean
   readonly verified?: Authentication | Promise<Authentication>
   readonly get?: () => unknown
 }
 
-/** What the stage leaves, and which objects were read before the caller was known. */
+/** What the stage leaves, and what it asked the database for, in order. */
 async function ahead(of: Case) {
   const { id = 'n1', operation = 'read', resource = { builtIn: false }, get = () => NOTE } = of
-  const read: string[] = []
+  const looks: string[] = []
   const store = {
     get: (name: string, one: string) => {
-      read.push(`${name}/${one}`)
+      looks.push(`${name}/${one}`)
       return get()
     },
-    atOnce: <T>(work: () => T) => work(),
+    atOnce: <T>(work: () => T) => {
+      looks.push('begin')
+      const done = work()
+      looks.push('end')
+      return done
+    },
   } as unknown as Store
   const byName = new Map([['notes', { name: 'notes', ...resource }]])
-  const verifier = { verify: () => of.verified ?? CALLER, knows: () => of.knows ?? true }
+  const verify = () => {
+    looks.push('standing')
+    return of.verified ?? CALLER
+  }
   const state = {
     match: { kind: 'route', route: { resource: 'notes' }, endpoint: { operation }, id },
     credentials: of.credentials ?? { kind: 'bearer', token: 't' },
     forwarded: of.forwarded,
     policy: { snapshot: {} },
   }
-  const stage = authenticate(verifier, { resources: { byName } as unknown as Resources, store })
-  const done = stage({ state } as unknown as ParameterizedContext<never>, async () => {})
-  const first = [...read]
-  await done
-  return { read: first, ...(state as { ahead?: ObjectAhead; authentication?: Authentication }) }
+  const stage = authenticate({ verify }, { resources: { byName } as unknown as Resources, store })
+  await stage({ state } as unknown as ParameterizedContext<never>, async () => {})
+  return { looks, ...(state as { ahead?: ObjectAhead; authentication?: Authentication }) }
 }
 
 describe('the object of a request', () => {
-  it('is read before anything is waited for, whether the standing of its caller is at hand or not', async () => {
-    for (const verified of [CALLER, Promise.resolve(CALLER)]) {
-      const { read, ahead: found, authentication } = await ahead({ verified })
-      expect(read).to.deep.equal(['notes/n1'])
-      expect(found?.object).to.equal(NOTE)
-      expect(authentication).to.equal(CALLER)
-    }
+  it('is read in the same look at the database as the standing of its caller', async () => {
+    const { looks, ahead: found, authentication } = await ahead({})
+    expect(looks).to.deep.equal(['begin', 'standing', 'notes/n1', 'end'])
+    expect(found?.object).to.equal(NOTE)
+    expect(authentication).to.equal(CALLER)
   })
 
   const unread: readonly [string, Case][] = [
-    ['for a token that was never accepted', { verified: Promise.resolve(CALLER), knows: false }],
+    ['where the standing of its caller takes a message to the database', { verified: Promise.resolve(CALLER) }],
     ['for a rejected token', { verified: REJECTED }],
     ['without credentials', { credentials: { kind: 'none' } }],
     ['for OPTIONS', { operation: 'options' }],
@@ -72,8 +75,8 @@ describe('the object of a request', () => {
   ]
   for (const [title, of] of unread) {
     it(`is not read ahead ${title}`, async () => {
-      const { read, ahead: found } = await ahead(of)
-      expect(read).to.deep.equal([])
+      const { looks, ahead: found } = await ahead(of)
+      expect(looks).to.not.include('notes/n1')
       expect(found).to.equal(undefined)
     })
   }
@@ -87,18 +90,31 @@ describe('the object of a request', () => {
     expect(authentication).to.equal(CALLER)
   })
 
-  it('fails only whoever needs it, if the answer of the database fails later', async () => {
-    const { ahead: found } = await ahead({ get: () => Promise.reject(new StoreUnavailable(new Error('gone'))) })
-    const failure = await Promise.resolve(found?.object).catch((error) => error)
-    expect(failure).to.be.instanceOf(StoreUnavailable)
-  })
+  describe('decides alone', () => {
+    const object: FactNeed = { kind: 'object', resource: 'notes', id: 'n1' }
+    const known = { resource: 'notes', id: 'n1', object: NOTE }
+    function* asking(...needs: readonly FactNeed[]): Steps<unknown, FactNeed> {
+      let last: unknown = 'nothing'
+      for (const need of needs) last = yield need
+      return last
+    }
 
-  it('stands in for no other object', () => {
-    const facts = { ...NO_FACTS, object: (resource: string, id: string) => ({ ...NOTE, id: `${resource}/${id}` }) }
-    const read = withAhead(facts, { resource: 'notes', id: 'n1', object: NOTE })
-    expect(read.object('notes', 'n1')).to.equal(NOTE)
-    expect(read.object('notes', 'n2')).to.include({ id: 'notes/n2' })
-    expect(read.object('users', 'n1')).to.include({ id: 'users/n1' })
-    expect(withAhead(facts, undefined).object('notes', 'n1')).to.include({ id: 'notes/n1' })
+    it('where nothing else is asked for', () => {
+      expect(decideAhead(asking(object), known)).to.equal(NOTE)
+      expect(decideAhead(asking(), known)).to.equal('nothing')
+    })
+
+    it('and never together with a fact that would be newer, or with another object', () => {
+      const lookup = { kind: 'lookup' } as unknown as FactNeed
+      for (const other of [
+        { kind: 'caller', id: 'ann' } as const,
+        lookup,
+        { ...object, id: 'n2' },
+        { ...object, resource: 'users' },
+      ]) {
+        expect(decideAhead(asking(other, object), known), JSON.stringify(other)).to.equal(undefined)
+        expect(decideAhead(asking(object, other), known), JSON.stringify(other)).to.equal(undefined)
+      }
+    })
   })
 })

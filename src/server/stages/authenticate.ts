@@ -15,14 +15,8 @@ export function authenticate(
   parts: AheadParts & { readonly store: Pick<Store, 'atOnce'> },
 ): Stage<Received & Matched & Addressed & Forwarding, Authenticated> {
   const read = (state: Writable<Received & Matched & Addressed & Forwarding & Partial<Authenticated>>) => {
-    const { credentials } = state
-    const verified = verifyCredentials(verifier, credentials)
-    // Anybody can send tokens that aren't known yet.
-    const isCaller =
-      verified instanceof Promise
-        ? credentials.kind === 'bearer' && verifier.knows?.(credentials.token)
-        : verified.kind === 'caller'
-    if (isCaller) state.ahead = readAhead(parts, state)
+    const verified = verifyCredentials(verifier, state.credentials)
+    if (!(verified instanceof Promise) && verified.kind === 'caller') state.ahead = readAhead(parts, state)
     return verified
   }
   return (ctx, next) => {

@@ -16,7 +16,7 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
-import { withAhead } from './read-ahead.ts'
+import { decideAhead } from './read-ahead.ts'
 import type { Stage } from './stage.ts'
 import type { Accepted, AcceptedRequest, Addressed, Authenticated, Authorized, Forwarding, Received } from './state.ts'
 
@@ -48,20 +48,16 @@ export function authorize(
     ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
     ctx.state.abilities = () => withFacts(abilitiesOf(questionOf(gate, policy, asked), policy.snapshot), facts)
     ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
-    ctx.state.decision = await decideRequest(gate, policy, asked, withAhead(facts, ahead))
+    const early = ahead && decideAhead(decide(questionOf(gate, policy, asked), policy.snapshot), ahead)
+    ctx.state.decision = early ? orRefuse(early) : await decideRequest(gate, policy, asked)
     return next()
   }
 }
 
-export async function decideRequest(
-  gate: Gate,
-  policy: ActivePolicy,
-  asked: Asked,
-  facts = factsFrom(gate),
-): Promise<Decision> {
+export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
   const question = questionOf(gate, policy, asked)
   const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  return orRefuse(await withFacts(steps, facts))
+  return orRefuse(await withFacts(steps, factsFrom(gate)))
 }
 
 function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {

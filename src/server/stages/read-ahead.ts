@@ -1,10 +1,10 @@
 /**
- * The object that a request names is read together with the standing of its caller, because two reads at once cost
- * little more than one (docs/decisions/0068). A decision that doesn't need the object leaves it.
+ * The object that a request names is read together with the standing of its caller, in one look at the database, because
+ * two reads at once cost little more than one (docs/decisions/0068).
  */
 
 import { isPossibleId } from '../../decide/decide.ts'
-import type { FactSource } from '../../decide/facts.ts'
+import type { Steps } from '../../decide/facts.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Forwarding, Matched, ObjectAhead } from './state.ts'
@@ -14,7 +14,7 @@ export interface AheadParts {
   readonly store: Pick<Store, 'get'>
 }
 
-/** The object whose id is in the path; undefined if there is none, or if it can't be read now. */
+/** The object whose id is in the path; undefined if there is none, or if it isn't at hand. */
 export function readAhead(
   { resources, store }: AheadParts,
   { match, forwarded }: Matched & Forwarding,
@@ -25,19 +25,23 @@ export function readAhead(
   if (id === undefined || !isPossibleId(id) || !resource || resource.builtIn) return undefined
   try {
     const object = store.get(resource.name, id)
-    // Where nobody needs it, its failure concerns nobody.
-    if (object instanceof Promise) object.catch(() => {})
-    return { resource: resource.name, id, object }
+    return object instanceof Promise ? undefined : { resource: resource.name, id, object }
   } catch {
     // Whoever needs it reads it again, and meets the failure.
     return undefined
   }
 }
 
-/** These facts, with the object that was read ahead. */
-export function withAhead(facts: FactSource, ahead: ObjectAhead | undefined): FactSource {
-  if (!ahead) return facts
-  const object: FactSource['object'] = (resource, id) =>
-    resource === ahead.resource && id === ahead.id ? ahead.object : facts.object(resource, id)
-  return { ...facts, object }
+/**
+ * The decision, if this object is the only fact that it needs. Undefined for others: the users record of the caller, or
+ * a membership, would be newer than the object, and the decision could rest on a state that never was.
+ */
+export function decideAhead<T>(steps: Steps<T>, { resource, id, object }: ObjectAhead): T | undefined {
+  let step = steps.next()
+  while (!step.done) {
+    const need = step.value
+    if (need.kind !== 'object' || need.resource !== resource || need.id !== id) return undefined
+    step = steps.next(object)
+  }
+  return step.value
 }

@@ -70,11 +70,11 @@ export interface Forwarding {
   readonly forwarded?: Forwarded
 }
 
-/** An object that was read before it was asked for. */
+/** An object of the same state of the database as the standing of the caller. */
 export interface ObjectAhead {
   readonly resource: string
   readonly id: string
-  readonly object: StoredObject | undefined | Promise<StoredObject | undefined>
+  readonly object: StoredObject | undefined
 }
 
 /** Left by `authenticate`. */
