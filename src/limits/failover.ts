@@ -15,7 +15,7 @@ export type LimiterEvent = { readonly kind: 'lost'; readonly cause: unknown } | 
 export interface SharedCounts {
   /** Replaces the connection by a new one. Rejects within a bounded time if that fails. */
   connect(): Promise<void>
-  /** Rejects within a bounded time if it fails. */
+  /** Rejects within a bounded time if there is no answer. */
   admit(quotas: readonly Quota[]): Promise<Admission>
   /** Calls the listener when a connection ends by itself. */
   onLost(listener: (cause: unknown) => void): void
@@ -67,14 +67,12 @@ class FailoverLimiter implements Limiter {
     return this.probe()
   }
 
-  async admit(quotas: readonly Quota[]): Promise<Admission> {
+  admit(quotas: readonly Quota[]): Admission | Promise<Admission> {
     if (this.phase !== 'shared') return this.admitLocally(quotas)
-    try {
-      return await this.shared.admit(quotas)
-    } catch (cause) {
+    return this.shared.admit(quotas).catch((cause) => {
       this.lose(cause)
       return this.admitLocally(quotas)
-    }
+    })
   }
 
   state(): 'ok' | 'degraded' {

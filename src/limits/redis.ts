@@ -93,19 +93,18 @@ export function createRedisLimiter(url: string): RedisLimiter {
 
 /** Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. */
 async function runScript(client: Redis, { quotas, requests }: RequestBatch): Promise<Buffer> {
-  const keys = quotas.map(redisKey)
-  const limits = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
-  const args = [...keys, ...limits, ...requests.flatMap((positions) => [positions.length, ...positions.map(fromOne)])]
-  const answer = await client.callBuffer('EVALSHA', SCRIPT_SHA, keys.length, ...args).catch((error: Error) => {
+  const args: (string | number)[] = quotas.map(redisKey)
+  for (const quota of quotas) args.push(quota.allow, stepMicros(quota))
+  for (const positions of requests) {
+    args.push(positions.length)
+    // Indexes in Lua begin at 1.
+    for (const position of positions) args.push(position + 1)
+  }
+  const answer = await client.callBuffer('EVALSHA', SCRIPT_SHA, quotas.length, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
-    return client.callBuffer('EVAL', SLIDING_WINDOW_SCRIPT, keys.length, ...args)
+    return client.callBuffer('EVAL', SLIDING_WINDOW_SCRIPT, quotas.length, ...args)
   })
   return answer as Buffer
-}
-
-/** Indexes in Lua begin at 1. */
-function fromOne(position: number): number {
-  return position + 1
 }
 
 function redisKey({ key }: Quota): string {
@@ -126,6 +125,7 @@ function readAnswers({ quotas, requests }: RequestBatch, answer: Buffer): readon
     const usages = positions.map((position) => {
       return { quota: quotas[position] as Quota, used: next(), freesAtMicros: next() }
     })
-    return { ...describeAdmission(admitted, atMicros, usages), atMicros }
+    const { quotas: states, retryAfterMs } = describeAdmission(admitted, atMicros, usages)
+    return { admitted, quotas: states, retryAfterMs, atMicros }
   })
 }

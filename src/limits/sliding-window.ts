@@ -115,7 +115,7 @@ export interface Usage {
 /** The answer in the limiter's terms. */
 export function describeAdmission(admitted: boolean, nowMicros: number, usages: readonly Usage[]): Admission {
   const quotas = usages.map((usage) => describeQuota(admitted, nowMicros, usage))
-  return { admitted, quotas, retryAfterMs: Math.max(0, ...quotas.map(waitMs)) }
+  return { admitted, quotas, retryAfterMs: admitted ? 0 : Math.max(0, ...quotas.map(waitMs)) }
 }
 
 function describeQuota(admitted: boolean, nowMicros: number, { quota, used, freesAtMicros }: Usage): QuotaState {
