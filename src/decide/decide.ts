@@ -4,7 +4,7 @@
  */
 
 import { represent, type StoredObject } from '../resources/object.ts'
-import type { Endpoint, Resource, Route } from '../resources/resource.ts'
+import type { Endpoint, Representation, Resource, Route } from '../resources/resource.ts'
 import {
   type AllowedObject,
   CreateDecision,
@@ -173,13 +173,16 @@ export function isPossibleId(id: string): boolean {
   return id.length <= 256 && !/[\0-\x1f\x7f]/.test(id)
 }
 
+/** A store returns the same object while it is unchanged (docs/decisions/0076). */
+const representations = new WeakMap<StoredObject, Representation>()
+
 /** Object level: the action on the object as it is stored. */
 export function* decideOnObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],
   object: StoredObject,
 ): Steps<ReadDecision | UpdateDecision | DeleteDecision | Refusal, FactNeed> {
-  const representation = represent(object)
+  const representation = representations.getOrInsertComputed(object, represent)
   const related = yield* relate(relatingBy(grants), representation)
   const grant = grantOn(grants, related.names)
   const facts = { ...factsOf(grants, related), object: recordObject(grants.recorded, representation) }

@@ -1,6 +1,4 @@
 /** Parses stored JSON and checks its form: this program didn't write JSON of another form. */
-
-import { LRUCache } from 'lru-cache'
 import { isObject } from '../base/is-object.ts'
 import type { Document, StoredObject } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
@@ -33,6 +31,7 @@ export interface ObjectRow extends Omit<StoredObject, 'document'> {
 }
 
 interface Parsed {
+  readonly resource: string
   readonly text: string
   readonly object: StoredObject
 }
@@ -42,17 +41,18 @@ interface Parsed {
  * others make of an object can be kept with it. The row itself is read each time, so nothing here can be out of date.
  */
 export class ParsedObjects {
-  readonly #parsed = new LRUCache<string, Parsed>({ max: MOST_KEPT })
+  /** By id, the oldest first; of the same id in two resources, the last. */
+  readonly #parsed = new Map<string, Parsed>()
 
   /** Throws DamagedObject. Nobody may change the object: others have the same one. */
   of(resource: string, row: ObjectRow): StoredObject {
     if (row.text.length > LONGEST_KEPT) return parsedObject(row)
-    // No name of a resource has a slash.
-    const key = `${resource}/${row.id}`
-    const known = this.#parsed.get(key)
-    if (known && isSame(known, row)) return known.object
+    const known = this.#parsed.get(row.id)
+    if (known?.resource === resource && isSame(known, row)) return known.object
     const object = parsedObject(row)
-    this.#parsed.set(key, { text: row.text, object })
+    const oldest = this.#parsed.keys().next().value
+    if (oldest !== undefined && this.#parsed.size >= MOST_KEPT) this.#parsed.delete(oldest)
+    this.#parsed.set(row.id, { resource, text: row.text, object })
     return object
   }
 }

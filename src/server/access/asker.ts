@@ -43,14 +43,15 @@ interface Request {
 export function askerOf(parts: AccessParts, { caller, policy, at }: Request): Asker {
   const known = new Map<string, unknown>()
   const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
-  const facts = factsOnce(parts, once)
+  const facts = factsOnce(parts)
   const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
   return { ...parts, caller, policy, now: at, trust, ask: (steps) => withFacts(steps, facts), once }
 }
 
-function factsOnce({ resources, store }: AccessParts, once: Asker['once']): FactSource {
-  // No name of a resource has a slash.
-  const object = (resource: string, id: string) => once(`object/${resource}/${id}`, () => store.get(resource, id))
+function factsOnce({ resources, store }: AccessParts): FactSource {
+  const read = new Map<string, Map<string, ReturnType<Store['get']>>>()
+  const object = (resource: string, id: string) =>
+    read.getOrInsertComputed(resource, () => new Map()).getOrInsertComputed(id, () => store.get(resource, id))
   return {
     user: (id) => (resources.byName.has(USERS) ? object(USERS, id) : undefined),
     object,
