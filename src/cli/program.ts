@@ -34,6 +34,9 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
 /** What a workflow or a hook judges are the files of a commit, and `.env` could name others. */
 const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['ci', 'completion', '--version', '-V', '--help', '-h'])
 
+/** They help whoever mends the file, and doctor reports its fault. */
+const WITH_UNREADABLE: ReadonlySet<string> = new Set(['', 'help', 'doctor'])
+
 /** Earlier names of groups, which still work. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
 
@@ -46,8 +49,17 @@ const { description, version } = JSON.parse(readFileSync(new URL('../../package.
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const words = wordsOf(args)
-  if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) addEnvFile(process.env, '.')
+  if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) readSettings(words)
   await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
+}
+
+/** Throws ConfigError. */
+function readSettings(words: readonly string[]): void {
+  try {
+    addEnvFile(process.env, '.')
+  } catch (error) {
+    if (!WITH_UNREADABLE.has(words[0] ?? '') && !words.includes('--help') && !words.includes('-h')) throw error
+  }
 }
 
 /** Loads the group that the word names; if it names no group (in `help`, for example), loads all. */

@@ -1,8 +1,12 @@
 /** `.env` of a project counts for every command, as for the server, and for no other program's folder. */
+
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { addEnvFile } from '../../src/config/start/env-file.ts'
 import { makeProject } from '../../src/tools/project/make-project.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { openWorkshop, type Ran, ranIn, type Workshop } from './projects.ts'
@@ -36,11 +40,18 @@ describe('the .env of a project', () => {
   })
 
   it('names the database of doctor, which tells where settings come from, and no secret', async () => {
-    await write('DATA_DIR="of file"', 'PORT=3977', `KEYS_SECRET='${SECRET}'`, 'OF_OTHERS=1', 'ADMIN_PORT=0')
+    await write(
+      'DATA_DIR="of file"',
+      'PORT=3977',
+      `KEYS_SECRET='${SECRET}'`,
+      'OF_OTHERS=1',
+      'ADMIN_PORT=0',
+      'OIDC_AUDIENCE=api',
+    )
     await mkdir(at('of file'), { recursive: true })
     const { stdout, stderr } = await run('doctor', { PORT: '0' })
     expect(stdout)
-      .to.include('`.env` sets ADMIN_PORT, DATA_DIR, KEYS_SECRET\n')
+      .to.include('`.env` sets ADMIN_PORT, DATA_DIR, KEYS_SECRET, OIDC_AUDIENCE\n')
       .and.include('the environment has other values than `.env` for PORT\n')
       .and.include('of file/sallyport.db')
       .and.not.include('OF_OTHERS')
@@ -61,14 +72,36 @@ describe('the .env of a project', () => {
     await removeFolder(at('.env'))
   })
 
-  it('stops a command in one sentence if it can not be read', async () => {
+  it('tells no program what to run', async () => {
+    const names = ['NODE_OPTIONS', 'LD_PRELOAD', 'GIT_CONFIG_COUNT', 'PATH', 'npm_config_registry', 'PGPASSWORD']
+    await write(...names.map((name) => `${name}=of-file`), 'PORT=1')
+    const environment = {}
+    addEnvFile(environment, at(''))
+    expect(environment).to.deep.equal({ PGPASSWORD: 'of-file', PORT: '1' })
+
+    const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: at('') })
+    git('init', '-q')
+    git('add', '-A')
+    git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-qm', 'all')
+    const trace = join(workshop.folder, 'trace')
+    await write(`GIT_TRACE=${trace}`)
+    const { code, stderr } = await run('policy diff HEAD policies')
+    expect(code, stderr).to.equal(0)
+    expect(existsSync(trace)).to.equal(false)
+    await run('policy diff HEAD policies', { GIT_TRACE: trace })
+    expect(existsSync(trace), 'git is asked').to.equal(true)
+  })
+
+  it('stops a command in one sentence if it can not be read, but neither help nor doctor', async () => {
     await rm(at('.env'), { force: true })
     await symlink('.env', at('.env'))
+    const fault = ".env can't be read (ELOOP); make it a file that can be read"
     const { code, stderr } = await run('policy check')
-    expect([code, stderr]).to.deep.equal([
-      2,
-      "sallyport: .env can't be read (ELOOP); let this user read it: run `chmod u+r .env`\n",
-    ])
+    expect([code, stderr]).to.deep.equal([2, `sallyport: ${fault}\n`])
+    for (const words of ['help', 'help policy', 'policy check --help']) expect((await run(words)).code).to.equal(0)
+    const doctor = await run('doctor', { PORT: '0', ADMIN_PORT: '0' })
+    expect(doctor.code, doctor.stderr).to.equal(1)
+    expect(doctor.stdout).to.include(`${fault}\n`)
     await rm(at('.env'))
     await writeFile(at('.env'), '#'.repeat(1024 * 1024 + 1))
     expect((await run('policy check')).stderr).to.equal('sallyport: .env is larger than 1 MiB; make it smaller\n')

@@ -1,6 +1,6 @@
 /**
- * The file `.env` of a project: every command reads it as `node --env-file-if-exists` does, so that a server and the
- * commands beside it have the same settings. A variable of the environment wins, even an empty one.
+ * The file `.env` of a project: every command but `ci` reads it as `node --env-file-if-exists` does, so that a server
+ * and the commands beside it have the same settings. A variable of the environment wins, even an empty one.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,13 @@ import { ConfigError } from '../values.ts'
 
 const ENV_FILE = '.env'
 const MOST_BYTES = 1024 * 1024
+
+/**
+ * Variables that tell other programs what to run, or where they find it. Programs that a command starts, like git, have
+ * its environment, and the file can be part of a change that somebody only wants to look at.
+ */
+const OF_PROGRAMS =
+  /^(?:(?:LD|DYLD|NODE|GIT|NPM|OPENSSL|XDG|BASH)_.*|PATH|SHELL|ENV|HOME|USERPROFILE|COMSPEC|GCONV_PATH)$/i
 
 type Environment = Record<string, string | undefined>
 
@@ -24,12 +31,17 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    throw new ConfigError(`${ENV_FILE} can't be read (${code}); let this user read it`, `chmod u+r ${ENV_FILE}`)
+    const fault = `${ENV_FILE} can't be read (${code})`
+    if (code !== 'EACCES') throw new ConfigError(`${fault}; make it a file that can be read`)
+    throw new ConfigError(`${fault}; let this user read it`, `chmod u+r ${ENV_FILE}`)
   }
 }
 
+/** All but OF_PROGRAMS. Throws ConfigError. */
 export function addEnvFile(environment: Environment, folder: string): void {
-  for (const [name, value] of Object.entries(readEnvFile(folder))) environment[name] ??= value
+  for (const [name, value] of Object.entries(readEnvFile(folder))) {
+    if (!OF_PROGRAMS.test(name)) environment[name] ??= value
+  }
 }
 
 /** Its package.json names this program. The `.env` of any other folder belongs to other programs. */

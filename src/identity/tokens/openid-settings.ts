@@ -23,7 +23,7 @@ export interface ClaimNames {
   readonly subjectPrefix: string
 }
 
-const NAMES = [
+export const OPENID_NAMES: readonly string[] = [
   'OIDC_ISSUER',
   'OIDC_AUDIENCE',
   'OIDC_ALGORITHMS',
@@ -37,9 +37,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Undefined without OIDC_ISSUER. Throws KeyError. `ownIssuer`: the issuer of all other tokens. */
 export function readOpenIdSettings(environment: Environment, ownIssuer: string): OpenIdSettings | undefined {
   const set = Object.keys(environment).filter((name) => name.startsWith('OIDC_') && environment[name])
-  const unknown = set.find((name) => !NAMES.includes(name))
+  const unknown = set.find((name) => !OPENID_NAMES.includes(name))
   // An unknown setting is refused, because somebody may rely on it.
-  if (unknown) throw new KeyError(`${unknown} is not a setting; use one of ${NAMES.join(', ')}`)
+  if (unknown) throw new KeyError(`${unknown} is not a setting; use one of ${OPENID_NAMES.join(', ')}`)
   const issuer = environment.OIDC_ISSUER
   if (!issuer) {
     if (set.length === 0) return undefined

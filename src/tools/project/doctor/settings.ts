@@ -6,6 +6,7 @@ import { AGAIN } from '../../../base/problems/mend.ts'
 import { type Config, type Flags, readConfig } from '../../../config/config.ts'
 import { mendOf } from '../../../config/mend-of.ts'
 import { readEnvFile } from '../../../config/start/env-file.ts'
+import { OPENID_NAMES } from '../../../identity/tokens/openid-settings.ts'
 
 const CHECK = 'settings'
 /** Short names have many neighbours: HOME is not HOST. */
@@ -48,10 +49,18 @@ function told(found: readonly Checked[]): readonly Checked[] {
   return found.length > 0 ? found : [passed(CHECK, 'each setting has a value that it may have')]
 }
 
-/** Which settings `.env` has, without their values. */
 function fromFile(environment: Environment): readonly Checked[] {
+  try {
+    return toldOf(readEnvFile('.'), environment)
+  } catch (error) {
+    return [faulted(CHECK, (error as Error).message, mendOf(error))]
+  }
+}
+
+/** Which settings `.env` has, without their values. */
+function toldOf(file: Readonly<Record<string, string>>, environment: Environment): readonly Checked[] {
   const known = settingNames()
-  const named = Object.entries(readEnvFile('.')).filter(([name]) => known.has(name))
+  const named = Object.entries(file).filter(([name]) => known.has(name))
   const wins = ([name, value]: readonly [string, string]) => environment[name] === value
   const told = [
     ['`.env` sets', named.filter(wins)],
@@ -83,7 +92,8 @@ function strangers(environment: Environment): readonly Checked[] {
 }
 
 function settingNames(): ReadonlySet<string> {
-  const read = new Set<string>()
+  // Most of these are read only beside OIDC_ISSUER.
+  const read = new Set<string>(OPENID_NAMES)
   readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
   return read
 }
