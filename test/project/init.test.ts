@@ -29,6 +29,16 @@ describe('sallyport init', () => {
     }).timeout(60_000)
   }
 
+  it('makes a project whose scripts check the files here, whatever .env says', async () => {
+    await workshop.sallyport('.', 'init', 'settled', '--yes')
+    await writeFile(join(workshop.folder, 'settled/.env'), 'POLICIES=elsewhere\nSCHEMAS=elsewhere\n')
+    expect((await workshop.sallyport('settled', 'policy', 'check')).stderr).to.include('elsewhere')
+    for (const script of ['check', 'test']) {
+      const ran = await workshop.script('settled', script)
+      expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
+    }
+  }).timeout(60_000)
+
   it('makes the demo, with its matrices', async () => {
     await workshop.sallyport('.', 'init', 'demo', '--yes', '--demo')
     expect((await workshop.script('demo', 'check')).code).to.equal(0)
@@ -220,6 +230,17 @@ describe('sallyport add resource', () => {
       expect(await contents(join(workshop.folder, 'plain'))).to.deep.equal(before)
     })
   }
+
+  it('names the missing folder outside of a project, and where the policy is in a database', async () => {
+    const { code, stderr } = await workshop.sallyport('.', 'add', 'resource', 'tickets')
+    expect(code).to.equal(2)
+    expect(stderr).to.include('the directory of schemas cannot be read')
+    const published = await workshop.sallyport('plain', 'add', 'resource', 'tickets', '--policies', 'database:')
+    expect(published.code).to.equal(2)
+    expect(published.stderr).to.include('database: is not a directory, which this command needs')
+    const missing = await workshop.sallyport('plain', 'add', 'resource', 'tickets', '--policies', 'none')
+    expect(missing.stderr).to.equal('sallyport: none is not a directory: name a directory of policy files\n')
+  })
 
   it('changes nothing where the files have faults, or a file can not be written', async () => {
     await workshop.sallyport('.', 'init', 'broken', '--yes')

@@ -1,9 +1,11 @@
 /** One command at a time changes a policy directory, whichever container it runs in, and a killed one keeps nothing. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { ToolError } from '../../src/tools/load-policy.ts'
+import { withLock } from '../../src/tools/release/folder/lock.ts'
 import { endNow } from '../ends-with-tests.ts'
 import { policy } from './command.ts'
 import { Folders } from './fixture.ts'
@@ -74,6 +76,24 @@ describe('the lock of a policy directory', () => {
 
   it('would be missed: without it, what others wrote is lost', async () => {
     expect(await counted('count-unlocked')).to.be.below(CONTENDERS * TIMES)
+  })
+
+  it('follows no link, whose target SQLite could write into', async () => {
+    const target = join(folders.live, 'target')
+    await writeFile(target, '')
+    await symlink(target, join(folders.live, '.lock'))
+    const { code, stderr } = await block()
+    expect([code, stderr]).to.deep.equal([2, `sallyport: ${folders.live}/.lock is a symbolic link: delete it\n`])
+    expect(await readFile(target, 'utf8')).to.equal('')
+  })
+
+  it('is refused in one sentence where SQLite can not open the file', async () => {
+    // Longer than the paths of SQLite may be.
+    const deep = join(folders.live, ...Array.from({ length: 3 }, () => 'd'.repeat(200)))
+    await mkdir(deep, { recursive: true })
+    const error = await withLock(deep, async () => undefined).catch((thrown) => thrown)
+    expect(error).to.be.instanceOf(ToolError)
+    expect(error.message).to.include("/.lock can't be locked (unable to open database file): let this user read it")
   })
 
   it('of an earlier version is named, and whoever reads this removes it', async () => {

@@ -3,13 +3,16 @@
  * ends, and it holds for every process that the file's system serves, in other containers too. Node has no call for
  * such locks; SQLite takes them for each transaction (https://sqlite.org/lockingv3.html).
  */
-import type { BigIntStats } from 'node:fs'
+import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, open, realpath, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /** How often a file may be found to be another one, which its last holder has removed meanwhile. */
 const ATTEMPTS = 10
+
+/** SQLite would write into the file that a link leads to. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_BUSY = 5
@@ -20,7 +23,7 @@ export interface FileLock {
   release(): Promise<void>
 }
 
-/** `hasContent`: the file isn't one of this kind. Else its file system has no locks; the message is the system's. */
+/** `hasContent`: the file isn't one of this kind. Else it can't be opened or has no locks, as SQLite's message says. */
 export class UnlockableFile extends Error {
   readonly hasContent: boolean
   constructor({ message, errcode }: Fault) {
@@ -55,7 +58,7 @@ export async function lockFile(file: string): Promise<FileLock | undefined> {
 async function attemptLock(path: string): Promise<FileLock | undefined> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     // While it is open, no other file gets its number. Closing it would end the lock.
-    const handle = await open(path, 'a', 0o644)
+    const handle = await open(path, FLAGS, 0o644)
     const outcome = await lockOpened(path, handle).catch(async (error) => {
       await handle.close()
       throw error
@@ -69,16 +72,27 @@ async function attemptLock(path: string): Promise<FileLock | undefined> {
 
 async function lockOpened(path: string, handle: FileHandle): Promise<FileLock | 'taken' | 'removed'> {
   const ours = await handle.stat({ bigint: true })
-  const database = new DatabaseSync(path, { timeout: 0 })
-  const fault = faultOf(() => database.exec('pragma journal_mode = memory; begin immediate'))
+  const begun = beginOn(path)
   if (await isStill(path, ours)) {
-    if (!fault) return heldLock(path, database, handle)
-    database.close()
-    if (fault.errcode === SQLITE_BUSY) return 'taken'
-    throw new UnlockableFile(fault)
+    if (begun instanceof DatabaseSync) return heldLock(path, begun, handle)
+    if (begun.errcode === SQLITE_BUSY) return 'taken'
+    throw new UnlockableFile(begun)
   }
-  database.close()
+  if (begun instanceof DatabaseSync) begun.close()
   return 'removed'
+}
+
+/** A transaction, which holds the lock, or why there is none. */
+function beginOn(path: string): DatabaseSync | Fault {
+  let database: DatabaseSync | undefined
+  try {
+    database = new DatabaseSync(path, { timeout: 0 })
+    database.exec('pragma journal_mode = memory; begin immediate')
+    return database
+  } catch (error) {
+    database?.close()
+    return error as Fault
+  }
 }
 
 function heldLock(path: string, database: DatabaseSync, handle: FileHandle): FileLock {
@@ -92,15 +106,6 @@ function heldLock(path: string, database: DatabaseSync, handle: FileHandle): Fil
         taken.delete(path)
       }
     },
-  }
-}
-
-function faultOf(work: () => unknown): Fault | undefined {
-  try {
-    work()
-    return undefined
-  } catch (error) {
-    return error as Fault
   }
 }
 

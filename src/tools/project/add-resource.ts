@@ -14,7 +14,7 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { CURRENT } from '../../policy/policy-folder.ts'
 import { loadSchemas, parseResources } from '../../resources/load/load-resources.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
-import { readPlace, ToolError } from '../load-policy.ts'
+import { readPlace, refuseNoDirectory, ToolError } from '../load-policy.ts'
 import { sampleResources } from '../matrix/arrange/values/samples.ts'
 import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew } from '../matrix/init/store-matrix.ts'
@@ -36,6 +36,9 @@ export interface NewResource extends PatternWish {
 export async function addResource(wish: NewResource): Promise<readonly string[]> {
   const { policies, schemas, matrices } = wish
   await refuseNames(wish)
+  // The lock is a file in a folder that has to be there.
+  await loadSchemas(schemas)
+  await refuseNoDirectory(policies)
   const add = async (goOn: GoOn) => {
     for (const folder of [policies, schemas, matrices, join(matrices, BODIES)]) await removeUnfinished(folder)
     const additions = await planAdditions(wish)

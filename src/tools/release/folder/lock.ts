@@ -19,6 +19,7 @@ export async function withLock<T>(directory: string, work: () => Promise<T>): Pr
 async function takeLock(directory: string): Promise<FileLock> {
   const file = join(directory, LOCK)
   const lock = await lockFile(file).catch((error) => {
+    if (error.code === 'ELOOP') throw new ToolError(`${file} is a symbolic link: delete it`)
     throw error instanceof UnlockableFile ? new ToolError(`${file} ${faultOf(error)}`) : error
   })
   if (lock) return lock
@@ -29,5 +30,5 @@ async function takeLock(directory: string): Promise<FileLock> {
 function faultOf({ hasContent, message }: UnlockableFile): string {
   return hasContent
     ? 'is of an earlier version of Sallyport: delete it when no command of that version is running'
-    : `can't be locked (${message}): keep the policies in a file system with file locks`
+    : `can't be locked (${message}): let this user read it, and keep the policies in a file system with file locks`
 }
