@@ -136,6 +136,19 @@ describe('the thread that parses large policies', () => {
     expect(started).to.have.length(2)
   })
 
+  it('is not kept when it ended together with its answer', async () => {
+    const program = new URL(
+      'data:text/javascript,import { parentPort } from "node:worker_threads";' +
+        'parentPort.once("message", () => { parentPort.postMessage({ kind: "policy" }); process.exit() })',
+    )
+    const parse = createPolicyParser({ ...options, program })
+    const first = parse(one)
+    // The thread answers and ends meanwhile, so this one hears both in one turn.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    expect(await first).to.deep.equal(parsedHere(one))
+    expect(await parse(other)).to.deep.equal(parsedHere(other))
+  })
+
   it('is one of several while policies come at once, and one stays', async () => {
     const parse = createPolicyParser(options)
     const parsed = await Promise.all([parse(one), parse(other)])

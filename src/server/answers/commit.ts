@@ -12,7 +12,7 @@ import type { RequestState } from '../stages/state.ts'
 import { recordOf } from './record.ts'
 
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
-  /** Few: a request has one record, or a few to choose from. */
+  /** A request makes few records, so a list is searched. */
   const made: { readonly line: string; readonly unmasked: DecisionRecord }[] = []
   const record = (end: RequestEnd) => {
     const unmasked = recordOf({ ...state, ...end })
@@ -21,7 +21,7 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     return line
   }
   const committed = (line: string) => {
-    state.committed = made.find((one) => one.line === line)?.unmasked
+    state.committed = made.findLast((one) => one.line === line)?.unmasked
   }
   const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
     const line = record({ outcome })

@@ -90,6 +90,8 @@ class ParserThreads {
   }
 
   #keep(thread: Worker): void {
+    // It ended together with its answer.
+    if (thread.threadId === -1) return
     this.#takeIdle()?.terminate()
     const end = setTimeout(() => this.#takeIdle()?.terminate(), this.#options.idleMs ?? IDLE_MS).unref()
     this.#idle = { thread, end }

@@ -1,0 +1,18 @@
+/** A write counts as the record that it was committed with, also where masks make the lines of two records equal. */
+import { expect } from 'chai'
+import { createWrites } from '../../src/server/answers/commit.ts'
+import type { Writable } from '../../src/server/stages/stage.ts'
+import type { RequestState } from '../../src/server/stages/state.ts'
+import type { Store } from '../../src/store/contract.ts'
+
+describe('the record of a write', () => {
+  it('is the last one with the line that was committed', () => {
+    const masks = { fields: new Set(['objectId']), facts: new Map() }
+    const state = { masks, time: '2026-01-01T00:00:00.000Z', started: Number.NaN } as unknown as Writable<RequestState>
+    const writes = createWrites({} as Store, state)
+    const [first, last] = ['first', 'last'].map((objectId) => writes.record({ outcome: { objectId } } as never))
+    expect(first).to.equal(last).and.include('***')
+    writes.committed(last as never)
+    expect(state.committed).to.include({ objectId: 'last' })
+  })
+})
