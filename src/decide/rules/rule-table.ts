@@ -78,7 +78,7 @@ function columnOf<T>(rules: readonly Rule[], cell: (rule: Rule) => T): Column<T>
   let last = { value: undefined as T | undefined, place: -1 }
   for (const [i, rule] of rules.entries()) {
     const value = cell(rule)
-    // Mostly the one before, which takes no look at the map.
+    // Most rules have the value of the rule before; then the map isn't asked.
     if (value !== last.value || i === 0) {
       last = { value, place: places.getOrInsertComputed(value, () => values.push(value) - 1) }
     }

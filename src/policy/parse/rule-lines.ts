@@ -64,7 +64,7 @@ export function* readRuleLines(source: SourceFile, report: (diagnostic: Diagnost
 
 type Cells = Pick<RuleLine, 'line' | 'cells'>
 
-/** Only quotes do. A comment may have some. */
+/** Only rules with quotes need csv-parse; comments may have quotes. */
 function needsCsv(text: string): boolean {
   return text.includes('"') && !text.trimStart().startsWith('#')
 }

@@ -11,13 +11,16 @@ let taken = pool.length
 let msecs = 0
 let seq = 0
 
-/** Ids of one process ascend, also within a millisecond and when the clock is set back (RFC 9562 section 6.2, method 1). */
+/**
+ * Ids of one process ascend, also within a millisecond and when the clock is set back (RFC 9562 section 6.2, method 1),
+ * as long as the clock isn't behind for 2^31 ids.
+ */
 export function newId(): string {
   const random = randomBytes()
   const now = Date.now()
   if (now > msecs) {
     msecs = now
-    // The highest bit is left, so that the numbers of a millisecond don't run out.
+    // The highest bit is 0 at first, so that the numbers of a millisecond don't run out.
     seq = random.readUInt32BE() & 0x7fff_ffff
   } else {
     seq += 1
