@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
-import { addEnvFile } from '../config/start/env-file.ts'
 import { tellProblem } from '../present/print.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -49,13 +48,14 @@ const { description, version } = JSON.parse(readFileSync(new URL('../../package.
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const words = wordsOf(args)
-  if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) readSettings(words)
+  if (!WITHOUT_ENV_FILE.has(words[0] ?? '')) await readSettings(words)
   await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
 }
 
 /** Throws ConfigError. */
-function readSettings(words: readonly string[]): void {
+async function readSettings(words: readonly string[]): Promise<void> {
   try {
+    const { addEnvFile } = await import('../config/start/env-file.ts')
     addEnvFile(process.env, '.')
   } catch (error) {
     if (!WITH_UNREADABLE.has(words[0] ?? '') && !words.includes('--help') && !words.includes('-h')) throw error
