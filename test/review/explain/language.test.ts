@@ -48,11 +48,13 @@ describe('explain, of members, parents, walls and conditions', () => {
   })
 
   it('says of each object and each request that a case stands for what the oracle answers', () => {
+    const met = { told: 0, refused: 0 }
     fc.assert(
       fc.property(randomAsked, (asked) => {
         const object = storedObject(asked)
         if (!object || asked.world.caller.credential === 'api-key') return
-        const found = ask(asked, { kind: 'any', id: undefined }, {})
+        const found = unlessTooMany(() => ask(asked, { kind: 'any', id: undefined }, {}), met)
+        if (!found) return
         if (found.cases.length === 0) {
           expectAnswer(asked, object, found)
           return
@@ -64,6 +66,7 @@ describe('explain, of members, parents, walls and conditions', () => {
       }),
       RUNS,
     )
+    expect(met.refused).to.be.below(met.told / 4)
   })
 
   it('says of a write that changes one field what the oracle answers', () => {
@@ -162,6 +165,22 @@ describe('explain, of members, parents, walls and conditions', () => {
     expect(met).to.be.above(0)
   })
 })
+
+/** Undefined where explain refuses to tell all cases: there are more than it can try. */
+function unlessTooMany(
+  explained: () => Explanation,
+  count: { told: number; refused: number },
+): Explanation | undefined {
+  try {
+    const told = explained()
+    count.told += 1
+    return told
+  } catch (error) {
+    if (!(error instanceof ToolError) || !error.message.includes('distinguish too many sets')) throw error
+    count.refused += 1
+    return undefined
+  }
+}
 
 interface NamedState {
   readonly name: string
