@@ -237,17 +237,3 @@ export interface OpenOptions {
   /** Resource -> fields to index in addition to those that the resource declares: the fields that relations compare. */
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
-
-/** The object that a create writes. */
-export function createdObject({ id, document }: Permit<'create'>, time: string): StoredObject {
-  return { id, version: 1, createdAt: time, updatedAt: time, document }
-}
-
-/** The object after an update. */
-export function updatedObject(
-  { id, version, document }: Permit<'update'>,
-  { createdAt }: Pick<StoredObject, 'createdAt'>,
-  time: string,
-): StoredObject {
-  return { id, version: version + 1, createdAt, updatedAt: time, document }
-}

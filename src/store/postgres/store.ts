@@ -1,25 +1,17 @@
 /** The contract's Store on PostgreSQL: a write is one statement with its decision record, durable when it returns. */
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import type { Permit, PermitKind } from '../../decide/permits/permit.ts'
+import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
-import {
-  type CreateOptions,
-  createdObject,
-  type Kept,
-  type ListedObject,
-  type ObjectQuery,
-  type ReplayKey,
-  type Store,
-  updatedObject,
-  type WriteOptions,
-} from '../contract.ts'
+import type { CreateOptions, Kept, ListedObject, ObjectQuery, ReplayKey, Store, WriteOptions } from '../contract.ts'
 import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import { looksUp } from '../sql/find-leaders.ts'
 import { SharedCreates } from './commits/create-together.ts'
 import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
+import { restingSql } from './commits/resting.ts'
 import type { Row } from './connections/connection.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
@@ -31,7 +23,7 @@ import { canMisplace, countStatement, listStatement, wholeListStatement } from '
 import { lookupSql } from './query/lookups.ts'
 import { gatheredPage, pageStatement, readPage } from './query/pages.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
-import { type Parameters, type Statement, statement } from './query/statement.ts'
+import { type Statement, statement } from './query/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type ObjectTable, objectRow } from './table.ts'
 
@@ -209,14 +201,8 @@ export class PostgresStore implements Store {
   }
 
   #beside({ restsOn }: Permit<PermitKind>, { record }: WriteOptions): Beside {
-    const allowed = (to: Parameters) => {
-      const { caller, lookups } = restsOn
-      const parts = lookups.map(({ lookup, holds }) => {
-        return `${holds ? '' : 'not '}${lookupSql(lookup, this.#queriedOf, to)}`
-      })
-      return [...parts, ...(caller ? [this.#sameCaller(caller, to)] : [])].join(' and ') || 'true'
-    }
-    return { allowed, record }
+    const tables = { tableOf: this.#queriedOf, users: this.#engine.tables.get(USERS)?.objects }
+    return { allowed: (to) => restingSql(restsOn, tables, to), record }
   }
 
   /** PostgreSQL names the value that it meets first, whatever the order of the fields. */
@@ -225,12 +211,6 @@ export class PostgresStore implements Store {
     const asked = statement((to) => `select ${objects.takenSql({ id, version: version + 1, document }, to)}`)
     const [[field] = []] = await this.#engine.connections.quick(asked)
     return typeof field === 'string' ? new UniqueTaken(decodeText(field)) : met
-  }
-
-  /** Without users records, every caller is as before. */
-  #sameCaller({ id, version }: { readonly id: string; readonly version: number | undefined }, to: Parameters): string {
-    const users = this.#engine.tables.get(USERS)?.objects
-    return users ? users.hasVersionSql(id, version, to) : String(version === undefined)
   }
 
   #sweepReplays(now: number): void {

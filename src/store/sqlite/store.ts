@@ -3,19 +3,10 @@ import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import type { Permit, PermitKind, RestsOn } from '../../decide/permits/permit.ts'
+import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
-import {
-  type CreateOptions,
-  createdObject,
-  type Kept,
-  type ListedObject,
-  type ObjectQuery,
-  type ReplayKey,
-  type Store,
-  updatedObject,
-  type WriteOptions,
-} from '../contract.ts'
+import type { CreateOptions, Kept, ListedObject, ObjectQuery, ReplayKey, Store, WriteOptions } from '../contract.ts'
 import { StaleObject } from '../errors.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import type { GroupCommits } from './commits/commits.ts'

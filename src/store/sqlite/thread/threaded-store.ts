@@ -4,18 +4,17 @@
  */
 import type { Lookup } from '../../../decide/conditions/condition.ts'
 import type { Permit, PermitKind } from '../../../decide/permits/permit.ts'
+import { createdObject, updatedObject } from '../../../decide/permits/written-object.ts'
 import type { StoredObject } from '../../../resources/object.ts'
-import {
-  type CreateOptions,
-  createdObject,
-  type ObjectQuery,
-  type OpenedStore,
-  type Outbox,
-  type ReplayKey,
-  type Seeding,
-  type Store,
-  updatedObject,
-  type WriteOptions,
+import type {
+  CreateOptions,
+  ObjectQuery,
+  OpenedStore,
+  Outbox,
+  ReplayKey,
+  Seeding,
+  Store,
+  WriteOptions,
 } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import { answering } from '../database.ts'

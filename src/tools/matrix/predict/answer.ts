@@ -15,13 +15,13 @@ import { type FactsAtHand, withFacts } from '../../../decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { ListDecision } from '../../../decide/grants/list-decision.ts'
 import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/permits/propose.ts'
+import { createdObject, updatedObject } from '../../../decide/permits/written-object.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isRefusal, problemCodeOf, type Refusal } from '../../../decide/refusal.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
 import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../../resources/routing/success-status.ts'
-import { createdObject, updatedObject } from '../../../store/contract.ts'
 
 /** A policy for predictions: its files without expired rules, and what these rules grant. */
 export interface EvaluatedPolicy {
