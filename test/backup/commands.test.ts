@@ -1,51 +1,22 @@
 /** `sallyport backup`, `backup verify` and `restore` as people run them, beside a running server. */
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+import { type Commands, ROOT, startCommands } from './commands.ts'
 
 describe('the commands of backups', () => {
+  let commands: Commands
   let server: TestServer
   let folder: string
+  let run: Commands['run']
 
   before(async () => {
-    server = await startTestServer({ demo: true })
-    folder = await mkdtemp(join(tmpdir(), 'sallyport-backups-'))
+    commands = await startCommands()
+    ;({ server, folder, run } = commands)
   })
-  after(async () => {
-    await server.stop()
-    await removeFolder(folder)
-  })
-
-  const environment = () => ({
-    PATH: process.env.PATH,
-    DATA_DIR: join(server.folder, 'data'),
-    POLICIES: join(server.folder, 'policies'),
-    SCHEMAS: join(server.folder, 'schemas'),
-  })
-
-  function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    // The most open of all umasks.
-    const script = ['-c', 'umask 000; exec "$@"', 'sh', process.execPath, LAUNCHER, ...args]
-    return new Promise((resolve) => {
-      execFile('sh', script, { cwd: folder, env: { ...environment(), ...env } }, (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-      })
-    })
-  }
+  after(() => commands.stop())
 
   async function json(name: string, args: readonly string[], code = 0) {
     const ended = await run([...args, '--format', 'json'])
@@ -132,13 +103,7 @@ describe('the commands of backups', () => {
   })
 
   it('leave no half key file when it can not be written', async () => {
-    const args = [process.execPath, LAUNCHER, 'backup', 'key', 'half']
-    const limited = ['-c', 'ulimit -f 0; exec "$@"', 'sh', ...args]
-    const { code, stderr } = await new Promise<Ended>((resolve) => {
-      execFile('sh', limited, { cwd: folder, env: environment() }, (error, stdout, stderr) => {
-        resolve({ code: Number(error?.code ?? 0), stdout, stderr })
-      })
-    })
+    const { code, stderr } = await run(['backup', 'key', 'half'], {}, 'ulimit -f 0')
     expect([code, stderr]).to.deep.equal([2, "sallyport: the folder `.` can't be written (EFBIG); name another one\n"])
     expect(await readdir(folder)).to.not.include('half')
     expect((await run(['backup', 'key', 'half'])).code).to.equal(0)

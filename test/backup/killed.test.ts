@@ -1,17 +1,12 @@
 /** `sallyport backup` and `restore` that are killed: what is called whole is whole, and the next command says what is left. */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { removeFolder } from '../ends-with-tests.ts'
-import { startTestServer, type TestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+import { type Commands, LAUNCHER, startCommands } from './commands.ts'
 
 const WHOLE = ['data', 'policies', 'schemas']
 
@@ -32,41 +27,23 @@ function killedAt(name: 'rename' | 'rm', path: string, nth = 1): Readonly<Record
 }
 
 describe('a command of backups that is killed', () => {
-  let server: TestServer
+  let commands: Commands
   let folder: string
+  let run: Commands['run']
   let large: Readonly<Record<string, string>>
 
   before(async () => {
-    server = await startTestServer({ demo: true })
-    folder = await mkdtemp(join(tmpdir(), 'sallyport-killed-'))
+    commands = await startCommands()
+    ;({ folder, run } = commands)
     large = { DATA_DIR: await largeData() }
     expect((await run(['backup', 'large.tar'], large)).code).to.equal(0)
   })
-  after(async () => {
-    await server.stop()
-    await removeFolder(folder)
-  })
-
-  const environment = () => ({
-    PATH: process.env.PATH,
-    DATA_DIR: join(server.folder, 'data'),
-    POLICIES: join(server.folder, 'policies'),
-    SCHEMAS: join(server.folder, 'schemas'),
-  })
-
-  function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    return new Promise<{ readonly code: unknown; readonly stderr: string }>((resolve) => {
-      const options = { cwd: folder, env: { ...environment(), ...env } }
-      execFile(process.execPath, [LAUNCHER, ...args], options, (error, _, stderr) => {
-        resolve({ code: error ? (error.signal ?? error.code) : 0, stderr })
-      })
-    })
-  }
+  after(() => commands.stop())
 
   /** Data that takes a moment to copy. */
   async function largeData(): Promise<string> {
     const data = await mkdtemp(join(folder, 'large-'))
-    await cp(join(server.folder, 'data'), data, { recursive: true })
+    await cp(commands.environment.DATA_DIR ?? '', data, { recursive: true })
     const database = new DatabaseSync(join(data, 'sallyport.db'))
     database.exec('create table padding (bytes blob); insert into padding values (randomblob(20000000))')
     database.close()
@@ -75,7 +52,7 @@ describe('a command of backups that is killed', () => {
 
   /** Kills the command some time after it began its work in `place`; with Infinity, it ends by itself. */
   async function kill(args: readonly string[], place: string, afterMs: number, env: object = {}): Promise<void> {
-    const options = { cwd: folder, env: { ...environment(), ...env }, stdio: 'ignore' } as const
+    const options = { cwd: folder, env: { ...commands.environment, ...env }, stdio: 'ignore' } as const
     const child = spawn(process.execPath, [LAUNCHER, ...args], options)
     const ended = once(child, 'close')
     while (child.exitCode === null && !(await isLeft(place))) await sleep(2)
