@@ -60,24 +60,14 @@ function fromFile(environment: Environment): readonly Checked[] {
 /** Which settings `.env` has, without their values. */
 function toldOf(file: Readonly<Record<string, string>>, environment: Environment): readonly Checked[] {
   const known = settingNames()
-  const named = Object.entries(file).filter(([name]) => known.has(name))
-  const wins = ([name, value]: readonly [string, string]) => environment[name] === value
+  const names = Object.keys(file).filter((name) => known.has(name))
+  const wins = (name: string) => environment[name] === file[name]
   const told = [
-    ['`.env` sets', named.filter(wins)],
-    ['the environment has other values than `.env` for', named.filter((one) => !wins(one))],
+    ['`.env` sets', names.filter(wins)],
+    ['the environment has other values than `.env` for', names.filter((name) => !wins(name))],
   ] as const
   return told.flatMap(([words, some]) => {
-    return some.length === 0
-      ? []
-      : [
-          passed(
-            CHECK,
-            `${words} ${some
-              .map(([name]) => name)
-              .sort()
-              .join(', ')}`,
-          ),
-        ]
+    return some.length === 0 ? [] : passed(CHECK, `${words} ${some.toSorted().join(', ')}`)
   })
 }
 
