@@ -54,7 +54,7 @@ async function measure(bench: Bench): Promise<PartResult> {
       id: migrate.id,
       title: 'Migration of a million objects',
       method:
-        `${count} orders, of which every one gets a renamed field: first all are checked against the new schemas, then ` +
+        `${count} orders, each with a field that is renamed: first all are checked against the new schemas, then ` +
         'changed in durable batches of 1000 with their indexes, versions and decision records. Without the backup. One round.',
       rows,
       targets: inAll,
