@@ -102,6 +102,17 @@ describe('the commands of backups', () => {
     expect(await readdir(join(folder, 'full'))).to.deep.equal(['a'])
   })
 
+  it('refuse all but one of those that make an archive of one name at once, and that archive is whole', async () => {
+    const ended = await Promise.all(Array.from({ length: 3 }, () => run(['backup', 'same.tar', '--format', 'json'])))
+    expect(ended.map(({ code }) => code).toSorted()).to.deep.equal([0, 2, 2])
+    for (const { code, stderr } of ended) {
+      if (code === 2) expect(stderr).to.match(/^sallyport: `.*same.tar` exists already; name another file\n$/)
+    }
+    const made = JSON.parse(ended.find(({ code }) => code === 0)?.stdout ?? '')
+    expect((await json('backup-verify', ['backup', 'verify', 'same.tar'])).createdAt).to.equal(made.createdAt)
+    expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
+  })
+
   it('leave no half key file when it can not be written', async () => {
     const { code, stderr } = await run(['backup', 'key', 'half'], {}, 'ulimit -f 0')
     expect([code, stderr]).to.deep.equal([2, "sallyport: the folder `.` can't be written (EFBIG); name another one\n"])

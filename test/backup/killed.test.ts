@@ -11,7 +11,7 @@ import { type Commands, LAUNCHER, startCommands } from './commands.ts'
 const WHOLE = ['data', 'policies', 'schemas']
 
 /** For the commands: the process kills itself where it would call this function for the nth time, with such a path. */
-function killedAt(name: 'rename' | 'rm', path: string, nth = 1): Readonly<Record<string, string>> {
+function killedAt(name: 'link' | 'rename' | 'rm', path: string, nth = 1): Readonly<Record<string, string>> {
   const code = `
     import fs from 'node:fs/promises'
     import { syncBuiltinESMExports } from 'node:module'
@@ -105,7 +105,7 @@ describe('a command of backups that is killed', () => {
 
   it('leaves a whole archive if all but its own folder was done, and no archive a moment before', async () => {
     for (const [env, outcome] of [
-      [killedAt('rename', '.partial'), 'none'],
+      [killedAt('link', '.partial'), 'none'],
       [killedAt('rm', '.partial'), 'whole'],
     ] as const) {
       const place = await mkdtemp(join(folder, 'moment-'))

@@ -1,7 +1,8 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { link, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { exists, nameNew } from './name-new.ts'
 import { unfinishedIn } from './unfinished.ts'
 import { type GoOn, whole } from './whole.ts'
 
@@ -75,26 +76,4 @@ async function writeWhole(path: string, text: string, appeared: () => unknown): 
   } finally {
     await rm(unfinished, { force: true })
   }
-}
-
-/** Some file systems have no links to files. */
-const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
-
-/** A link never takes the place of another file. */
-async function nameNew(unfinished: string, path: string): Promise<void> {
-  try {
-    await link(unfinished, path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (!NO_LINKS.has(code) || (await exists(path))) throw error
-    await rename(unfinished, path)
-  }
-}
-
-/** A link that leads nowhere exists, too. */
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -3,7 +3,8 @@
  * export that was stopped leaves.
  */
 import { once } from 'node:events'
-import { open, rename } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
+import { nameNew } from '../../base/files/name-new.ts'
 import { print } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
 import { ToolError } from '../../tools/load-policy.ts'
@@ -36,7 +37,7 @@ async function toFile(file: string): Promise<Output> {
   })
   const told = async (work: () => Promise<unknown>) => {
     await work().catch((error) => {
-      throw unwritable(part, error)
+      throw error instanceof ToolError ? error : unwritable(part, error)
     })
   }
   return gathered(
@@ -45,9 +46,16 @@ async function toFile(file: string): Promise<Output> {
       told(async () => {
         await handle.sync()
         await handle.close()
-        await rename(part, file)
+        await nameNew(part, file).catch((error) => {
+          throw error.code === 'EEXIST' ? madeMeanwhile(file, part) : error
+        })
+        await rm(part, { force: true })
       }),
   )
+}
+
+function madeMeanwhile(file: string, part: string): ToolError {
+  return new ToolError(`the file ${file} was made meanwhile: rename ${part}, which has the whole export`)
 }
 
 function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {

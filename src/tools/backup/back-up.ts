@@ -1,8 +1,8 @@
 /** Makes an archive of a server that may be running: its database, signing keys, policy and schemas. */
 import { existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
+import { nameNew } from '../../base/files/name-new.ts'
 import type { Config } from '../../config/config.ts'
 import { secretOf } from '../../identity/keys/embedded/key-seal.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
@@ -46,7 +46,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   const { config, now } = options
   refuseNothing(config)
   const file = resolve(options.file ?? join(config.dataDirectory, 'backups', defaultName(options)))
-  if (existsSync(file)) throw new ToolError(`\`${file}\` exists already; name another file`)
+  if (existsSync(file)) throw taken(file)
   const folder = dirname(file)
   const { unfinished, leftovers } = await begin(file, { makesFolder: options.file === undefined }).catch((error) => {
     throw toldOfFolder(folder, error)
@@ -54,7 +54,9 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   try {
     const beginning: Beginning = { format: FORMAT, program: options.program, createdAt: now.toISOString() }
     const manifest = await archive(options, unfinished, beginning)
-    await rename(join(unfinished.folder, 'archive'), file)
+    await nameNew(join(unfinished.folder, 'archive'), file).catch((error) => {
+      throw error.code === 'EEXIST' ? taken(file) : error
+    })
     await syncFolder(folder)
     return { file, manifest, leftovers }
   } catch (error) {
@@ -62,6 +64,10 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   } finally {
     await unfinished.remove()
   }
+}
+
+function taken(file: string): ToolError {
+  return new ToolError(`\`${file}\` exists already; name another file`)
 }
 
 async function begin(file: string, { makesFolder }: { readonly makesFolder: boolean }) {
