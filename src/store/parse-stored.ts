@@ -34,25 +34,37 @@ interface Parsed {
   readonly resource: string
   readonly text: string
   readonly object: StoredObject
+  /** The state of the database in which the row was last read; undefined where states have no number. */
+  state: number | undefined
 }
 
 /**
  * Objects that were parsed before. A row that has the same content is the same object: it isn't parsed again, and what
- * others make of an object can be kept with it. The row itself is read each time, so nothing here can be out of date.
+ * others make of an object can be kept with it. Nothing here can be out of date: a row is read each time, unless the
+ * database is known to be in the state in which it was read last.
  */
 export class ParsedObjects {
   /** By id, the oldest first; of the same id in two resources, the last. */
   readonly #parsed = new Map<string, Parsed>()
 
+  /** What was read in this state of the database, in which each row has one content. */
+  unchanged(resource: string, id: string, state: number): StoredObject | undefined {
+    const known = this.#parsed.get(id)
+    return known?.resource === resource && known.state === state ? known.object : undefined
+  }
+
   /** Throws DamagedObject. Nobody may change the object: others have the same one. */
-  of(resource: string, row: ObjectRow): StoredObject {
+  of(resource: string, row: ObjectRow, state?: number): StoredObject {
     if (row.text.length > LONGEST_KEPT) return parsedObject(row)
     const known = this.#parsed.get(row.id)
-    if (known?.resource === resource && isSame(known, row)) return known.object
+    if (known?.resource === resource && isSame(known, row)) {
+      known.state = state
+      return known.object
+    }
     const object = parsedObject(row)
     const oldest = this.#parsed.keys().next().value
     if (oldest !== undefined && this.#parsed.size >= MOST_KEPT) this.#parsed.delete(oldest)
-    this.#parsed.set(row.id, { resource, text: row.text, object })
+    this.#parsed.set(row.id, { resource, text: row.text, object, state })
     return object
   }
 }

@@ -63,9 +63,14 @@ export class SqliteStore implements Store {
 
   get(resource: string, id: string): StoredObject | undefined {
     const table = tableOf(this.#engine, resource)
+    const { reads } = this.#engine
     return answering(() => {
+      // By itself, the question about the state costs more than the read.
+      const state = reads.isOpen ? reads.state() : undefined
+      const kept = state === undefined ? undefined : this.#parsed.unchanged(resource, id, state)
+      if (kept) return kept
       const row = table.row(id)
-      return row && this.#parsed.of(resource, row)
+      return row && this.#parsed.of(resource, row, state)
     })
   }
 

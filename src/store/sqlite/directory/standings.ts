@@ -10,13 +10,12 @@ import { wellFormed } from '../../sql/quote.ts'
 import type { SharedReads } from '../shared-reads.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
-import { SqliteChanges } from './changes.ts'
 
 /** The most results of each kind. Fewer callers than this are active between two changes. */
 const MOST_KEPT = 10_000
 
 export class SqliteStandings {
-  readonly #changes: SqliteChanges
+  readonly #reads: SharedReads
   readonly #lookUp: StatementSync
   readonly #lookUpSession: StatementSync
   readonly #lookUpKey: StatementSync
@@ -25,13 +24,9 @@ export class SqliteStandings {
   readonly #keys = new Map<string, KeyStanding | undefined>()
   #state: number | undefined
 
-  constructor(
-    database: DatabaseSync,
-    users: Pick<ObjectTable, 'name'> | undefined,
-    reads: Pick<SharedReads, 'isOpen'>,
-  ) {
+  constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined, reads: SharedReads) {
     const queries = queriesOf(users)
-    this.#changes = new SqliteChanges(database, reads)
+    this.#reads = reads
     this.#lookUp = database.prepare(queries.subject)
     this.#lookUpSession = database.prepare(queries.session)
     this.#lookUpKey = database.prepare(queries.key)
@@ -67,7 +62,7 @@ export class SqliteStandings {
 
   /** Whether results read from now on may be kept. The state is read first, so the results are at least as new. */
   #forgetChanged(): boolean {
-    const state = this.#changes.state()
+    const state = this.#reads.state()
     if (state === undefined || state !== this.#state)
       for (const kept of [this.#subjects, this.#sessions, this.#keys]) kept.clear()
     this.#state = state

@@ -1,10 +1,12 @@
-/** Standings are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
+/** Standings and objects are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { StoredObject } from '../../src/resources/object.ts'
 import type { Standing } from '../../src/store/directory.ts'
-import { SqliteChanges } from '../../src/store/sqlite/directory/changes.ts'
+import { ParsedObjects } from '../../src/store/parse-stored.ts'
 import { SqliteStandings } from '../../src/store/sqlite/directory/standings.ts'
+import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
 
@@ -13,7 +15,7 @@ const PEOPLE = ['alice', 'bob']
 const LATER = 4_000_000_000_000
 
 type Step = readonly [who: 'first' | 'second', what: keyof typeof WRITES, userId: string]
-type Raw = 'begin' | 'write' | 'commit' | 'rollback' | 'checkpoint'
+type Raw = 'begin' | 'write' | 'rewrite' | 'commit' | 'rollback' | 'checkpoint'
 
 const WRITES = {
   disable: ({ directory }: Opened, id: string) => directory.disable(id),
@@ -56,16 +58,17 @@ const step: fc.Arbitrary<Step | Raw> = fc.oneof(
       fc.constantFrom(...PEOPLE),
     ),
   },
-  { weight: 1, arbitrary: fc.constantFrom<Raw>('begin', 'write', 'commit', 'rollback', 'checkpoint') },
+  { weight: 1, arbitrary: fc.constantFrom<Raw>('begin', 'write', 'rewrite', 'commit', 'rollback', 'checkpoint') },
 )
 const steps = fc.array(step, { minLength: 5, maxLength: 30 })
 
-describe('standings that are kept', () => {
+describe('standings and objects that are kept', () => {
   let folder: Folder
   let instances: { readonly first: Opened; readonly second: Opened }
   let raw: DatabaseSync
   let reader: DatabaseSync
-  const { state } = SqliteChanges.prototype
+  const { state } = SharedReads.prototype
+  const { of, unchanged } = ParsedObjects.prototype
 
   beforeEach(async () => {
     folder = await Folder.make()
@@ -77,7 +80,8 @@ describe('standings that are kept', () => {
     reader = folder.raw()
   })
   afterEach(async () => {
-    SqliteChanges.prototype.state = state
+    SharedReads.prototype.state = state
+    Object.assign(ParsedObjects.prototype, { of, unchanged })
     await folder.remove()
   })
 
@@ -91,8 +95,38 @@ describe('standings that are kept', () => {
   })
 
   it('would be found out if they were kept for longer', async () => {
-    SqliteChanges.prototype.state = () => 1
+    SharedReads.prototype.state = () => 1
     expect((await fc.check(fc.asyncProperty(steps, agree), { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
+  })
+
+  it('would be found out if only an object were kept for longer', async () => {
+    ParsedObjects.prototype.of = function (resource, row) {
+      return of.call(this, resource, row, 1)
+    }
+    ParsedObjects.prototype.unchanged = function (resource, id) {
+      return unchanged.call(this, resource, id, 1)
+    }
+    expect((await fc.check(fc.asyncProperty(steps, agree), { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
+  })
+
+  it('are the same object, unread, in one state, and read again by the next question after a change', async () => {
+    const { store, seeding } = instances.first
+    await seeding.insert('users', [{ id: 'alice', document: { roles: ['member'] } }])
+    let reads = 0
+    ParsedObjects.prototype.of = function (...given) {
+      reads += 1
+      return of.apply(this, given)
+    }
+    const read = () => store.atOnce(() => store.get('users', 'alice')) as StoredObject
+    const first = read()
+    expect([read() === first, read() === first, reads]).to.deep.equal([true, true, 1])
+    raw.exec('update objects_users set document = \'{"roles":[]}\'')
+    expect([read().document, reads]).to.deep.equal([{ roles: [] }, 2])
+    await instances.second.directory.disable('alice')
+    const unchanged = read()
+    expect([unchanged.document, read() === unchanged, reads]).to.deep.equal([{ roles: [] }, true, 3])
+    await store.delete(removal('alice', 1, 'users'))
+    expect(read()).to.equal(undefined)
   })
 
   it('are not kept from the middle of a write that comes to nothing', async () => {
@@ -114,8 +148,8 @@ describe('standings that are kept', () => {
     for (const one of some) {
       await (typeof one === 'string' ? takeRaw(one) : take(one))
       for (const { directory, store } of Object.values(instances)) {
-        compare(directory)
-        store.atOnce(() => compare(directory))
+        compare(directory, store)
+        store.atOnce(() => compare(directory, store))
       }
     }
     if (raw.isTransaction) raw.exec('rollback')
@@ -130,17 +164,22 @@ describe('standings that are kept', () => {
   function takeRaw(what: Raw): void {
     if (what === 'checkpoint' && !raw.isTransaction) raw.exec('pragma wal_checkpoint(passive)')
     else if (what === 'write') raw.exec("update accounts set disabled = 1 - disabled where user_id = 'alice'")
+    else if (what === 'rewrite')
+      raw.exec("update objects_users set document = json_set(document, '$.n', abs(random() % 1000))")
     else if (what === 'begin' && !raw.isTransaction) raw.exec('begin immediate')
     else if ((what === 'commit' || what === 'rollback') && raw.isTransaction) raw.exec(what)
   }
 
-  function compare(directory: Opened['directory']): void {
+  function compare(directory: Opened['directory'], store: Opened['store']): void {
     // One that keeps nothing yet.
-    const fresh = new SqliteStandings(reader, { name: 'objects_users' }, { isOpen: false })
+    const fresh = new SqliteStandings(reader, { name: 'objects_users' }, new SharedReads(reader))
+    const stored = reader.prepare('select document from objects_users where id = ?')
     for (const id of PEOPLE) {
       expect(directory.standing(id)).to.deep.equal(fresh.of(id))
       expect(directory.sessionStanding(id, `session of ${id}`)).to.deep.equal(fresh.ofSession(id, `session of ${id}`))
       expect(directory.keyStanding(`key of ${id}`)).to.deep.equal(fresh.ofKey(`key of ${id}`))
+      const document = (store.get('users', id) as StoredObject | undefined)?.document
+      expect(JSON.stringify(document)).to.equal(stored.get(id)?.document)
     }
   }
 })
