@@ -1,4 +1,5 @@
 /** Questions of one turn go as one request, and each gets the answer that it would get alone. */
+import { getEventListeners } from 'node:events'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { AuthzenClient, type ClientOptions, type Question } from '../../packages/client/src/index.ts'
@@ -177,6 +178,14 @@ describe('questions that are asked together', () => {
     controller.abort()
     expect(await codeOf(asked[0])).to.equal('aborted')
     expect(await asked[1]).to.deep.equal({ decision: true })
+  })
+
+  it('leave nothing behind at a signal that outlives them', async () => {
+    const { signal } = new AbortController()
+    for (const client of [connect(), connect({ batch: false })]) {
+      await Promise.all([client.evaluate(ALLOWED, { signal }), client.evaluate(DENIED, { signal })])
+      expect(getEventListeners(signal, 'abort')).to.have.length(0)
+    }
   })
 })
 

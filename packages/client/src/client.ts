@@ -7,7 +7,7 @@ import type { Decision, Found, Page, Question, Searched, Searches, Semantic } fr
 import { AuthzenError } from './error.ts'
 import { type Filter, type FilterOptions, type FilterQuery, readFilter } from './filter.ts'
 import { type ClientOptions, readOptions, type Settings } from './options.ts'
-import { type Answer, abortedBy, Caller, type CallOptions, isObject, rejectionOf } from './transport/caller.ts'
+import { type Answer, abortedBy, Caller, type CallOptions, isObject, orAborted } from './transport/caller.ts'
 
 export interface BatchCall extends CallOptions {
   readonly semantic?: Semantic | undefined
@@ -163,8 +163,7 @@ export class AuthzenClient {
     if (!this.#batches || timeoutMs !== undefined || requestId !== undefined) return this.#askOne(text, options)
     if (signal?.aborted) throw abortedBy(signal)
     const asked = this.#batches.ask(text, question)
-    if (!signal) return asked
-    return Promise.race([asked, rejectionOf(signal).catch(() => Promise.reject(abortedBy(signal)))])
+    return signal ? orAborted(asked, signal) : asked
   }
 
   async #askOne(text: string, options: CallOptions): Promise<Decision> {

@@ -87,7 +87,16 @@ export function abortedBy(signal: AbortSignal | undefined, requestId?: string): 
   return new AuthzenError('aborted', 'the question was aborted by its caller', { cause: signal?.reason, requestId })
 }
 
-export function rejectionOf(signal: AbortSignal): Promise<never> {
+/** Leaves nothing behind at a signal that outlives the question. */
+export function orAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(abortedBy(signal))
+    signal.addEventListener('abort', onAbort, { once: true })
+    asked.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject)
+  })
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason)
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
