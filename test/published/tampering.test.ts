@@ -135,6 +135,19 @@ describe('a changed row of the published policy', () => {
     await isRefused('version-file')
   })
 
+  it('hides no true version that is published with its number in the same moment', async () => {
+    const signed = await signedBy('one', { number: 3 })
+    store('no signed version')
+    await soon(() => refusals().includes('version-signature'))
+    published.tamper(`update policy_versions set signed = '${signed}' where number = 3`)
+    await soon(async () => (await sequenceOf(server)) === 3)
+    // A version in force is not exchanged under its number.
+    published.tamper("update policy_versions set signed = 'no signed version' where number = 3")
+    await published.publish('# fourth\n').catch(() => undefined)
+    expect(refusals()).to.deep.equal(['version-signature'])
+    expect(await sequenceOf(server)).to.equal(3)
+  })
+
   it('is not taken by an instance that has a later version, nor by a restarted one', async () => {
     published.tamper('delete from policy_versions where number = 2')
     await soon(() => refusals().includes('version-missing'))

@@ -29,8 +29,8 @@ export class PublishedSource implements PolicySource {
   readonly #versions: VersionReader
   readonly #keys: VersionKeys
   readonly #least: number
-  /** The number that was looked at last. */
-  #seen: number | undefined
+  /** What was looked at last. */
+  #seen: { readonly number: number; readonly signed: string } | undefined
   /** The texts of the last good version, by digest. */
   #texts: ReadonlyMap<string, string> = new Map()
   #reading: (PolicyReading & { readonly sequence: number }) | undefined
@@ -45,8 +45,9 @@ export class PublishedSource implements PolicySource {
 
   /** Looks for a newer version; true if there is one, good or bad. Rejects with StoreUnavailable. */
   async look(): Promise<boolean> {
-    const { number, signed } = (await this.#versions.last()) ?? NOTHING
-    if (number === this.#seen) return false
+    const last = (await this.#versions.last()) ?? NOTHING
+    if (this.#hasSeen(last)) return false
+    const { number, signed } = last
     try {
       this.#refuseBack(number)
       const version = await verifyVersion(number, signed, this.#keys)
@@ -60,8 +61,14 @@ export class PublishedSource implements PolicySource {
       if (!(error instanceof FileError)) throw error
       this.#refused = error
     }
-    this.#seen = number
+    this.#seen = last
     return true
+  }
+
+  /** In the place of a refused version, the true one of its number may stand later. */
+  #hasSeen({ number, signed }: { readonly number: number; readonly signed: string }): boolean {
+    if (number !== this.#seen?.number) return false
+    return this.#refused === undefined || signed === this.#seen.signed
   }
 
   /** Call `look` first. */
