@@ -91,12 +91,12 @@ function rowOf(
   return { instance, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }
 }
 
+const EMPTY = 'The database has no published version.'
 const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'REPORTED']
 
 function textOf({ latest, instances }: Status): string {
-  if (latest === 0) return 'Nothing was published in the database yet.\n'
-  const last = `The last version is ${latest}.\n`
-  if (instances.length === 0) return `${last}No instance follows it.\n`
+  const last = latest === 0 ? `${EMPTY}\n` : `The last version is ${latest}.\n`
+  if (instances.length === 0) return latest === 0 ? last : `${last}No instance follows it.\n`
   const rows = instances.map(({ instance, state, sequence, revision, ageSeconds }) => {
     return [printable(instance), state, String(sequence), printable(revision), `${ageSeconds.toFixed(1)} s ago`]
   })
