@@ -9,14 +9,17 @@ export interface Ended {
   readonly stderr: string
 }
 
-export function policy(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+/** `program`: how it is started. */
+export function policy(
+  args: readonly string[],
+  env: Record<string, string>,
+  program: readonly string[] = [process.execPath, 'bin/sallyport.js'],
+): Promise<Ended> {
   return new Promise((resolve) => {
     const options = { cwd: ROOT, env: { ...process.env, ...env } }
-    const child = execFile(
-      process.execPath,
-      ['bin/sallyport.js', 'policy', ...args],
-      options,
-      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    const [file = '', ...rest] = [...program, 'policy', ...args]
+    const child = execFile(file, rest, options, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     )
     child.stdin?.end()
   })

@@ -1,7 +1,7 @@
 /** One command at a time changes a policy directory, whichever container it runs in, and a killed one keeps nothing. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ToolError } from '../../src/tools/load-policy.ts'
@@ -13,6 +13,8 @@ import { Folders } from './fixture.ts'
 const CHILD = new URL('under-lock.ts', import.meta.url).pathname
 /** A process with the number 1, as in a container. */
 const CONTAINED = ['unshare', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--pid', '--fork']
+const NOBODY = 65_534
+const NO_RIGHTS = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
 const CONTENDERS = 4
 const TIMES = 50
 
@@ -35,6 +37,11 @@ describe('the lock of a policy directory', () => {
     return child
   }
   const block = () => policy(['block', 'user:eve'], { POLICIES: folders.live })
+  const blockAsNobody = async () => {
+    const command = [...NO_RIGHTS, process.execPath, 'bin/sallyport.js']
+    const { code, stderr } = await policy(['block', 'user:eve'], { POLICIES: folders.live }, command)
+    return [code, stderr]
+  }
   const locks = async () => (await readdir(folders.live)).filter((name) => name.startsWith('.'))
 
   for (const [where, prefix] of [
@@ -85,6 +92,29 @@ describe('the lock of a policy directory', () => {
     const { code, stderr } = await block()
     expect([code, stderr]).to.deep.equal([2, `sallyport: ${folders.live}/.lock is a symbolic link: delete it\n`])
     expect(await readFile(target, 'utf8')).to.equal('')
+  })
+
+  it('of a killed command of another user is named, and whoever may write the directory deletes it', async () => {
+    await chmod(folders.root, 0o755)
+    execFileSync('chown', ['-R', String(NOBODY), folders.live])
+    const file = join(folders.live, '.lock')
+    await writeFile(file, '')
+    const refused = await blockAsNobody()
+    expect(refused).to.deep.equal([
+      2,
+      `sallyport: ${file} is of another user's command, and this user can't open it (EACCES): ` +
+        'delete it when no command is changing the policies\n',
+    ])
+    execFileSync('env', [...NO_RIGHTS, 'rm', '-f', file])
+    expect(await blockAsNobody()).to.deep.equal([0, ''])
+    // Whoever may not write the directory may not delete it either.
+    await writeFile(file, '')
+    await chmod(folders.live, 0o555)
+    const [code, stderr] = await blockAsNobody()
+    expect([code, stderr]).to.deep.equal([
+      2,
+      `sallyport: ${folders.live} can't be written (EACCES): run the command as a user who may write there\n`,
+    ])
   })
 
   it('is refused in one sentence where SQLite can not open the file', async () => {

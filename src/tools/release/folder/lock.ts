@@ -1,5 +1,7 @@
 /** The lock that lets only one command at a time change a policy directory, whichever container it runs in. */
-import { join } from 'node:path'
+import { constants } from 'node:fs'
+import { access, lstat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type FileLock, lockFile, UnlockableFile } from '../../../store/sql/file-lock.ts'
 import { ToolError } from '../../load-policy.ts'
 import { obstacle } from './obstacle.ts'
@@ -18,12 +20,27 @@ export async function withLock<T>(directory: string, work: () => Promise<T>): Pr
 
 async function takeLock(directory: string): Promise<FileLock> {
   const file = join(directory, LOCK)
-  const lock = await lockFile(file).catch((error) => {
+  const lock = await lockFile(file).catch(async (error) => {
     if (error.code === 'ELOOP') throw new ToolError(`${file} is a symbolic link: delete it`)
+    if (error.code === 'EACCES' && (await isOnlyFileClosed(file))) {
+      throw new ToolError(
+        `${file} is of another user's command, and this user can't open it (EACCES): ` +
+          'delete it when no command is changing the policies',
+      )
+    }
     throw error instanceof UnlockableFile ? new ToolError(`${file} ${faultOf(error)}`) : error
   })
   if (lock) return lock
   throw new ToolError(`another command is changing the policies of ${directory}: try again when it has ended`)
+}
+
+/** Whoever may write the directory may delete what a killed command left there, also without a right to the file. */
+async function isOnlyFileClosed(file: string): Promise<boolean> {
+  const open = Promise.all([lstat(file), access(dirname(file), constants.W_OK | constants.X_OK)])
+  return open.then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Sallyport 0.1 wrote its process number into the file. */
