@@ -1,10 +1,11 @@
 /** New files: all of them, or none, whatever goes wrong on the way. */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
+import { storeNew, storeOver } from '../../src/tools/matrix/init/store-matrix.ts'
 import { removeWithTests } from '../ends-with-tests.ts'
 
 const BODY = { name: 'bodies/boards.json', text: '{}\n' }
@@ -45,4 +46,33 @@ describe('matrices that are stored', () => {
     expect(await readdir(folder, { recursive: true })).to.deep.equal(['bodies', 'bodies/users.json'])
     expect(await storeNew(folder, [])).to.deep.equal([])
   })
+
+  for (const [way, store] of [
+    ['new', storeNew],
+    ['replaced', storeOver],
+  ] as const) {
+    it(`are ${way} also where another command removes, meanwhile, what killed ones left`, async () => {
+      const names = Array.from({ length: 5 }, (_, n) => `${n}.csv`)
+      const files = names.map((name) => ({ name, text: name }))
+      let stored = false
+      const storing = store(folder, files).finally(() => {
+        stored = true
+      })
+      const removed = new Set<number>()
+      while (!stored) {
+        const made = readdirSync(folder)
+        const unfinished = made.find((name) => name.startsWith('.unfinished-'))
+        // Each file loses its first one.
+        if (unfinished !== undefined && !removed.has(made.length)) {
+          rmSync(join(folder, unfinished))
+          removed.add(made.length)
+        }
+        await setImmediate()
+      }
+      await storing
+      expect(removed.size).to.be.above(0)
+      for (const name of names) expect(await readFile(join(folder, name), 'utf8')).to.equal(name)
+      expect((await readdir(folder)).toSorted()).to.deep.equal(names)
+    })
+  }
 })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { exists, nameNew } from './name-new.ts'
-import { unfinishedIn } from './unfinished.ts'
+import { writeUnfinished } from './unfinished.ts'
 import { type GoOn, whole } from './whole.ts'
 
 export interface NewFile {
@@ -66,14 +66,15 @@ async function writeInto(folder: string, files: readonly NewFile[], complete: Co
 
 /** `appeared`: the file has its name. Throws EEXIST for a name that is taken. */
 async function writeWhole(path: string, text: string, appeared: () => unknown): Promise<void> {
-  const unfinished = unfinishedIn(dirname(path))
-  try {
-    const file = await open(unfinished, 'wx', text.startsWith('#!') ? 0o777 : 0o666)
-    const written = file.writeFile(text).then(() => file.sync())
-    await written.finally(() => file.close())
-    await nameNew(unfinished, path)
-    appeared()
-  } finally {
-    await rm(unfinished, { force: true })
-  }
+  await writeUnfinished(dirname(path), async (unfinished) => {
+    try {
+      const file = await open(unfinished, 'wx', text.startsWith('#!') ? 0o777 : 0o666)
+      const written = file.writeFile(text).then(() => file.sync())
+      await written.finally(() => file.close())
+      await nameNew(unfinished, path)
+      appeared()
+    } finally {
+      await rm(unfinished, { force: true })
+    }
+  })
 }

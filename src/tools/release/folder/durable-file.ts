@@ -1,7 +1,7 @@
 /** File operations that survive a loss of power once they have returned. */
 import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { unfinishedIn } from '../../../base/files/unfinished.ts'
+import { writeUnfinished } from '../../../base/files/unfinished.ts'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
   const handle = await open(file, 'wx', mode)
@@ -42,13 +42,14 @@ export async function replaceLink(link: string, target: string): Promise<void> {
  * not fill the disk.
  */
 export async function finish(path: string, make: (unfinished: string) => Promise<void>): Promise<void> {
-  const unfinished = unfinishedIn(dirname(path))
-  try {
-    await make(unfinished)
-    await rename(unfinished, path)
-  } catch (error) {
-    await rm(unfinished, { recursive: true, force: true })
-    throw error
-  }
+  await writeUnfinished(dirname(path), async (unfinished) => {
+    try {
+      await make(unfinished)
+      await rename(unfinished, path)
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true })
+      throw error
+    }
+  })
   await syncDirectory(dirname(path))
 }
