@@ -103,6 +103,14 @@ export class Snapshot {
     return this.#subjects.of(caller)
   }
 
+  /** Whether rules about objects grant something to this very person (`user:<id>`), whatever its roles are. */
+  grantsByName(id: string): boolean {
+    const subject = `user:${id}`
+    if (!this.#engine.rules.names(subject)) return false
+    const names = [...this.#resources.byName.values()].flatMap(({ name, builtIn }) => (builtIn ? [] : [name]))
+    return this.#engine.rules.about([subject], [...names, '*']).some(({ effect }) => effect === 'allow')
+  }
+
   /** All subjects that rules name together: its tables contain every grant to anybody. No real caller has them all. */
   get anybody(): Subject {
     return this.#subjects.anybody

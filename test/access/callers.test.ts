@@ -61,7 +61,11 @@ p, member, tools, remove,  soft,           *, allow
 p, member, tools, read,    office,         *, allow
 p, member, tools, list,    password,       *, allow
 p, member, tools, update,  owned,          label, allow
-p, admin,  tools, call|approve|remove|read, any, *, allow`,
+p, admin,  tools, call|approve|remove|read, any, *, allow
+p, user:boss,  tools, call|read, any, *, allow
+p, user:boss,  system/access, evaluate, any, *, allow
+p, user:quinn, tools, call, mine, *, deny
+p, user:quinn, system/access, evaluate, any, *, allow`,
   ),
   'policies/callers.yaml': `
 crm:
@@ -199,6 +203,15 @@ describe('what an asking service asserts', () => {
       }
       const both = about(ofMember('blue', { roles: ['member', 'admin'] }), 'call', { properties: TOOL })
       expect(await decided('hr', both)).to.equal('not-granted-here')
+    })
+
+    it('makes nobody a person that a rule names in an allow, and helps nobody past a deny by name', async () => {
+      const call = (id: string) => decided('hr', about({ ...ofMember('red'), id }, 'call', { properties: TOOL }))
+      expect([await call('boss'), await call('quinn'), await call('erin')]).to.deep.equal([
+        'subject-named',
+        'not-granted',
+        true,
+      ])
     })
 
     it('tells attributes, but a missing one never helps', async () => {

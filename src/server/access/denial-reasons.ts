@@ -7,6 +7,7 @@ export const DENIAL_REASONS = {
   'subject-disabled': 'the subject is disabled',
   'subject-blocked': 'blocked.txt names the subject',
   'subject-token': 'the token of the subject is missing, not valid, or of somebody else',
+  'subject-named': 'a rule names the subject by its id, so the word of this service does not count',
   'resource-unknown': 'no schema declares the type of the resource',
   'action-unknown': 'no route of the resource has the action',
   'object-missing': 'there is no such object, or the subject must not learn that it exists',

@@ -27,7 +27,10 @@ export function subjectByToken(asker: Asker, { id, properties }: SubjectEntity):
   )
 }
 
-/** A disabled or deleted person stays out, whatever is told. Throws Problem invalid-body for roles that aren't texts. */
+/**
+ * A disabled or deleted person stays out, whatever is told. So does a person that a rule names: an entry's roles bound
+ * no such grant. Throws Problem invalid-body for roles that aren't texts.
+ */
 export function subjectByWord(
   asker: Asker,
   { id, properties = {} }: SubjectEntity,
@@ -36,6 +39,7 @@ export function subjectByWord(
   const roles = rolesIn(properties).filter((role) => most.has(role) && isClaimableRole(role))
   const told = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
   refuseFaultyMembers(faultsOf(asker, told))
+  if (asker.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
   return onceKnown(asker.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isTold: true }
