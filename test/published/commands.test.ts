@@ -143,6 +143,39 @@ describe('the commands of a published policy', () => {
     expect(server.app.policy.active.blocked.has('mallory')).to.equal(true)
   })
 
+  it('refuse to publish where versions were deleted that an instance has: their blocks would be lost', async () => {
+    await published.publish()
+    await published.block('mallory')
+    const server = await published.start({ INSTANCE: 'node-7' })
+    expect((await run(['status', '--wait', '10s'])).code).to.equal(0)
+    published.tamper('delete from policy_versions where number = 2')
+    const folder = await candidate('# other\n')
+    for (const args of [
+      ['apply', folder, '--yes'],
+      ['block', 'user:eve'],
+      ['unblock', 'user:mallory'],
+    ]) {
+      const { code, stderr } = await run(args)
+      expect([args, code]).to.deep.equal([args, 2])
+      expect(stderr)
+        .to.match(/the instance node-7\/\d+ has version 2, but the last one in the database is 1, so nothing was done/)
+        .and.to.contain('policy-sequence')
+    }
+    expect((await run(['history'])).stdout).to.match(/^\* {4}1 /)
+    expect((await run(['apply', folder, '--yes', '--over', '1'])).stdout).to.contain('Version 2, revision ')
+    published.tamper('delete from policy_versions where number = 2')
+    await server.stop()
+    expect((await run(['block', 'user:eve'])).code, 'no instance is left').to.equal(0)
+  })
+
+  it('advise to delete a version whose number nobody has counted to', async () => {
+    await published.publish()
+    published.tamper("insert into policy_versions values (9000000000000, 'x')")
+    const { code, stderr } = await run(['block', 'user:eve'])
+    expect([code, stderr.includes('--over')]).to.deep.equal([2, false])
+    expect(stderr).to.contain('delete the version from its table `policy_versions`')
+  })
+
   it('advise to trust a key only where another key has signed the last version', async () => {
     await published.publish('', 'two')
     const { code, stderr } = await run(['rollback', '--yes'])

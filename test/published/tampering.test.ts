@@ -152,6 +152,7 @@ describe('a changed row of the published policy', () => {
     published.tamper('delete from policy_versions where number = 2')
     await soon(() => refusals().includes('version-missing'))
     expect(await sequenceOf(server)).to.equal(2)
+    await server.stop()
     const dataDirectory = join(published.root, 'instance')
     await published.publish('# again\n')
     const again = await published.start({ DATA_DIR: dataDirectory })

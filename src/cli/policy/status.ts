@@ -1,14 +1,12 @@
 /** sallyport policy status: the instances that follow the policy in the database, and what they have in force. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { type CliCommand, type FormatFlag, lifetime, type PolicySettings } from '../options.ts'
 import { explained, openVersions } from './release-target.ts'
-
-/** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
-const SILENT_MS = 15_000
 
 const LOOK_MS = 100
 
@@ -86,7 +84,7 @@ function rowOf(
   told: Omit<Row, 'instance' | 'state' | 'ageSeconds'>,
 ): Row {
   const isCurrent = told.sequence === latest && told.faults.length === 0
-  const state = ageMs > SILENT_MS ? 'silent' : isCurrent ? 'current' : 'behind'
+  const state = ageMs > SILENT_AFTER_MS ? 'silent' : isCurrent ? 'current' : 'behind'
   const { sequence, revision, faults } = told
   return { instance, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }
 }

@@ -9,6 +9,9 @@ export interface InstanceState {
   readonly faults: readonly string[]
 }
 
+/** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
+export const SILENT_AFTER_MS = 15_000
+
 /** Undefined for a text that no instance wrote. */
 export function readInstanceState(text: string): InstanceState | undefined {
   try {

@@ -18,7 +18,14 @@ import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
 import { digestOf, type PolicyContent } from './content.ts'
-import { faultOf, NOTHING_PUBLISHED, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
+import {
+  faultOf,
+  faultOfLoss,
+  NOTHING_PUBLISHED,
+  textsOf,
+  type VerifiedHistory,
+  verifiedHistory,
+} from './published-versions.ts'
 import type { ReleaseChange, ReleaseTarget } from './target.ts'
 import type { Version } from './version.ts'
 
@@ -165,9 +172,11 @@ class DatabaseTarget implements ReleaseTarget {
     return (await versions.publish({ number: version.number, signed, files })) ? version : undefined
   }
 
-  /** Throws ToolError if the last version isn't valid: its blocks would be lost. */
+  /** Throws ToolError if the last version isn't valid, or an instance has a later one: their blocks would be lost. */
   async #readLast(): Promise<void> {
     const { versions, keys, over } = this.#options
+    // Asked before the versions, which only grow: an instance has no later one then.
+    const notes = await versions.instances()
     this.#history = await verifiedHistory(versions, keys)
     const { last, refused } = this.#history
     const present = this.#history.versions.at(-1)
@@ -178,7 +187,10 @@ class DatabaseTarget implements ReleaseTarget {
       invalid ??= faultOf(error)
       this.#present = new Map()
     }
-    if (invalid !== undefined && over !== last && over !== 'any') throw notValid(last, invalid)
+    if (over === last || over === 'any') return
+    if (invalid !== undefined) throw notValid(last, invalid)
+    const loss = faultOfLoss(notes, last)
+    if (loss !== undefined) throw new ToolError(loss)
   }
 
   async #textsOf(version: PublishedVersion): Promise<VersionTexts> {
@@ -194,9 +206,17 @@ function notValid(last: number, { message, code }: Diagnostic): ToolError {
   const first = FIRST_ADVICE.get(code)
   return new ToolError(
     `${message}, so nothing was done: ${first === undefined ? '' : `${first}; otherwise `}find out who ` +
-      'writes to the database, and publish over it, with the blocks that it had, by ' +
-      `\`sallyport policy apply DIR --to database: --over ${last}\``,
+      `writes to the database, and ${last > MOST_OVER ? DELETE : overBy(last)}`,
   )
+}
+
+/** `--over` takes no greater number: no publisher has counted so far. */
+const MOST_OVER = 999_999
+
+const DELETE = 'delete the version from its table `policy_versions`'
+
+function overBy(last: number): string {
+  return `publish over it, with the blocks that it had, by \`sallyport policy apply DIR --to database: --over ${last}\``
 }
 
 /** What to do before somebody publishes over a version, by the code of its fault. */

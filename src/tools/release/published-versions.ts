@@ -1,8 +1,10 @@
 /** The published versions of a database as a publisher and a reader see them: verified one by one. */
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import { readInstanceState, SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
 import { readTexts, type VersionTexts } from '../../policy/published/published-source.ts'
 import { type PublishedVersion, type VersionKeys, verifyVersion } from '../../policy/published/signed-version.ts'
-import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { printable } from '../../present/quote.ts'
+import type { InstanceNote, PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 
 export interface VerifiedHistory {
@@ -26,6 +28,23 @@ export async function verifiedHistory(versions: PolicyVersions, keys: VersionKey
     }
   }
   return { versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
+}
+
+/**
+ * Why nothing may be published after the version `last`: a running instance has a later one. So versions were deleted, and
+ * their blocks with them.
+ */
+export function faultOfLoss(notes: readonly InstanceNote[], last: number): string | undefined {
+  const running = notes.filter(({ ageMs }) => ageMs <= SILENT_AFTER_MS)
+  const told = running.map(({ name, state }) => ({ name, sequence: readInstanceState(state)?.sequence ?? 0 }))
+  const [ahead] = told.filter(({ sequence }) => sequence > last).toSorted((a, b) => b.sequence - a.sequence)
+  if (!ahead) return undefined
+  const present = last === 0 ? 'the database has none' : `the last one in the database is ${last}`
+  return (
+    `the instance ${printable(ahead.name)} has version ${ahead.sequence}, but ${present}, so nothing was done: find out ` +
+    'who deleted versions; if you restored an older database, stop all instances, delete `policy-sequence` in DATA_DIR ' +
+    `of each, and publish then${last === 0 ? '' : `, or give \`--over ${last}\``}`
+  )
 }
 
 /** A version and its files. */
