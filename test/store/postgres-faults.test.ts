@@ -1,6 +1,7 @@
 /** A PostgreSQL that is killed, stalls or can't be reached: nothing acknowledged is lost, and refusals end by themselves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import pg from 'pg'
 import { ReplayTaken, StoreUnavailable } from '../../src/store/errors.ts'
 import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-options.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
@@ -13,6 +14,10 @@ import { createSchema, type TestSchema } from './postgres-schemas.ts'
 const now = () => new Date()
 /** A lost database is noticed within a second; a loaded machine takes longer. */
 const WITHIN_MS = 1900
+/** A write has waited so long that somebody asked whether the server answers. */
+const UNDECIDED_MS = 2200
+/** A write in flight: 0.8 s until somebody asks, and 0.9 s for the answer. Without that, it waits for 8 s. */
+const PATIENCE_MS = 5000
 
 describe('a PostgreSQL that is killed', function () {
   this.timeout(120_000)
@@ -26,6 +31,11 @@ describe('a PostgreSQL that is killed', function () {
     const server = await startPostgres({ settings })
     servers.push(server)
     const instances = await Promise.all([1, 2].map(() => openPostgres({ url: server.url, resources: RESOURCES, now })))
+    // A server that may lose commits must not lose its tables, as PostgreSQL 18 does.
+    const client = new pg.Client(server.url)
+    await client.connect()
+    await client.query('checkpoint')
+    await client.end()
     const acknowledged: string[] = []
     let writing = true
     const writers = instances.flatMap(({ store }, at) =>
@@ -118,6 +128,25 @@ describe('a PostgreSQL behind a network that fails', function () {
     // New connections stall too.
     await sleep(100)
     await refusesSoon(async () => opened.store.get('things', 'a'))
+    proxy.resume()
+    await answersAgain()
+  })
+
+  it('refuses a write that waits for its answer when the server answers nobody, and no other one', async () => {
+    const direct = await schema.raw()
+    await direct.query('begin; update turns set taken = taken')
+    const [first, slow] = [performance.now(), opened.store.create(creation('slow', {}))]
+    await sleep(UNDECIDED_MS)
+    await direct.query('commit')
+    await slow
+    expect(performance.now() - first, 'it waited for the turn').to.be.least(UNDECIDED_MS)
+    await direct.query('begin; update turns set taken = taken')
+    const [since, write] = [performance.now(), failure(opened.store.create(creation('b', {})))]
+    await sleep(50)
+    proxy.stall()
+    expect(await write).to.be.instanceOf(StoreUnavailable)
+    expect(performance.now() - since).to.be.below(PATIENCE_MS)
+    await direct.query('rollback')
     proxy.resume()
     await answersAgain()
   })

@@ -26,6 +26,11 @@ export function isOfOneStatement(error: unknown): boolean {
   return OF_THE_STATEMENT.includes(codeOf(error)?.slice(0, 2) ?? '')
 }
 
+/** The server said it, so it could be asked. */
+export function isOfServer(error: unknown): boolean {
+  return codeOf(error) !== undefined
+}
+
 /** The values or the stored data are at fault (a damaged page has `XX001`): other data could be read. */
 export function isOfData(error: unknown): boolean {
   return isOfOneStatement(error) || (codeOf(error)?.startsWith('XX') ?? false)

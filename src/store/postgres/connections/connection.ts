@@ -12,29 +12,37 @@ export interface Asked {
   readonly name?: string | undefined
 }
 
+export interface Patience {
+  /** The connection is lost when it hasn't answered for so long. */
+  readonly silenceMs: number
+  /** Asked several times while it is silent: whether the server answers other connections. If not, it is lost at once. */
+  readonly answersOthers?: (() => Promise<boolean>) | undefined
+}
+
 /** A silence is counted in ticks, so that a busy event loop isn't taken for a silent server. */
 const TICKS = 10
 
 export class Connection {
   readonly #client: pg.Client
-  readonly #silenceMs: number
+  readonly #patience: Patience
   #unanswered = 0
   #silentTicks = 0
   #watch: NodeJS.Timeout | undefined
   #isCorked = false
+  #isAsking = false
 
-  private constructor(client: pg.Client, silenceMs: number) {
+  private constructor(client: pg.Client, patience: Patience) {
     this.#client = client
-    this.#silenceMs = silenceMs
+    this.#patience = patience
   }
 
-  /** `silenceMs`: the connection is lost when it hasn't answered for so long. `onEnd` is called when it is lost. */
-  static async open(options: pg.ClientConfig, silenceMs: number, onEnd: () => void): Promise<Connection> {
+  /** `onEnd` is called when it is lost. */
+  static async open(options: pg.ClientConfig, patience: Patience, onEnd: () => void): Promise<Connection> {
     const client = new pg.Client(options)
     client.on('error', onEnd)
     client.on('end', onEnd)
     await client.connect()
-    return new Connection(client, silenceMs)
+    return new Connection(client, patience)
   }
 
   /** Rejects with the driver's errors. */
@@ -51,7 +59,7 @@ export class Connection {
 
   async #answer<T>(ask: () => Promise<T>): Promise<T> {
     this.#unanswered += 1
-    this.#watch ??= setInterval(() => this.#tick(), this.#silenceMs / TICKS)
+    this.#watch ??= setInterval(() => this.#tick(), this.#patience.silenceMs / TICKS)
     this.#cork()
     try {
       return await ask()
@@ -89,6 +97,18 @@ export class Connection {
   #tick(): void {
     this.#silentTicks += 1
     if (this.#silentTicks > TICKS) this.drop()
+    else void this.#dropIfServerIsLost()
+  }
+
+  /** A statement may take long, but a server that answers nobody is lost. */
+  async #dropIfServerIsLost(): Promise<void> {
+    const { answersOthers } = this.#patience
+    if (!answersOthers || this.#isAsking) return
+    const ticks = this.#silentTicks
+    this.#isAsking = true
+    const isLost = !(await answersOthers())
+    this.#isAsking = false
+    if (isLost && this.#unanswered > 0 && this.#silentTicks >= ticks) this.drop()
   }
 
   #stopWatch(): void {

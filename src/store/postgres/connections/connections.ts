@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
-import { answering } from '../failures.ts'
+import { answering, isOfServer } from '../failures.ts'
 import type { SqlValue, Statement } from '../query/statement.ts'
 import { BEGIN_BOUNDED, clientOptions } from './client-options.ts'
 import type { Asked, Row } from './connection.ts'
@@ -34,7 +34,7 @@ export class Connections {
     this.#isPooled = settings.pooler === 'transaction'
     this.#names = new StatementNames(this.#isPooled ? 0 : NAMED_STATEMENTS)
     const named = (statement: Statement) => this.#names.named(statement)
-    this.writer = new Writer(client, named)
+    this.writer = new Writer({ client, named, answersOthers: () => this.#answers() })
     this.#lines = Array.from({ length: QUICK_LINES }, () => new Line({ client, silenceMs: QUICK_SILENCE_MS }))
     const max = Math.max(1, settings.most - QUICK_LINES - 1)
     this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
@@ -96,6 +96,11 @@ export class Connections {
   async #askSlowly(statement: Statement): Promise<readonly Row[]> {
     if (this.#pool.ended) throw new Error('the store is closed')
     return (await this.#pool.query<SqlValue[]>(this.#queryOf(statement))).rows
+  }
+
+  /** Whether the server answers within a second, be it with a fault. */
+  #answers(): Promise<boolean> {
+    return this.#askQuickly({ text: 'select 1', values: [] }).then(() => true, isOfServer)
   }
 
   #askQuickly(statement: Statement): Promise<readonly Row[]> {

@@ -1,14 +1,12 @@
 /** One connection at a time: opened when it is needed, and opened again after it was lost. */
 import type pg from 'pg'
 import { BEGIN_BOUNDED } from './client-options.ts'
-import { type Asked, Connection, type Row } from './connection.ts'
+import { type Asked, Connection, type Patience, type Row } from './connection.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
-export interface LineOptions {
+export interface LineOptions extends Patience {
   readonly client: pg.ClientConfig
-  /** The connection is lost when it hasn't answered for so long. */
-  readonly silenceMs: number
 }
 
 export class Line {
@@ -67,7 +65,7 @@ export class Line {
 
   async #open(onEnd: () => void): Promise<Connection> {
     try {
-      const connection = await Connection.open(this.#options.client, this.#options.silenceMs, onEnd)
+      const connection = await Connection.open(this.#options.client, this.#options, onEnd)
       this.#failures = 0
       return connection
     } catch (error) {

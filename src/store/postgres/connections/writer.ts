@@ -38,14 +38,21 @@ interface WaitingWork {
 
 type Waiting = WaitingWork | WaitingWrite
 
+interface WriterOptions {
+  readonly client: pg.ClientConfig
+  readonly named: (statement: Statement) => Asked
+  /** Whether the server answers other connections. Never rejects. */
+  readonly answersOthers: () => Promise<boolean>
+}
+
 export class Writer {
   readonly #line: Line
   readonly #named: (statement: Statement) => Asked
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  constructor(client: pg.ClientConfig, named: (statement: Statement) => Asked) {
-    this.#line = new Line({ client, silenceMs: SILENCE_MS })
+  constructor({ client, named, answersOthers }: WriterOptions) {
+    this.#line = new Line({ client, silenceMs: SILENCE_MS, answersOthers })
     this.#named = named
   }
 

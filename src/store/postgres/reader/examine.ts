@@ -49,7 +49,7 @@ export function examinePostgres(url: string, options: ExamineOptions): Promise<E
   return answering(async () => {
     // With the settings of a server: a pooler refuses those that it doesn't pass on.
     const client = clientOptions(url, options.connections)
-    const connection = await Connection.open(client, SILENCE_MS, () => undefined)
+    const connection = await Connection.open(client, { silenceMs: SILENCE_MS }, () => undefined)
     try {
       return await look(connection, url, options)
     } finally {
