@@ -17,7 +17,7 @@ const TOOLS = {
   properties: {
     id: { type: 'string', readOnly: true },
     team: { type: 'string', maxLength: 64 },
-    state: { type: 'string', enum: ['open', 'closed'] },
+    state: { type: ['string', 'null'], enum: ['open', 'closed', null] },
     title: { type: 'string' },
     secret: { type: 'string' },
   },
@@ -262,6 +262,13 @@ describe('what an asking service asserts', () => {
       expect(await call(withoutTeam)).to.equal('attributes-missing')
       expect(await call({}, 'approve')).to.equal('attributes-missing')
       expect(await call({ state: 'open' }, 'approve')).to.equal(true)
+    })
+
+    it('has no value where null says so, if its schema lets the field be null', async () => {
+      expect([await call({ ...TOOL, state: null }), await call({ state: null }, 'approve')]).to.deep.equal([true, true])
+      const faulty = about(ofMember('red'), 'call', { properties: { ...TOOL, team: null } })
+      const { status, body } = await ask('hr', faulty)
+      expect([status, body.errors[0].pointer]).to.deep.equal([400, '/resource/properties/team'])
     })
 
     it('is refused with the faulty member named, alone and as an item', async () => {
