@@ -5,6 +5,7 @@
  */
 
 import { coloured } from './colour.ts'
+import { withCommands } from './invocation.ts'
 import { printable } from './quote.ts'
 
 /** Control characters except line ends and tabs, and characters that change the direction of text (Unicode UAX 9). */
@@ -17,7 +18,7 @@ export function print(text: string): void {
 
 /** Prints remarks about it on standard error. */
 export function tell(text: string): void {
-  process.stderr.write(escaped(text))
+  process.stderr.write(escaped(withCommands(text)))
 }
 
 /** Prints on standard error why a command ends; invisible characters are shown too. */
@@ -30,10 +31,13 @@ export function printResult(format: 'text' | 'json', value: unknown, text: strin
   printReport(format, format === 'json' ? `${JSON.stringify(value, null, 2)}\n` : text)
 }
 
-/** Prints a report: on a terminal, formats for people (text, table) have colours and formats for programs have none. */
+/**
+ * Prints a report. Formats for people (text, table) name commands as they can be typed here, and have colours on a
+ * terminal; formats for programs have neither.
+ */
 export function printReport(format: string, report: string): void {
-  const plain = escaped(report)
-  process.stdout.write(format === 'text' || format === 'table' ? coloured(plain, process.stdout) : plain)
+  const isForPeople = format === 'text' || format === 'table'
+  process.stdout.write(isForPeople ? coloured(escaped(withCommands(report)), process.stdout) : escaped(report))
 }
 
 function escaped(text: string): string {

@@ -96,6 +96,9 @@ describe('the package', () => {
       expect((await fetch(`${url}/users`)).status).to.equal(401)
       await stop()
       expect((await ranIn(folder, env, ['npx', 'sallyport', 'eject'])).code).to.equal(0)
+      const add = ['key', 'add', '--subject', 'robot', '--role', 'auditor', '--expires', '1h']
+      const { stderr } = await ranIn(folder, env, ['npx', 'sallyport', ...add])
+      expect(stderr).to.match(/^Revoke it with: npx sallyport key revoke /m)
       const again = await serve(folder, env)
       expect(again.said()).to.not.include('eject')
       await again.stop()
@@ -105,7 +108,27 @@ describe('the package', () => {
   it('refuses to serve an empty folder without --demo, and says what to do', async () => {
     const { code, stderr } = await ranIn(installed.app, installed.env, ['npx', 'sallyport', 'serve'])
     expect(code).to.equal(2)
-    expect(stderr).to.include('sallyport init')
+    expect(stderr).to.include('npx sallyport init')
+  }).timeout(30_000)
+
+  it('names commands in reports as they can be typed here, and in JSON as they are', async () => {
+    for (const [name, format] of [
+      ['before', 'ipv4'],
+      ['after', 'hostname'],
+    ] as const) {
+      const schema = { 'x-resource': { routes: [{ path: '/things', methods: ['GET'] }] } }
+      const written = { type: 'string', readOnly: true }
+      const own = { id: written, createdAt: written, updatedAt: written }
+      const properties = { ...own, host: { type: 'string', format } }
+      const text = JSON.stringify({ ...schema, type: 'object', additionalProperties: false, properties })
+      await mkdir(join(installed.app, name))
+      await writeFile(join(installed.app, name, 'things.json'), text)
+    }
+    const policies = join(ROOT, 'policies')
+    const diff = ['npx', 'sallyport', 'schema', 'diff', 'before', 'after', '--policies', policies]
+    const { stdout, stderr } = await ranIn(installed.app, installed.env, diff)
+    expect(stdout, stderr).to.include('unknown, run npx sallyport data check: things')
+    expect((await ranIn(installed.app, installed.env, [...diff, '--format', 'json'])).stdout).to.not.include('npx')
   }).timeout(30_000)
 
   it('makes projects whose editors find the JSON Schemas in it', async () => {

@@ -144,8 +144,7 @@ async function report(
 
 async function show(format: FormatFlag['format'], report: MigrationReport): Promise<void> {
   const { reportText } = await import('../../tools/data/migrate/formats.ts')
-  if (format === 'json') printResult(format, report, '')
-  else print(reportText(report))
+  printResult(format, report, reportText(report))
   if (report.outcome === 'unfit' || report.outcome === 'stopped') process.exitCode = 1
 }
 

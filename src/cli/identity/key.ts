@@ -3,7 +3,6 @@ import { InvalidArgumentError } from 'commander'
 import { isSubject } from '../../identity/caller.ts'
 import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../../identity/directory/directory-access.ts'
-import { withCommands } from '../../present/invocation.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -91,7 +90,7 @@ async function add(
 
 function describe({ id, subject, roles, expiresAt }: NewApiKey): string {
   return `API key ${id} of ${quote(subject)}, ${roles.join(', ')}, until ${timeOf(expiresAt)}. It is never shown again.
-${withCommands(`Revoke it with: sallyport key revoke ${id}`)}
+Revoke it with: sallyport key revoke ${id}
 `
 }
 

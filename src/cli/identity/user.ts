@@ -1,6 +1,5 @@
 /** sallyport user …: the people of the embedded directory. */
 import { type DirectoryAccess, DirectoryError, soundSubject } from '../../identity/directory/directory-access.ts'
-import { withCommands } from '../../present/invocation.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -57,7 +56,7 @@ function declareAdd(user: CliCommand): void {
         const { addUser } = await import('../../identity/directory/users.ts')
         const added = await addUser(access, { email, name, id, roles: role })
         printResult(format, { id: added, email, name, roles: role }, `${added}\n`)
-        tell(withCommands(`Set a password with: sallyport user password ${email}\n`))
+        tell(`Set a password with: sallyport user password ${email}\n`)
       }),
     )
 }

@@ -1,6 +1,7 @@
 /** sallyport ci …: what git and GitHub run for a project. */
 import { Option } from 'commander'
 import { readConfig } from '../../config/config.ts'
+import { withCommands } from '../../present/invocation.ts'
 import { print, printReport, tell } from '../../present/print.ts'
 import { startServer, targetSettings } from '../matrix/target-options.ts'
 import { CliCommand, type FolderFlags, percent } from '../options.ts'
@@ -95,7 +96,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`)
           observe: () => undefined,
         })
       const judged = await judgeChange({ ...flags, ...settings, now: new Date(), testMatrices: test }, process.env)
-      print(judged.log)
+      print(withCommands(judged.log))
       process.exitCode = judged.code
     })
 }

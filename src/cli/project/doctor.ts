@@ -1,7 +1,7 @@
 /** sallyport doctor: what is wrong with this installation, and what mends it. */
 import type { Checked } from '../../base/problems/checked.ts'
 import type { Flags } from '../../config/config.ts'
-import { commandHere } from '../../present/invocation.ts'
+import { commandHere, withCommands } from '../../present/invocation.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { count, table } from '../../present/text.ts'
@@ -44,8 +44,8 @@ function wordsOf({ demo, ...values }: Flags): readonly string[] {
 }
 
 function withCommand(checked: Checked, words: readonly string[]): Checked {
-  const { mend } = checked
-  return mend === undefined ? checked : { ...checked, mend: commandHere(mend, words) }
+  const { message, mend } = checked
+  return { ...checked, message: withCommands(message), ...(mend && { mend: commandHere(mend, words) }) }
 }
 
 function textOf(checks: readonly Checked[]): string {

@@ -1,6 +1,6 @@
 /** Carries out a plan: shows what it changes, asks for confirmation, and puts the policy in force. */
 import { createInterface } from 'node:readline/promises'
-import { print } from '../../present/print.ts'
+import { print, printReport } from '../../present/print.ts'
 import { CHECK_FORMATS } from '../check/formats.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ToolError } from '../load-policy.ts'
@@ -24,7 +24,7 @@ interface Result {
  * The exit code: 1 if the files have errors, or the user said no. Throws ToolError if there is no terminal to ask on.
  */
 export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
-  const tell = how.format === 'text' ? (text: string) => print(text) : () => true
+  const tell = how.format === 'text' ? (text: string) => printReport('text', text) : () => true
   tell(describe(plan))
   const result = await decide(plan, how)
   if (how.format === 'json') print(toJson(plan, result))

@@ -1,6 +1,5 @@
 /** The expectations that the current policy meets; only these can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
-import { withCommands } from '../../../present/invocation.ts'
 import type { EvaluatedPolicy } from './answer.ts'
 import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
 import { holds } from './predict-cell.ts'
@@ -58,5 +57,5 @@ export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readon
     ...(unpredictable > 0 ? [steps] : []),
     ...(unasked > 0 ? [`${open}: run sallyport matrix coverage to list them`] : []),
   ]
-  return lines.length === 0 ? [] : [...lines.map((line) => withCommands(line)), '']
+  return lines.length === 0 ? [] : [...lines, '']
 }
