@@ -16,6 +16,7 @@ interface Service {
   readonly restart?: string
   readonly environment?: Readonly<Record<string, string | number>>
   readonly depends_on?: object
+  readonly healthcheck?: { readonly test: readonly string[] }
   readonly networks?: { readonly front?: { readonly ipv4_address?: string } }
 }
 
@@ -91,6 +92,11 @@ describe('the reverse proxy', () => {
     expect([...shared.matchAll(/proxy_pass (\S+);/g)].map(([, to]) => to)).to.deep.equal(
       Array(2).fill('http://instances'),
     )
+  })
+
+  it('starts instances when PostgreSQL takes clients, not while its image makes the database', () => {
+    const { test = [] } = services.postgres?.healthcheck ?? {}
+    expect(test.slice(0, 4)).to.deep.equal(['CMD', 'pg_isready', '--host', '127.0.0.1'])
   })
 
   it('gives the instances only settings that docs/configuration.md has, and secrets that .env must have', () => {
