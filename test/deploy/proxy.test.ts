@@ -104,6 +104,8 @@ describe('the reverse proxy', () => {
     const { INSTANCE: _, ...settings } = services['api-1']?.environment ?? {}
     expect(Object.keys(settings).filter((name) => !known.has(name))).to.deep.equal([])
     expect(Object.keys(settings)).to.include.members(['DATABASE_URL', 'KEYS_SECRET', 'REDIS_URL', 'TRUST_PROXY'])
+    // An instance listens on every address of its container, and no other service can reach 0.0.0.0.
+    expect(settings.PUBLIC_URL).to.match(/^\$\{PUBLIC_URL:-https?:/)
     for (const name of ['POSTGRES_PASSWORD', 'KEYS_SECRET']) {
       expect(JSON.stringify(settings)).to.contain(`\${${name}:?`)
       expect(read('docs/operating.md')).to.contain(`${name}=$(openssl rand`)
