@@ -108,6 +108,7 @@ export interface Kept {
 export interface Store {
   /** At once where the engine can. */
   get(resource: string, id: string): StoredObject | undefined | Promise<StoredObject | undefined>
+  /** A frozen result is given again, by an engine that finds the same rows with the same content. */
   list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
   /** The number of objects that `list` would return without a limit. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>

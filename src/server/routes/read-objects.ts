@@ -7,9 +7,10 @@ import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
-import { readListed, rowWriter } from '../../store/lists/json-row.ts'
+import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-row.ts'
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
+import { writtenPage } from '../../store/lists/written-page.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
@@ -69,42 +70,31 @@ export async function listObjects(
   const abilities = query.can ? await request.abilities() : undefined
   const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
   const found = await store.list(name, { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) })
-  const items = found.slice(0, fittingOf(found, limit, bytes))
-  const last = items.at(-1)
-  const next = found.length > items.length && last ? nextCursor(services, request, query, last) : null
+  const shown = decision.rowFields(query.fields)
+  const alike = shown.kind === 'alike' && !abilities ? shown.fields : undefined
+  const { last, hasNext, text } = writtenPage(found, { limit, bytes, alike }, () => {
+    return abilities ? withCan(rowWriter(shown), abilities, decision.marks.length) : rowWriter(shown)
+  })
+  const next = hasNext && last ? nextCursor(services, request, query, last) : null
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
-  const writeRow = rowWriter(decision.rowFields(query.fields))
-  const written = items.map(abilities ? withCan(writeRow, abilities, decision.marks.length) : writeRow)
   const can = abilities ? `,"can":${JSON.stringify(abilities.collection)}` : ''
   return {
     status: successStatus('list'),
     headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
-    body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}${can}}`),
+    body: new WrittenJson(`{"items":[${text}],"next":${JSON.stringify(next)}${total}${can}}`),
   }
 }
 
 /** Each row also tells what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */
-function withCan(write: (row: ListedObject) => string, abilities: Abilities, skipped: number) {
+function withCan(write: RowWriter, abilities: Abilities, skipped: number): RowWriter {
   const texts = new Map<Can, string>()
   const fields = new MemberCutter(abilities.rowFields)
-  return (row: ListedObject): string => {
+  return (row) => {
     const can = abilities.ofRow(row.id, readListed(row, fields), row.marks.slice(skipped))
     const text = texts.getOrInsertComputed(can, JSON.stringify)
     const written = write(row)
     return `${written.slice(0, -1)}${written === '{}' ? '' : ','}"can":${text}}`
   }
-}
-
-/** How many of the first objects make a page: at most `limit`, and at most `bytes` in size, but at least one. */
-function fittingOf(found: readonly ListedObject[], limit: number, bytes: number): number {
-  const most = Math.min(found.length, limit)
-  if (found.reduce((sum, object) => sum + object.bytesAtMost(), 0) <= bytes) return most
-  let size = 0
-  for (let at = 0; at < most; at++) {
-    size += found[at]?.bytes() ?? 0
-    if (size > bytes && at > 0) return at
-  }
-  return most
 }
 
 /** The values after which the page begins. */

@@ -66,8 +66,10 @@ function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
+export type RowWriter = (row: ListedObject) => string
+
 /** The rows of a list as JSON text: each with the fields that it shows. */
-export function rowWriter(shown: RowFields): (row: ListedObject) => string {
+export function rowWriter(shown: RowFields): RowWriter {
   if (shown.kind === 'alike') {
     const fields = new MemberCutter(shown.fields)
     return (row) => row.json(fields)

@@ -19,6 +19,7 @@ import { type StoreWrite, single } from './connections/sending.ts'
 import { WriteProbe } from './connections/write-probe.ts'
 import { answering } from './failures.ts'
 import { readSecret } from './named-values.ts'
+import { KeptPages } from './query/kept-pages.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
 import { gatheredPage, pageStatement, readPage } from './query/pages.ts'
@@ -51,6 +52,7 @@ export class PostgresStore implements Store {
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
   /** By the text of their statement. */
   readonly #gatheredPages = new Map<string, Gathered<Row | undefined>>()
+  readonly #keptPages = new KeptPages()
   readonly #sharedCreates: SharedCreates
   readonly #parsed = new ParsedObjects()
   readonly #probe: WriteProbe
@@ -68,11 +70,14 @@ export class PostgresStore implements Store {
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
     const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
-    const gathered = gatheredPage(query, table, tableOf)
-    const page = gathered
-      ? await this.#pagesOf(gathered.text).of(...gathered.texts)
-      : (await this.#engine.connections.slow(pageStatement(query, table, tableOf)))[0]
-    return readPage(page ?? [], query) ?? this.#listExactly(table, query)
+    const asked = gatheredPage(query, table, tableOf) ?? pageStatement(query, table, tableOf)
+    const page =
+      'texts' in asked
+        ? await this.#pagesOf(asked.text).of(...asked.texts)
+        : (await this.#engine.connections.slow(asked))[0]
+    const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
+    const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
+    return rows ?? this.#listExactly(table, query)
   }
 
   #pagesOf(text: string): Gathered<Row | undefined> {
