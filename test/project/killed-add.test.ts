@@ -95,6 +95,22 @@ describe('add resource, killed', () => {
     expect(unfinished).to.be.above(0)
   })
 
+  it('leaves a matrix that is there already, and says what to do', async () => {
+    const project = at('copy')
+    await removeFolder(project)
+    await cp(at('empty'), project, { recursive: true })
+    const matrix = join(project, 'test/matrix/zed.csv')
+    await writeFile(matrix, 'mine')
+    const before = await sumOf(project, project)
+    const refused = await addResource(wish(project, 'own')).catch(({ message }) => message)
+    expect(refused).to.equal(
+      `\`${matrix}\` would be overwritten: move it away, or write to another folder with --matrices`,
+    )
+    expect(await sumOf(project, project)).to.equal(before)
+    const elsewhere = { ...wish(project, 'own'), matrices: join(project, 'test/more') }
+    expect(await addResource(elsewhere)).to.include(join(project, 'test/more/zed.csv'))
+  })
+
   it('would be found out by a schema of which half is written', async () => {
     const schema = join(await killed('team', LAST_MOMENT), 'schemas/zed.json')
     await writeFile(schema, (await readFile(schema, 'utf8')).slice(0, 200))

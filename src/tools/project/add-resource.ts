@@ -26,6 +26,9 @@ import { replaceAll } from '../release/folder/replace-all.ts'
 import { orTell } from './make-project.ts'
 import { changedFiles, mentions, type PatternWish, partsOfPattern } from './resource-parts.ts'
 
+/** Where a matrix of the resource is there already. */
+const WAY_OUT = 'move it away, or write to another folder with --matrices'
+
 export interface NewResource extends PatternWish {
   readonly policies: string
   readonly schemas: string
@@ -134,7 +137,7 @@ async function write(wish: NewResource, additions: Additions): Promise<readonly 
   const { policies, schemas, matrices } = wish
   let made: readonly string[] = []
   await writeNew(schemas, additions.schemas, async () => {
-    const others = () => storeNew(matrices, additions.matrices)
+    const others = () => storeNew(matrices, additions.matrices, WAY_OUT)
     made = await replaceAll(policies, additions.policies, others)
   })
   return [

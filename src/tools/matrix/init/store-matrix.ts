@@ -6,17 +6,22 @@ import { ToolError } from '../../load-policy.ts'
 import { replaceAll } from '../../release/folder/replace-all.ts'
 import { BODIES } from '../read/matrix-file.ts'
 
-/** Returns the paths written. If a file exists already, throws ToolError. When it throws, nothing is left. */
-export async function storeNew(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
+/**
+ * Returns the paths written. If a file exists already, throws ToolError, which says what the user of the command can do.
+ * When it throws, nothing is left.
+ */
+export async function storeNew(
+  folder: string,
+  files: readonly NewFile[],
+  whatToDo = 'write to another folder with --out, or replace it with --force',
+): Promise<readonly string[]> {
   const names = await takenNames(
     folder,
     files.map(({ name }) => name),
   )
   const taken = names.map((name) => `\`${join(folder, name)}\``)
   if (taken.length > 0) {
-    throw new ToolError(
-      `${taken.join(', ')} would be overwritten: write to another folder with --out, or replace it with --force`,
-    )
+    throw new ToolError(`${taken.join(', ')} would be overwritten: ${whatToDo}`)
   }
   if (files.length > 0) await writeNew(folder, files)
   return pathsOf(folder, files)
