@@ -6,6 +6,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
 import { POLICY_FILES } from '../../../policy/policy-files.ts'
+import type { FindingReport } from '../../../present/findings.ts'
 import { type Phrase, say } from '../../../present/phrase.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
@@ -39,12 +40,12 @@ export async function comparePolicyFindings(
   now: Date,
 ): Promise<readonly SchemaChange[]> {
   const check = async (place: PolicyPlace, resources: Resources) => ({
-    findings: (await checkPolicy({ policies: place, resources, users: undefined, now })).findings,
+    report: await checkPolicy({ policies: place, resources, users: undefined, now }),
     isReadable: (await policyWith(place, resources)) !== undefined,
   })
   const old = await inEarlier(earlier, policies, (place) => check(place, before))
-  const next = (await check(policies, after)).findings
-  return newAmong(next, old.findings)
+  const next = await check(policies, after)
+  return newAmong(next.report, old.report)
     .filter(({ severity }) => severity === 'error' || old.isReadable)
     .map(policyChange)
 }
@@ -59,21 +60,33 @@ function inEarlier<T>(
   return readFolder(earlier.name, { of: 'policy', usual: earlier.usual, isFile, load })
 }
 
-/** Lines move where others are added before them: of equal findings, those beyond the old number are new. */
-function newAmong(next: readonly Diagnostic[], old: readonly Diagnostic[]): readonly Diagnostic[] {
+/** Of equal findings, those beyond the old number are new. */
+function newAmong(next: FindingReport, old: FindingReport): readonly Diagnostic[] {
+  const [keyIn, oldKeyIn] = [keysOf(next), keysOf(old)]
   const known = new Map<string, number>()
-  for (const finding of old) known.set(textOf(finding), (known.get(textOf(finding)) ?? 0) + 1)
-  return next.filter((finding) => {
-    const left = known.get(textOf(finding)) ?? 0
-    known.set(textOf(finding), left - 1)
+  for (const key of old.findings.map(oldKeyIn)) known.set(key, (known.get(key) ?? 0) + 1)
+  return next.findings.filter((finding) => {
+    const key = keyIn(finding)
+    const left = known.get(key) ?? 0
+    known.set(key, left - 1)
     return left <= 0
   })
 }
 
-function textOf({ file, code, message }: Diagnostic): string {
-  const words = message.replace(/\bline \d+/g, 'line').replace(/(\.(?:csv|yaml|txt)):\d+(?::\d+)?/g, '$1')
-  return JSON.stringify([basename(file), code, words])
+/** Lines move where others are added before them, so their text stands for their number, in messages too. */
+function keysOf({ sources }: FindingReport): (finding: Diagnostic) => string {
+  const lines = new Map([...sources].map(([name, text]) => [basename(name), text.split(/\r?\n/)]))
+  const textAt = (file: string, line: number | string) => lines.get(file)?.[Number(line) - 1]?.trim() ?? ''
+  return ({ file, line, code, message }) => {
+    const own = basename(file)
+    const said = message
+      .replace(/\blines? \d+(?:(?:, | and )\d+)*/g, (named) => named.replace(/\d+/g, (number) => textAt(own, number)))
+      .replace(PLACE, (_, name: string, number: string) => `${name} ${textAt(name, number)}`)
+    return JSON.stringify([own, code, textAt(own, line), said])
+  }
 }
+
+const PLACE = /([\w.-]+\.(?:csv|yaml|txt)):(\d+)(?::\d+)?/g
 
 function policyChange({ file, line, column, severity, message, code: found }: Diagnostic): SchemaChange {
   const code = severity === 'error' ? 'policy-error' : 'policy-warning'
