@@ -23,6 +23,12 @@ const IMPATIENT = /\brm(?:Sync)?\([^;\n]*, \{ recursive: true/
 /** The first two are about it; the last one runs in a checkout of an old version. */
 const IMPATIENT_ALLOWED = ['ends-with-tests.ts', 'rooms.test.ts', 'release-0.1.0/make.ts']
 
+/** The record that a test takes for the last one could be that of an earlier write; `lastDecision` names it. */
+const UNNAMED = /\.decisions\(\)\)\s*\.(?:at|slice)\(-1\)/
+
+/** In the first one it is the last; the second one is about it. */
+const UNNAMED_ALLOWED = ['request/decision-records.test.ts', 'rooms.test.ts']
+
 type Imports = ReadonlyMap<string, readonly string[]>
 
 describe('the rooms of src/', () => {
@@ -69,6 +75,13 @@ describe('the folders of tests', () => {
     const impatient = all.filter((file) => IMPATIENT.test(readFileSync(join(TESTS, file), 'utf8')))
     expect(impatient.filter((file) => !IMPATIENT_ALLOWED.includes(file))).to.deep.equal([])
     expect(impatient).to.include('rooms.test.ts')
+  })
+
+  it('has tests that name the decision record that they take', () => {
+    const all = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+    const unnamed = all.filter((file) => UNNAMED.test(readFileSync(join(TESTS, file), 'utf8')))
+    expect(unnamed.filter((file) => !UNNAMED_ALLOWED.includes(file))).to.deep.equal([])
+    expect(unnamed).to.include('request/decision-records.test.ts')
   })
 
   it('a removal without patience would be found', () => {

@@ -23,6 +23,11 @@ export interface TestServer {
   readonly folder: string
   /** The decision log so far, a record each; waits for the records of writes. */
   decisions(): Promise<readonly Record<string, unknown>[]>
+  /**
+   * The last record with these members. They tell it from the record of an earlier write, which comes a moment later than
+   * the write and so may stand behind it.
+   */
+  lastDecision(named: Readonly<Record<string, unknown>>): Promise<Record<string, unknown> | undefined>
   /** The log so far, a record a line. */
   readonly log: readonly Record<string, unknown>[]
   /** A token of the embedded key. */
@@ -102,12 +107,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     if (answer.path === '/api/tokens' && answer.status === 200) secrets.addMembers(JSON.parse(answer.text))
     if (uncheckedBecause === undefined) note(answer)
   })
+  const decisions = decisionsReader(app, join(folder, 'data/decisions.log'))
   return {
     app,
     url: app.url,
     folder,
     log,
-    decisions: decisionsReader(app, join(folder, 'data/decisions.log')),
+    decisions,
+    lastDecision: async (named) => (await decisions()).findLast((record) => hasMembers(record, named)),
     token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
     ask: async (method, path, asked) => {
       if (path === '/api/tokens') secrets.addMembers(asked?.body)
@@ -146,6 +153,10 @@ function decisionsReader(app: App, file: string): TestServer['decisions'] {
     read = text
     return records
   }
+}
+
+function hasMembers(record: Readonly<Record<string, unknown>>, named: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(named).every(([name, value]) => record[name] === value)
 }
 
 /** Throws for what the document doesn't allow of the answers since it was called last: to `ask`, and to other clients. */

@@ -127,7 +127,7 @@ describe('an evaluation', () => {
     const token = await masked.token('shop', 'pdp-client')
     const listed = await masked.ask('GET', '/api/v1/notes', { token: await masked.token('alice', 'member') })
     await masked.ask('POST', PATH, { token, body: about('alice', 'read', 'notes', listed.body.items[0].id) })
-    const record = (await masked.decisions()).at(-1)
+    const record = await masked.lastDecision({ action: 'evaluate' })
     expect(record?.subject).to.equal('***')
     expect(JSON.stringify(record)).to.include('"decision":true')
     expect(JSON.stringify(record)).to.not.include('alice')
@@ -136,7 +136,7 @@ describe('an evaluation', () => {
 
   it('leaves a record: the service is its caller, and the question has its evidence', async () => {
     await ask(about('alice', 'read', 'notes', note))
-    const record = (await server.decisions()).at(-1) as Record<string, unknown>
+    const record = (await server.lastDecision({ action: 'evaluate' })) as Record<string, unknown>
     expect(record).to.deep.include({ subject: 'shop', roles: ['pdp-client'], resource: 'system/access', status: 200 })
     const [asked] = record.asked as Record<string, unknown>[]
     expect(asked).to.deep.include({

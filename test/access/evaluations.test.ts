@@ -74,7 +74,9 @@ describe('several evaluations', () => {
   it('leave one record with an entry for each that was decided', async () => {
     const evaluations = [{ subject: alice }, { subject: bob }, {}]
     await ask({ action: read, resource: ofAlice, evaluations })
-    const record = (await server.decisions()).at(-1) as { asked: { subject: string; decision: boolean }[] }
+    const record = (await server.lastDecision({ action: 'evaluate' })) as {
+      asked: { subject: string; decision: boolean }[]
+    }
     expect(record.asked.map(({ subject, decision }) => [subject, decision])).to.deep.equal([
       ['alice', true],
       ['bob', false],
@@ -85,11 +87,13 @@ describe('several evaluations', () => {
     const long = 'x'.repeat(1000)
     const unknown = { type: long, id: long }
     await ask({ subject: unknown, action: { name: long }, resource: unknown, evaluations: Array(1000).fill({}) })
-    const record = (await server.decisions()).at(-1) as { asked: readonly object[] }
+    const record = (await server.lastDecision({ action: 'evaluate' })) as { asked: readonly object[] }
     expect(record.asked).to.have.length(1000)
     expect(JSON.stringify(record).length).to.be.below(1_000_000)
     await ask({ subject: alice, action: read, evaluations: [{ resource: { type: 'users', id: long } }] })
-    const [missing] = ((await server.decisions()).at(-1) as { asked: readonly { objectId: string }[] }).asked
+    const [missing] = (
+      (await server.lastDecision({ action: 'evaluate' })) as { asked: readonly { objectId: string }[] }
+    ).asked
     expect(missing?.objectId).to.equal(`${'x'.repeat(128)}…`)
   })
 

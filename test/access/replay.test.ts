@@ -25,9 +25,9 @@ describe('a record of questions', () => {
     }
     const token = await server.token('shop', 'pdp-client')
     await server.ask('POST', '/access/v1/evaluation', { token, body })
-    record = (await server.decisions()).at(-1) as unknown as DecisionRecord
+    record = (await server.lastDecision({ action: 'evaluate' })) as unknown as DecisionRecord
     await server.ask('POST', '/access/v1/search/action', { token, body })
-    search = (await server.decisions()).at(-1) as unknown as DecisionRecord
+    search = (await server.lastDecision({ action: 'search' })) as unknown as DecisionRecord
     const { resources, policy } = server.app
     const files = await readPolicyFiles(`${server.folder}/policies`)
     again = (rules, decided = record) => {

@@ -30,7 +30,8 @@ describe('a search of another service', () => {
     return answer.body.results
   }
 
-  const lastRecord = async () => (await server.decisions()).at(-1) as { readonly searched: Record<string, unknown> }
+  const lastRecord = async () =>
+    (await server.lastDecision({ action: 'search' })) as { readonly searched: Record<string, unknown> }
 
   it('for subjects finds the people of the directory who may, and nobody else', async () => {
     const people = await found('subject', { subject: { type: 'user' }, action: READ, resource: note })

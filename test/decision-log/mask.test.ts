@@ -309,7 +309,7 @@ describe('masks.yaml', () => {
       expect(server.app.policy.faults.map(String).join(), text).to.contain(place)
     }
     await server.ask('GET', '/profile', { token: await server.token('alice', 'member') })
-    expect((await server.decisions()).at(-1)).to.include({ subject: MASKED })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({ subject: MASKED })
   })
 })
 

@@ -44,14 +44,14 @@ describe('with an OpenID provider', () => {
     expect(await statusOf(audit)).to.equal(200)
     expect(await statusOf(audit, NOTES, 'POST', { title: 't' })).to.equal(403)
     expect(await statusOf(shop, NOTES, 'POST', { title: 't' })).to.equal(201)
-    const last = (await server.decisions()).at(-1)
+    const last = await server.lastDecision({ method: 'POST', status: 201 })
     expect([last?.subject, last?.roles]).to.deep.equal(['web-shop', ['member']])
   })
 
   it('what it says gives no role by being spelled like one', async () => {
     const token = await tokenOf(provider.issuer, 'impostor')
     expect(await statusOf(token)).to.equal(403)
-    expect((await server.decisions()).at(-1)).to.include({ subject: 'impostor', authentication: 'caller' })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({ subject: 'impostor', authentication: 'caller' })
   })
 
   it('tokens made here are taken beside it, each by its own keys', async () => {
@@ -63,20 +63,23 @@ describe('with an OpenID provider', () => {
   it('people who signed in with a browser are callers too, and their ID token is none', async () => {
     const { access_token, id_token } = await signInAs(provider.issuer, 'zoe')
     expect(await statusOf(access_token)).to.equal(200)
-    expect((await server.decisions()).at(-1)).to.include({ subject: 'zoe', credential: `issuer ${provider.issuer}` })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({
+      subject: 'zoe',
+      credential: `issuer ${provider.issuer}`,
+    })
     expect(await statusOf(id_token)).to.equal(401)
   })
 
   it('an opaque access token is refused, and the log says so', async () => {
     const token = await tokenOf(provider.issuer, 'web-shop', 'urn:opaque')
     expect(await statusOf(token)).to.equal(401)
-    expect((await server.decisions()).at(-1)).to.include({ reason: 'opaque, not a JWT' })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({ reason: 'opaque, not a JWT' })
   })
 
   it('a token for another audience is refused', async () => {
     const token = await tokenOf(provider.issuer, 'web-shop', 'https://other.example.com')
     expect(await statusOf(token)).to.equal(401)
-    expect((await server.decisions()).at(-1)?.reason).to.match(/^claim aud /)
+    expect((await server.lastDecision({ method: 'GET' }))?.reason).to.match(/^claim aud /)
   })
 
   it('a token of another provider is refused, and that one is never asked', async () => {
@@ -84,7 +87,7 @@ describe('with an OpenID provider', () => {
     const token = await tokenOf(other.issuer, 'web-shop')
     await other.stop()
     expect(await statusOf(token)).to.equal(401)
-    expect((await server.decisions()).at(-1)).to.include({ reason: 'unknown issuer' })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({ reason: 'unknown issuer' })
   })
 
   it('a changed roles.yaml counts within a second, for tokens that are in use', async () => {

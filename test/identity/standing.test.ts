@@ -137,7 +137,7 @@ describe('standing over HTTP', () => {
     ] as const) {
       const { status, body } = await server.ask(method, path, { token })
       expect([status, body.code]).to.deep.equal(path === '/nowhere' ? [404, 'route-not-found'] : [401, 'token-invalid'])
-      expect((await server.decisions()).at(-1)).to.deep.include({
+      expect(await server.lastDecision({ method })).to.deep.include({
         authentication: 'rejected',
         subject: 'alice',
         reason: 'user disabled',

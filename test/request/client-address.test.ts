@@ -80,7 +80,7 @@ describe('the address of a client', () => {
       await server.ask('GET', '/livez', {
         headers: { [name]: name === 'forwarded' ? 'for=203.0.113.1' : '203.0.113.1' },
       })
-      expect((await server.decisions()).at(-1)?.address, name).to.equal('127.0.0.1')
+      expect((await server.lastDecision({ method: 'GET' }))?.address, name).to.equal('127.0.0.1')
     }
   })
 
@@ -99,6 +99,6 @@ describe('the address of a client', () => {
   async function addressFor(forwarded: string | undefined): Promise<unknown> {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
     await server.ask('GET', '/livez', { headers })
-    return (await server.decisions()).at(-1)?.address
+    return (await server.lastDecision({ method: 'GET' }))?.address
   }
 })

@@ -1,6 +1,8 @@
 /** One decision record for every request, whatever its end: who asked what, and on which lines of which revision it rests. */
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Callers, firstOf, tokensOf } from './callers.ts'
@@ -61,7 +63,7 @@ describe('a decision record', () => {
 
   it('of a create names the new object', async () => {
     const { body } = await server.ask('POST', '/api/v1/notes', { token: callers.alice, body: { title: 't' } })
-    const last = (await server.decisions()).at(-1)
+    const last = await server.lastDecision({ method: 'POST' })
     expect(last).to.deep.include({
       action: 'create',
       outcome: 'allowed',
@@ -70,6 +72,19 @@ describe('a decision record', () => {
       instance: 'north-1',
     })
     expect(last).to.deep.include({ relations: ['owner'], rules: [ruleOf(/^p, member, notes,/)] })
+  })
+
+  it('of a write may stand behind that of a later read', async () => {
+    const { outbox } = server.app
+    const holder = randomUUID()
+    while (!(await outbox.hold(holder))) await sleep(20)
+    const held = setInterval(() => void outbox.hold(holder), 100)
+    await server.ask('POST', '/api/v1/notes', { token: callers.alice, body: { title: 't' } })
+    await server.ask('GET', '/profile', { token: callers.alice })
+    clearInterval(held)
+    await outbox.release(holder)
+    expect((await server.decisions()).at(-1)).to.include({ method: 'POST', status: 201 })
+    expect(await server.lastDecision({ method: 'GET' })).to.include({ route: '/profile', subject: 'alice' })
   })
 
   it("of the caller's own record names its id", async () => {

@@ -80,7 +80,7 @@ describe('a drain', () => {
         'close',
       ])
       expect(JSON.parse(answer?.text ?? '{}').code).to.equal('draining')
-      expect((await server.decisions()).at(-1)).to.include({ status: 503, problem: 'draining' })
+      expect(await server.lastDecision({ method: 'GET' })).to.include({ status: 503, problem: 'draining' })
       flight.socket.write(NOTE)
       await Promise.all([flight.answers, drained])
       await server.stop()

@@ -146,7 +146,7 @@ describe('CORS for the origins of CORS_ORIGINS', () => {
 
   it('a preflight passes every stage and leaves a decision record', async () => {
     await from(PAGE, 'OPTIONS', item, undefined, PREFLIGHT)
-    expect((await server.decisions()).at(-1)).to.include({
+    expect(await server.lastDecision({ method: 'OPTIONS' })).to.include({
       method: 'OPTIONS',
       action: 'options',
       outcome: 'allowed',

@@ -325,7 +325,7 @@ describe('a list by query', () => {
   it('leaves the fields that it was asked by in the decision record', async () => {
     const { body } = await get('state=open&points[gt]=1&sort=-points,due')
     expect(body.items).to.have.length.greaterThan(0)
-    const record = (await server.decisions()).at(-1) as { facts: { queried: readonly string[] } }
+    const record = (await server.lastDecision({ method: 'GET' })) as { facts: { queried: readonly string[] } }
     expect(record.facts.queried).to.deep.equal(['state', 'points', 'due'])
   })
 

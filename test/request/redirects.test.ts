@@ -105,7 +105,7 @@ describe('a redirect', () => {
 
   it('leaves a decision record with its status', async () => {
     await server.ask('GET', '/old/things/7', { token: admin })
-    expect((await server.decisions()).at(-1)).to.include({
+    expect(await server.lastDecision({ method: 'GET' })).to.include({
       status: 301,
       outcome: 'allowed',
       route: '/old/things/{id}',

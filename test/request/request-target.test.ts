@@ -122,7 +122,7 @@ describe('a request target', () => {
       expect((await ask('GET', target, callers.alice)).status).to.equal(200)
       expect((await ask('GET', target, callers.bob)).status).to.equal(403)
     }
-    const { objectId } = (await server.decisions()).at(-1) ?? {}
+    const { objectId } = (await server.lastDecision({ method: 'GET' })) ?? {}
     expect(objectId).to.equal('alice')
   })
 

@@ -60,7 +60,7 @@ describe('a request that needs a fresher or stronger sign-in', () => {
 
   it('has a record that names the problem', async () => {
     await ask({ conditions: ['fresh'], maxAge: 900 })
-    expect((await server.decisions()).at(-1)).to.include({
+    expect(await server.lastDecision({ method: 'GET' })).to.include({
       outcome: 'refused',
       problem: 'step-up-required',
       subject: 'alice',

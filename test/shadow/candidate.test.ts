@@ -72,7 +72,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     const answer = await server.ask('GET', order, { token: sam })
     expect(answer.status).to.equal(200)
     await untilLogged('policy shadow difference')
-    const [record] = (await server.decisions()).slice(-1)
+    const record = await server.lastDecision({ method: 'GET' })
     const [difference] = logged('policy shadow difference')
     expect(difference).to.deep.include({
       change: 'refused-now',

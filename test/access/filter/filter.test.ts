@@ -175,7 +175,7 @@ describe('a filter', () => {
 
   it('leaves a record: the service is its caller, and the question has its condition', async () => {
     await ask(about('alice', 'read', 'notes', sqlite()))
-    const record = (await server.decisions()).at(-1) as Record<string, unknown>
+    const record = (await server.lastDecision({ action: 'filter' })) as Record<string, unknown>
     expect(record).to.deep.include({ subject: 'shop', resource: 'system/access', action: 'filter', status: 200 })
     const [asked] = record.asked as Record<string, unknown>[]
     expect(asked).to.deep.include({

@@ -16,7 +16,7 @@ describe('forward auth', () => {
   let server: AskedServer
   let callers: Callers
   let asked: (asking: Parameters<typeof ask>[1]) => Promise<RawAnswer>
-  const lastRecord = async () => (await server.decisions()).at(-1)
+  const lastRecord = async () => (await server.decisions()).findLast(({ forwarded }) => forwarded !== undefined)
 
   before(async () => {
     server = await startAskedServer()

@@ -76,7 +76,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
   it('explains the first decision record of a log', async () => {
     const [, note = ''] = ids.get('notes') ?? []
     await server.ask('GET', `/api/v1/notes/${note}`, { token: await server.token('bob', 'member') })
-    const line = JSON.stringify((await server.decisions()).at(-1))
+    const line = JSON.stringify(await server.lastDecision({ method: 'GET' }))
     const file = await logOf(`not JSON\n{"msg":"listening"}\n${line}\n{"record":"decision"}\n`)
     const { stdout } = await run(folders, ['--record', file])
     expect(stdout).to.include('Record    request ').and.to.include('(these files)')
@@ -88,7 +88,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const [, , order = ''] = ids.get('orders') ?? []
     const asked = async (body: unknown) => {
       await server.ask('PATCH', `/api/orders/${order}`, { token, body })
-      return JSON.stringify((await server.decisions()).at(-1))
+      return JSON.stringify(await server.lastDecision({ method: 'PATCH' }))
     }
     const shipped = await asked({ status: 'shipped' })
     const note = await asked({ note: 'n' })
@@ -117,7 +117,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
 
   it('guesses nothing of a record whose caller a mask hides', async () => {
     await server.ask('GET', '/profile', { token: await server.token('bob', 'member') })
-    const record = (await server.decisions()).at(-1)
+    const record = await server.lastDecision({ method: 'GET' })
     for (const hidden of [{ subject: '***' }, { roles: ['***'] }]) {
       const { stderr } = await run(folders, ['--record', await logOf(JSON.stringify({ ...record, ...hidden }))])
       expect(stderr).to.include(`masks.yaml hides the ${Object.keys(hidden)} of the record`)

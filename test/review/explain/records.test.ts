@@ -42,7 +42,7 @@ describe('a decision record under its own files', () => {
     const { body } = await as('alice', 'member', 'GET', '/api/v1/notes?limit=1')
     const gift = { title: 'a gift', ownerId: 'bob' }
     expect((await as('alice', 'member', 'PUT', `/api/v1/notes/${body.items[0].id}`, gift)).status).to.equal(403)
-    const { answer, record } = await explained()
+    const { answer, record } = await explained('PUT')
     expect([answer?.status, record?.sameOutcome]).to.deep.equal([403, true])
   })
 
@@ -52,22 +52,22 @@ describe('a decision record under its own files', () => {
       headers: { 'content-type': 'application/json-patch+json' },
     })
     expect(status).to.equal(401)
-    expect((await explained()).record?.sameOutcome).to.equal(true)
+    expect((await explained('PATCH')).record?.sameOutcome).to.equal(true)
     expect((await server.ask('PATCH', `/api/orders/${draft}`, { body: { note: 'n' } })).status).to.equal(401)
-    const { answer, record } = await explained()
+    const { answer, record } = await explained('PATCH')
     expect([answer?.status, record?.sameOutcome]).to.deep.equal([401, true])
   })
 
   it('is the same where the answer has no body, because the caller may not read what the object became', async () => {
     expect((await as('zed', 'ghost', 'PATCH', `/api/orders/${draft}`, { status: 'placed' })).status).to.equal(204)
-    expect((await explained()).record).to.include({ sameOutcome: true, status: 204 })
+    expect((await explained('PATCH')).record).to.include({ sameOutcome: true, status: 204 })
   })
 
   it('is another one where another problem is the answer, be it with the same status', async () => {
     await as('sam', 'support', 'PATCH', `/api/orders/${draft}`, { note: 'n' })
-    expect((await explained()).record?.sameOutcome).to.equal(true)
+    expect((await explained('PATCH')).record?.sameOutcome).to.equal(true)
     const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
-    const { record } = await explained({ ...reviewed, policy: { ...reviewed.policy, rules } })
+    const { record } = await explained('PATCH', { ...reviewed, policy: { ...reviewed.policy, rules } })
     expect(record?.verdict).to.equal('these files give another answer: 403 forbidden instead of 403 field-forbidden')
   })
 
@@ -82,10 +82,10 @@ describe('a decision record under its own files', () => {
       [400, { body: { title: '' } }],
     ] as const) {
       expect((await server.ask('PATCH', path, { token, ...sent })).status).to.equal(status)
-      const { outcome, answer, reason, record } = await explained()
+      const { outcome, answer, reason, record } = await explained('PATCH')
       expect([outcome, answer?.status, record?.sameOutcome]).to.deep.equal(['allow', status, null])
       expect(reason).to.contain('the policy allows it')
-      expect((await explained(readOnly)).record?.verdict).to.equal(
+      expect((await explained('PATCH', readOnly)).record?.verdict).to.equal(
         `these files give another answer: 403 instead of ${status}`,
       )
     }
@@ -93,25 +93,25 @@ describe('a decision record under its own files', () => {
 
   it('tells a query that the policy refused, and whether these files would', async () => {
     await as('sam', 'support', 'GET', '/api/users?department=x')
-    const { answer, record } = await explained()
+    const { answer, record } = await explained('GET')
     expect([answer?.status, record?.sameOutcome]).to.deep.equal([400, true])
     const open = reviewed.policy.rules.map((rule) => (isReading(rule) ? { ...rule, views: ['*'] } : rule))
-    const opened = await explained({ ...reviewed, policy: { ...reviewed.policy, rules: open } })
+    const opened = await explained('GET', { ...reviewed, policy: { ...reviewed.policy, rules: open } })
     expect(opened.record).to.include({
       sameOutcome: false,
       verdict: 'these files give another answer: 200 instead of 400',
     })
     await as('sam', 'support', 'GET', '/api/users?nothing=x')
-    expect((await explained()).record?.sameOutcome, 'at fault in itself').to.equal(null)
+    expect((await explained('GET')).record?.sameOutcome, 'at fault in itself').to.equal(null)
   })
 
   async function as(subject: string, role: string, method: string, path: string, body?: unknown) {
     return server.ask(method, path, { token: await server.token(subject, role), body })
   }
 
-  /** The last record. */
-  async function explained(files = reviewed): Promise<Explanation> {
-    const [last] = (await server.decisions()).slice(-1)
+  /** The last record of a request with this method. */
+  async function explained(method: string, files = reviewed): Promise<Explanation> {
+    const last = await server.lastDecision({ method })
     const lines = (async function* () {
       yield JSON.stringify(last)
     })()

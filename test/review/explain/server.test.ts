@@ -76,7 +76,7 @@ describe('explain, beside a running server', () => {
   it('tells of a recorded list whether it may be filtered so, as the server decides it', async () => {
     const support = { token: await server.token('sue', 'support') }
     await server.ask('GET', '/api/users?email=a@example.com', support)
-    const filtered = await lastRecord()
+    const filtered = await lastRecord('GET')
     const [contact] = reviewed.policy.rules.filter(({ views }) => views.includes('contact'))
     if (!contact) throw new Error('the shipped policy shows support how to reach people')
     const narrower = { ...contact, actions: ['list'], views: ['public'] }
@@ -91,7 +91,7 @@ describe('explain, beside a running server', () => {
     expect(told).to.deep.equal(['id', 'email'])
     expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
     expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
-    expect(explainRecord(await lastRecord(), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
+    expect(explainRecord(await lastRecord('GET'), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
       "the policy did not decide this answer (invalid-query), so it can't be compared",
     )
   })
@@ -155,7 +155,7 @@ describe('explain, beside a running server', () => {
     const before = await explainRequest(request, reviewed)
     const answer = await send(request)
     met.add(answer.status)
-    const record = await lastRecord()
+    const record = await lastRecord(request.method)
     const afterwards = explainRecord(record, { reviewed, resources, now: Date.now() })
     const about = `${request.person?.id} ${request.method} ${request.path}`
     expect(summary(before), about).to.deep.equal(recorded(record, answer))
@@ -191,11 +191,11 @@ describe('explain, beside a running server', () => {
   }
 
   /** The log as a file would hold it. */
-  async function lastRecord(): Promise<ExplainableRecord> {
-    const lines = (await server.decisions()).slice(-1)
+  async function lastRecord(method: string): Promise<ExplainableRecord> {
+    const record = await server.lastDecision({ method })
     return readRecord(
       (async function* () {
-        for (const line of lines) yield JSON.stringify(line)
+        yield JSON.stringify(record)
       })(),
       'the log',
     )
