@@ -25,9 +25,28 @@ const TOOLS = {
   additionalProperties: false,
 }
 
+const PAPERS = {
+  title: 'Paper',
+  type: 'object',
+  'x-resource': {
+    routes: [
+      { path: '/papers', methods: ['GET', 'POST'] },
+      { path: '/papers/{id}', methods: ['GET', 'PUT', 'PATCH', 'DELETE'] },
+    ],
+  },
+  properties: {
+    id: { type: 'string', readOnly: true },
+    team: { type: 'string', maxLength: 64 },
+    createdAt: { type: 'string', format: 'date-time', readOnly: true },
+    updatedAt: { type: 'string', format: 'date-time', readOnly: true },
+  },
+  additionalProperties: false,
+}
+
 const FILES = {
   'policies/blocked.txt': 'user:mallory\n',
   'schemas/tools.json': JSON.stringify(TOOLS),
+  'schemas/papers.json': JSON.stringify(PAPERS),
   'policies/roles.yaml': `${SHIPPED('roles.yaml')}
 crm: { description: Asks with the users' tokens. }
 hr: { description: Tells who works in which department. }
@@ -44,6 +63,9 @@ tools:
     mine: { field: team, equals: subject.department }
     closed: { field: state, in: [closed] }
     owned: { field: team, equals: subject.id }
+papers:
+  relations:
+    mine: { field: team, equals: subject.department }
 `,
   'policies/views.yaml': `${SHIPPED('views.yaml')}
 tools:
@@ -52,7 +74,7 @@ tools:
   'policies/policy.csv': withRules(
     SHIPPED('policy.csv'),
     `p, crm, system/access, evaluate, any, *, allow
-p, hr,  system/access, evaluate, any, *, allow
+p, hr,  system/access, evaluate|search|filter, any, *, allow
 p, writer, system/access, evaluate, any, *, allow
 p, member, tools, call,    mine,           *, allow
 p, member, tools, call,    closed,         *, deny
@@ -62,6 +84,11 @@ p, member, tools, read,    office,         *, allow
 p, member, tools, list,    password,       *, allow
 p, member, tools, update,  owned,          label, allow
 p, admin,  tools, call|approve|remove|read, any, *, allow
+p, admin,  papers, create, any, *, allow
+p, member, papers, read|update|create, any,   *, allow
+p, member, papers, read|update|create, mine,  *, deny
+p, member, papers, list|replace,       !mine, *, allow
+p, member, papers, delete,             any,   *, allow
 p, user:boss,  tools, call|read, any, *, allow
 p, user:boss,  system/access, evaluate, any, *, allow
 p, user:quinn, tools, call, mine, *, deny
@@ -220,6 +247,44 @@ describe('what an asking service asserts', () => {
       expect(await call('red')).to.equal(true)
       expect(await call('blue')).to.equal('not-granted-here')
       expect(await call(undefined)).to.equal('not-granted')
+    })
+
+    it('gets no further on a stored object by an attribute that is missing', async () => {
+      const admin = await server.token('root', 'admin')
+      const made = await server.ask('POST', '/papers', { token: admin, body: { team: 'red' } })
+      const id = made.headers.get('location')?.split('/').pop()
+      const answers = async (action: object, subject: object) => {
+        const question = { subject, action, resource: { type: 'papers', id } }
+        const { body: found } = await ask('hr', question, 'search/resource')
+        const { status, body: filter } = await ask('hr', question, 'filter')
+        return [await decided('hr', question), found.results.length === 1, status === 422 || filter.kind !== 'never']
+      }
+      const body = { properties: { body: { team: 'green' } } }
+      const guarded = ['read', 'update', 'list', 'replace'].flatMap((name) => [{ name }, { name, ...body }])
+      for (const action of guarded) {
+        const what = JSON.stringify(action)
+        expect((await answers(action, ofMember('red')))[0], what).to.equal('not-granted-here')
+        expect(await answers(action, ofMember('blue')), what).to.deep.equal([true, true, true])
+        for (const subject of [ofMember(undefined), ofMember(undefined, { department: null })]) {
+          const [reason, isFound, hasRows] = await answers(action, subject)
+          expect([reason, isFound, hasRows && !('properties' in action)], what).to.deep.equal([
+            'attributes-missing',
+            false,
+            false,
+          ])
+        }
+      }
+      // No rule about it compares the attribute.
+      expect(await answers({ name: 'delete' }, ofMember(undefined))).to.deep.equal([true, true, true])
+    })
+
+    it('creates nothing by an attribute that is missing', async () => {
+      const create = (department: string | undefined) => {
+        const resource = { type: 'papers', id: 'new', properties: { team: 'red' } }
+        return decided('hr', { subject: ofMember(department), action: { name: 'create' }, resource })
+      }
+      expect([await create('blue'), await create(undefined)]).to.deep.equal([true, 'attributes-missing'])
+      expect(await create('red')).to.equal('not-granted-here')
     })
 
     it('brings nobody back who is blocked or deleted', async () => {

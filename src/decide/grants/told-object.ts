@@ -40,6 +40,18 @@ export function* decideTold(question: Question, policy: Snapshot, told: ToldObje
   return yield* decideCases(grants, question, told)
 }
 
+/**
+ * Whether the rules compare an attribute that this caller lacks. What is told of a caller may leave it out, so a decision
+ * about a stored object is only sure where nothing is lacking. A body is also judged by what the caller may read.
+ */
+export function* lacksAttributes(question: Question, policy: Snapshot, hasBody: boolean): Steps<boolean> {
+  const grants = yield* passRoleLevel(question, policy)
+  if (grants.kind !== 'grants') return false
+  const { table, attributes, asking } = grants
+  const compared = hasBody ? attributes : table.attributes
+  return compared.some((name) => asking.valuesOf(name).length === 0)
+}
+
 function* decideCases(
   grants: CallerGrants,
   { endpoint }: Question,

@@ -3,7 +3,7 @@ import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { decide, type Question } from '../../decide/decide.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { decideTold, type ToldDecision, type ToldObject } from '../../decide/grants/told-object.ts'
+import { decideTold, lacksAttributes, type ToldDecision, type ToldObject } from '../../decide/grants/told-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -75,10 +75,21 @@ function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
     const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
     if (unstored) return decideAboutTold(asker, asked, unstored)
     const granted = isRefusal(decision) ? decision : fieldsGranted(asker, decision, target, evaluation)
-    return onceKnown(granted, (result) =>
-      isRefusal(result) ? refusedBy(result) : judge(asker, result, fieldsAsked(evaluation)),
-    )
+    return onceKnown(granted, (result) => {
+      if (isRefusal(result)) return refusedBy(result)
+      const judged = judge(asker, result, fieldsAsked(evaluation))
+      return subject.isTold && judged.decision ? unlessLacking(asker, asked, judged) : judged
+    })
   })
+}
+
+/** An attribute that the service didn't tell of the subject may be what a deny asks for. */
+function unlessLacking(asker: Asker, asked: Asked, judged: Judged): Judged | Promise<Judged> {
+  const hasBody = asked.evaluation.action.properties?.body !== undefined
+  const lacks = asker.ask(lacksAttributes(questionOf(asker, asked), asker.policy.snapshot, hasBody))
+  return onceKnown(lacks, (unsure) =>
+    unsure ? { decision: false, reason: 'attributes-missing', evidence: judged.evidence } : judged,
+  )
 }
 
 /** Stored objects win; this one isn't stored. */
