@@ -1,12 +1,16 @@
 /** The checker of the scale tests accepts a good history, and finds each fault in one that was changed. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import type { Operation } from './ask.ts'
 import { type Evidence, judge, type Verdict } from './checker.ts'
 import { clocksOf } from './clocks.ts'
+import { CHANGES } from './leave-out.ts'
 import { longestLag, longestRefusal } from './longest.ts'
 import { membershipOf, withoutRole } from './world.ts'
 
+const ROOT = new URL('../..', import.meta.url).pathname
 const NONE = { lost: [], doubled: [], unrecorded: [], wrong: [], stale: [], overAdmitted: [] }
 
 const operation = (given: Partial<Operation>): Operation => ({
@@ -194,4 +198,12 @@ describe('the checker of the scale tests', () => {
     const at = (sentAt: number, status: number) => operation({ sentAt, endedAt: sentAt + 5, status })
     expect(longestRefusal([at(0, 204), at(10, 503), at(20, 0), at(30, 403), at(40, 503), at(50, 204)])).to.equal(25)
   })
+})
+
+describe('the guards that scale tests leave out', () => {
+  for (const [guard, { file, from }] of Object.entries(CHANGES)) {
+    it(`have their code in one place: ${guard}`, () => {
+      expect(readFileSync(join(ROOT, file), 'utf8').split(from)).to.have.length(2)
+    })
+  }
 })

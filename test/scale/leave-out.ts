@@ -12,12 +12,12 @@ interface Change {
   readonly to: string
 }
 
-const CHANGES: Readonly<Record<Guard, Change>> = {
+export const CHANGES: Readonly<Record<Guard, Change>> = {
   // A write doesn't ask again, in its transaction, what its decision rests on.
   membership: {
     file: '/src/store/postgres/store.ts',
-    from: '= restsOn\n',
-    to: '= { caller: undefined, lookups: [] as typeof restsOn.lookups }\n',
+    from: 'restingSql(restsOn,',
+    to: 'restingSql({ caller: undefined, lookups: [] },',
   },
   // The roles are those of the token.
   role: {
