@@ -11,7 +11,7 @@ import { longestLag, longestRefusal } from './longest.ts'
 import { membershipOf, withoutRole } from './world.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const NONE = { lost: [], doubled: [], unrecorded: [], wrong: [], stale: [], overAdmitted: [] }
+const NONE = { lost: [], doubled: [], unrecorded: [], repeated: [], wrong: [], stale: [], overAdmitted: [] }
 
 const operation = (given: Partial<Operation>): Operation => ({
   client: 'u0',
@@ -58,6 +58,7 @@ const good: Evidence = {
     ['task-u0', 'u0 2'],
   ]),
   records: [createdRecord, updatedRecord],
+  logs: [[createdRecord], [createdRecord, updatedRecord]],
   published: [
     { kind: 'open', revision: 'open', acknowledgedAt: 0 },
     { kind: 'closed', revision: 'closed', acknowledgedAt: 50 },
@@ -99,6 +100,11 @@ describe('the checker of the scale tests', () => {
   )
   finds('unrecorded', 'an update without a record', { ...good, records: [createdRecord] }, ['u0 2'])
   finds('unrecorded', 'an object without a record', { ...good, tasks: titles(['b', 'u0 5 new']) }, ['b'])
+
+  const twice = { ...good, logs: [[createdRecord, updatedRecord, createdRecord]] }
+  finds('repeated', 'a write that stands twice in one log', twice, ['write 1'])
+  const other = { ...good, logs: [[createdRecord], [{ ...createdRecord, requestId: 'other' }]] }
+  finds('repeated', 'a number that two writes have', other, ['write 1'])
 
   const probe = (status: number, revision: string) => operation({ client: 'prober', kind: 'probe', status, revision })
   finds('wrong', 'a refusal that the policy does not give', withOperations(probe(403, 'open')), ['403 under open'])

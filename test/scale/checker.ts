@@ -12,6 +12,8 @@ export interface Evidence {
   readonly tasks: ReadonlyMap<string, string>
   /** Of the logs of all instances, and of the outbox; some may stand in two logs. */
   readonly records: readonly DecisionRecord[]
+  /** The same records by log, without the outbox. */
+  readonly logs: readonly (readonly DecisionRecord[])[]
   readonly published: readonly Published[]
   /** By revision, the number of the version in the database. */
   readonly versions: ReadonlyMap<string, number>
@@ -33,6 +35,8 @@ export interface Verdict {
   readonly doubled: readonly string[]
   /** Writes without a decision record. */
   readonly unrecorded: readonly string[]
+  /** Writes that one log has twice, or that two logs tell of different requests. */
+  readonly repeated: readonly string[]
   /** Answers that the policy that they name doesn't give. */
   readonly wrong: readonly string[]
   /** Writes under a membership, role or policy whose removal was acknowledged before they were sent. */
@@ -47,6 +51,7 @@ export function judge(evidence: Evidence): Verdict {
     lost: lostWrites(evidence),
     doubled: doubledCreates(evidence),
     unrecorded: unrecordedWrites(evidence),
+    repeated: repeatedRecords(evidence),
     wrong: wrongDecisions(evidence),
     stale: staleWrites(evidence),
     overAdmitted: overAdmissions(evidence),
@@ -86,6 +91,20 @@ function unrecordedWrites({ operations, tasks, records }: Evidence): readonly st
   const objects = [...tasks].filter(([id]) => !id.startsWith('task-') && !created.has(id)).map(([id]) => id)
   const writes = operations.filter((one) => isWrite(one) && isDone(one) && !titles.has(one.title ?? ''))
   return [...objects, ...writes.map(({ title = '' }) => title)]
+}
+
+/** An instance that is killed may leave a record in its log that another one moves too, with the same number. */
+function repeatedRecords({ logs }: Evidence): readonly string[] {
+  const twice = logs.flatMap((log) => [...byWrite(log)].filter(([, same]) => same.length > 1))
+  const unlike = [...byWrite(logs.flat())].filter(([, same]) => new Set(same.map((one) => one.requestId)).size > 1)
+  return [...new Set([...twice, ...unlike].map(([write]) => `write ${write}`))]
+}
+
+function byWrite(records: readonly DecisionRecord[]): ReadonlyMap<number | undefined, readonly DecisionRecord[]> {
+  return Map.groupBy(
+    records.filter(({ write }) => write !== undefined),
+    ({ write }) => write,
+  )
 }
 
 function committedTitles(records: readonly DecisionRecord[]): ReadonlySet<string> {

@@ -76,6 +76,7 @@ export async function withstand(fault: Fault): Promise<Evidence> {
       lost: [],
       doubled: [],
       unrecorded: [],
+      repeated: [],
       wrong: [],
       stale: [],
       overAdmitted: [],
@@ -116,15 +117,17 @@ async function underLoad<T>(options: ClusterOptions, work: Load<T>): Promise<T> 
   }
 }
 
-async function collect(cluster: Cluster, history: History): Promise<Evidence> {
+/** Also while the load goes on. */
+export async function collect(cluster: Cluster, history: History): Promise<Evidence> {
   // First the outbox, then the logs: a record may move meanwhile.
   const { tasks, outbox, versions } = await readAll(cluster)
-  const lines = [...outbox, ...cluster.instances.flatMap(({ decisions }) => decisions)]
+  const logs = cluster.instances.map(({ decisions }) => recordsIn(decisions))
   return {
     operations: history.operations,
     removals: history.removals,
     tasks,
-    records: recordsIn(lines),
+    records: [...recordsIn(outbox), ...logs.flat()],
+    logs,
     published: history.published,
     versions,
     limit: LIMIT,
@@ -146,11 +149,11 @@ function timesWithoutRedis(log: readonly LogLine[]): readonly Span[] {
 }
 
 function table(): string {
-  const head =
-    'fault | writes | lost | doubled | without record | wrong | stale | over-admitted | longest refusal | policy lag'
+  const counted = 'writes | lost | doubled | without record | with two | wrong | stale | over-admitted'
+  const head = `fault | ${counted} | longest refusal | policy lag`
   const lines = rows.map(({ fault, verdict, refusedMs, lagMs }) => {
-    const { writes, lost, doubled, unrecorded, wrong, stale, overAdmitted } = verdict
-    const counts = [lost, doubled, unrecorded, wrong, stale, overAdmitted].map(({ length }) => length)
+    const { writes, lost, doubled, unrecorded, repeated, wrong, stale, overAdmitted } = verdict
+    const counts = [lost, doubled, unrecorded, repeated, wrong, stale, overAdmitted].map(({ length }) => length)
     return [fault, writes, ...counts, seconds(refusedMs), seconds(lagMs)].join(' | ')
   })
   const said = rows.flatMap(({ fault, said: all }) => [`${fault}:`, ...all.map((one) => `  ${one}`)])
