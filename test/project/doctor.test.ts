@@ -30,6 +30,7 @@ import { mendOf } from '../../src/config/mend-of.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { type Diagnosis, examineInstallation } from '../../src/tools/project/doctor/doctor.ts'
 import { removeNow, removeWithTests } from '../ends-with-tests.ts'
+import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
@@ -39,7 +40,6 @@ import { ranIn } from './projects.ts'
 const ROOT = new URL('../..', import.meta.url).pathname
 
 /** A user without rights; the tests themselves run as root. */
-const NOBODY = 65_534
 
 type Environment = Readonly<Record<string, string>>
 
@@ -191,9 +191,8 @@ describe('sallyport doctor', () => {
       close(join(folder, 'data'))
       const env = { ...process.env, PORT: '0', ADMIN_PORT: '0', HOME: folder }
       const command = [process.execPath, join(ROOT, 'bin/sallyport.js'), 'doctor', '--format', 'json']
-      const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
       const found = async () => {
-        const { stdout } = await ranIn(folder, env, [...asNobody, ...command])
+        const { stdout } = await ranIn(folder, env, [...AS_NOBODY, ...command])
         return (JSON.parse(stdout) as Diagnosis).checks.filter(({ check }) => check === 'database')
       }
       const [told, ...others] = await found()

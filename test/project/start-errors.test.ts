@@ -30,6 +30,7 @@ import { type Flags, readConfig } from '../../src/config/config.ts'
 import { failureText, mendOf } from '../../src/config/mend-of.ts'
 import { startApp } from '../../src/server/app.ts'
 import { endNow, removeWithTests } from '../ends-with-tests.ts'
+import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { freePort } from '../redis.ts'
@@ -37,7 +38,6 @@ import { freePort } from '../redis.ts'
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
 /** A user without rights; the tests themselves run as root where they take rights away. */
-const NOBODY = 65_534
 
 type Environment = Readonly<Record<string, string>>
 
@@ -459,7 +459,7 @@ describe('a start that fails says so and what mends it, which does', () => {
 
   function run(words: readonly string[], { env = {}, asNobody }: BrokenProcess): Promise<Ran> {
     const settings = { ...process.env, PORT: '0', ADMIN_PORT: '0', HOME: folder, ...env, PATH: pathOf() }
-    const [file = '', ...args] = asNobody ? [...NO_RIGHTS, ...words] : words
+    const [file = '', ...args] = asNobody ? [...AS_NOBODY, ...words] : words
     return new Promise((resolve) => {
       const child = spawn(file, args, { cwd: folder, env: settings, detached: true })
       children.push(child)
@@ -480,8 +480,6 @@ interface Ran {
   readonly said: string
   readonly listens: boolean
 }
-
-const NO_RIGHTS = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
 
 /** Everybody may enter it. Its name is one that a project may have. */
 function newFolder(): string {

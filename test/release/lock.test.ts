@@ -7,14 +7,13 @@ import { expect } from 'chai'
 import { ToolError } from '../../src/tools/load-policy.ts'
 import { withLock } from '../../src/tools/release/folder/lock.ts'
 import { endNow } from '../ends-with-tests.ts'
+import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { policy } from './command.ts'
 import { Folders } from './fixture.ts'
 
 const CHILD = new URL('under-lock.ts', import.meta.url).pathname
 /** A process with the number 1, as in a container. */
 const CONTAINED = ['unshare', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--pid', '--fork']
-const NOBODY = 65_534
-const NO_RIGHTS = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all']
 const CONTENDERS = 4
 const TIMES = 50
 
@@ -38,7 +37,7 @@ describe('the lock of a policy directory', () => {
   }
   const block = () => policy(['block', 'user:eve'], { POLICIES: folders.live })
   const blockAsNobody = async () => {
-    const command = [...NO_RIGHTS, process.execPath, 'bin/sallyport.js']
+    const command = [...AS_NOBODY, process.execPath, 'bin/sallyport.js']
     const { code, stderr } = await policy(['block', 'user:eve'], { POLICIES: folders.live }, command)
     return [code, stderr]
   }
@@ -105,7 +104,7 @@ describe('the lock of a policy directory', () => {
       `sallyport: ${file} is of another user's command, and this user can't open it (EACCES): ` +
         'delete it when no command is changing the policies\n',
     ])
-    execFileSync('env', [...NO_RIGHTS, 'rm', '-f', file])
+    execFileSync('env', [...AS_NOBODY, 'rm', '-f', file])
     expect(await blockAsNobody()).to.deep.equal([0, ''])
     // Whoever may not write the directory may not delete it either.
     await writeFile(file, '')
