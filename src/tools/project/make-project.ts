@@ -17,11 +17,10 @@ export async function makeProject(folder: string, wishes: ProjectWishes): Promis
   const names = files.map(({ name }) => name)
   const taken = await takenNames(folder, hasMatrices ? names : [...names, MATRICES])
   if (taken.length > 0) {
+    const first = taken.slice(0, 5).map((name) => `\`${name}\``)
     throw new ToolError(
-      `${folder} has ${taken
-        .slice(0, 5)
-        .map((name) => `\`${name}\``)
-        .join(', ')} already, and nothing was written: name a new directory, or remove what would be replaced`,
+      `${folder} has ${first.join(', ')} already, and nothing was written: ` +
+        'name a new directory, or remove what would be replaced',
     )
   }
   await orTell(folder, () => writeNew(folder, files, hasMatrices ? undefined : writeMatrices))
