@@ -51,7 +51,7 @@ async function measure(bench: Bench): Promise<PartResult> {
     id: store.id,
     title: 'Lists and writes',
     method:
-      'Reads and patches out of 1,000,000 notes, of which the caller owns 10,000; creates (synchronous=FULL) as they ship, ' +
+      "Reads and patches out of 1,000,000 notes, 10,000 of them the caller's; creates (synchronous=FULL) as they ship, " +
       'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check, each on all CPUs, because a thread writes. ' +
       `${BESIDE_METHOD} ${RELATED_METHOD}`,
     rows,
