@@ -116,7 +116,7 @@ function namesOf(maps: readonly (ReadonlyMap<string, unknown> | undefined)[]): r
 
 // ---- Callers --------------------------------------------------------------------------------------------------------
 
-const randomClaims: fc.Arbitrary<Plain> = fc.record(
+export const randomClaims: fc.Arbitrary<Plain> = fc.record(
   {
     tenant: fc.constantFrom<Json>('x', 'y', null, ['x', 'y'], ['x', 'x']),
     teams: fc.constantFrom<Json>('red', ['red'], ['red', 'blue'], [], 7),

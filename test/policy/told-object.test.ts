@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { decide, type Question } from '../../src/decide/decide.ts'
+import type { Question } from '../../src/decide/decide.ts'
 import { type FactSource, type FactsAtHand, withFacts } from '../../src/decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../src/decide/grants/direct.ts'
 import { decideTold } from '../../src/decide/grants/told-object.ts'
@@ -14,6 +14,7 @@ import type { Field, Representation } from '../../src/resources/resource.ts'
 import { runs } from '../runs.ts'
 import { type Asked, askedAbout } from './arbitrary-language.ts'
 import { valueFor } from './arbitrary-objects.ts'
+import { type Fields, grantedByGate, NO_FIELDS, ON_OBJECTS } from './gate-fields.ts'
 import { FOLDERS, LANGUAGE_RESOURCES, TASKS } from './language-fixture.ts'
 import { factsOf, filesOfWorld, questionOf } from './language-product.ts'
 import { storedOf } from './product.ts'
@@ -32,17 +33,13 @@ interface Case {
   readonly facts: FactsAtHand
 }
 
-type Fields = ReadonlySet<string>
-
-const NONE: Fields = new Set()
-
 /** What an evaluation grants of a told object. */
 async function toldFields({ policy, question, object, told, facts }: Case, all = false): Promise<Fields> {
   const names = all ? [...question.resource.fields.keys()] : told
   const values = names.map((name) => [name, Object.hasOwn(object, name) ? object[name] : null] as const)
   const attributes = { ...Object.fromEntries(values), id: String(object.id) } as Representation
   const found = await withFacts(decideTold(question, policy, { attributes, isCallerTold: false }), facts as FactSource)
-  return isRefusal(found) ? NONE : found.fields
+  return isRefusal(found) ? NO_FIELDS : found.fields
 }
 
 /** What the gate grants of the object, if it were stored. */
@@ -52,26 +49,13 @@ async function gateFields({ policy, question, facts }: Case, object: Plain): Pro
     object: (resource, id) =>
       resource === question.resource.name && id === object.id ? storedOf(object) : facts.object(resource, id),
   }
-  const found = await withFacts(decide(question, policy), stored as FactSource)
-  if (isRefusal(found)) return NONE
-  switch (found.kind) {
-    case 'read':
-      return found.shown
-    case 'update':
-      return found.writable.intersection(await withFacts(found.writableAsIs(), stored as FactSource))
-    case 'delete':
-      return new Set(['*'])
-    default:
-      throw new Error(`${found.kind} is not about one object`)
-  }
+  return grantedByGate(policy, question, stored)
 }
-
-const OPERATIONS = ['read', 'update', 'delete']
 
 const randomCase: fc.Arbitrary<Case> = askedAbout(TASKS, TASKS, TASKS, FOLDERS)
   .filter(
     ({ world, request }) =>
-      OPERATIONS.includes(request.operation ?? request.action) && objectOf({ world, request }) !== undefined,
+      ON_OBJECTS.includes(request.operation ?? request.action) && objectOf({ world, request }) !== undefined,
   )
   .chain((asked) => {
     const { world } = asked
