@@ -1,6 +1,7 @@
 /** A batch whose items are dear to decide doesn't stop the server: other requests are answered in between. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
@@ -43,18 +44,39 @@ describe('a batch of dear questions', () => {
   before(async () => {
     server = await startTestServer({ demo: true, files: FILES })
   })
+  const { run } = SharedReads.prototype
+  afterEach(() => {
+    SharedReads.prototype.run = run
+  })
   after(() => server.stop())
 
-  it('lets other requests be answered while it is decided', async () => {
-    const token = await server.token('service', 'pdp-client')
-    const body = {
-      subject: { type: 'user', id: 'alice' },
-      action: { name: 'call' },
-      resource: { type: 'parts', id: 'p1' },
-      evaluations: Array.from({ length: 1000 }, () => ({})),
+  const askAll = async () =>
+    server.ask('POST', '/access/v1/evaluations', {
+      token: await server.token('service', 'pdp-client'),
+      body: {
+        subject: { type: 'user', id: 'alice' },
+        action: { name: 'call' },
+        resource: { type: 'parts', id: 'p1' },
+        evaluations: Array.from({ length: 1000 }, () => ({})),
+      },
+    })
+
+  it('is decided in small groups from its first items on', async () => {
+    const sizes: number[] = []
+    SharedReads.prototype.run = function (work) {
+      const found = run.call(this, work)
+      if (Array.isArray(found)) sizes.push(found.length)
+      return found as ReturnType<typeof work>
     }
+    await askAll()
+    expect(sizes[0]).to.be.below(10)
+    // Forty if each had the greatest size.
+    expect(sizes.length).to.be.above(80)
+  }).timeout(60_000)
+
+  it('lets other requests be answered while it is decided', async () => {
     let isDecided = false
-    const batch = server.ask('POST', '/access/v1/evaluations', { token, body }).then((answer) => {
+    const batch = askAll().then((answer) => {
       isDecided = true
       return answer
     })

@@ -39,20 +39,27 @@ export async function answerEvaluations(services: Services, request: HandledRequ
   }
 }
 
-/** Items that are answered at the same time: a store may answer their questions together. */
-const TOGETHER = 25
+/** Items that are answered at the same time, at most: a store may answer their questions together. */
+const MOST_TOGETHER = 25
 
-/** How long other requests wait for a part of a batch, unless one group takes longer. */
+/** Nobody knows yet how long an item takes: some decide about many conditions, under a policy that is new. */
+const FIRST_TOGETHER = 4
+
+/** In milliseconds: other requests wait no longer for a part of a batch, unless one item takes longer. */
 const SLICE_MS = 5
 
 /** With a semantic that stops, each decision is waited for. Other requests are answered in between. */
 async function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
-  const size = semantic === 'execute_all' ? TOGETHER : 1
+  const most = semantic === 'execute_all' ? MOST_TOGETHER : 1
   const answered: Answered[] = []
   let since = performance.now()
-  for (let from = 0; from < items.length; from += size) {
-    const group = items.slice(from, from + size)
+  let size = Math.min(most, FIRST_TOGETHER)
+  while (answered.length < items.length) {
+    const group = items.slice(answered.length, answered.length + size)
+    const begun = performance.now()
     const answers = asker.store.atOnce(() => onceAllKnown(group.map((item) => answerItem(asker, item))))
+    // While a store is waited for, others are answered.
+    size = performance.now() - begun < SLICE_MS / 2 ? Math.min(most, 2 * size) : 1
     answered.push(...(answers instanceof Promise ? await answers : answers))
     if (answered.at(-1)?.decision === STOPS[semantic]) break
     if (performance.now() - since < SLICE_MS) continue

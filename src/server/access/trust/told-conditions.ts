@@ -52,18 +52,17 @@ export function inEveryCase<T extends Judged>(
   })
 }
 
-async function inOtherCases<T extends Judged>(
-  first: T,
-  others: readonly ReadonlySet<string>[],
+/** Without a promise, where the judge needs none: then the reads of all cases see one state. */
+function inOtherCases<T extends Judged>(
+  all: T,
+  [assumed, ...others]: readonly ReadonlySet<string>[],
   judge: (assumed: ReadonlySet<string>) => T | Promise<T>,
-): Promise<T | Unknown> {
-  let all = first
-  for (const assumed of others) {
-    const next = await judge(assumed)
-    if (next.decision !== first.decision) return UNKNOWN
-    all = withFieldsOfBoth(all, next)
-  }
-  return all.decision && all.fields?.length === 0 ? UNKNOWN : all
+): T | Unknown | Promise<T | Unknown> {
+  if (!assumed) return all.decision && all.fields?.length === 0 ? UNKNOWN : all
+  return onceKnown(judge(assumed), (next): T | Unknown | Promise<T | Unknown> => {
+    if (next.decision !== all.decision) return UNKNOWN
+    return inOtherCases(withFieldsOfBoth(all, next), others, judge)
+  })
 }
 
 function withFieldsOfBoth<T extends Judged>(one: T, other: T): T {
