@@ -163,6 +163,26 @@ describe('a PostgreSQL behind a network that fails', function () {
     expect(await asked).to.equal('refused')
   })
 
+  it('refuses a small change whose connection ends behind a pooler, and goes on', async () => {
+    const url = new URL(schema.url)
+    url.port = String(proxy.port)
+    const connections = { ...DEFAULT_SETTINGS, pooler: 'transaction' } as const
+    const pooled = await openPostgres({ url: String(url), resources: RESOURCES, now, connections })
+    proxy.holdAnswers()
+    const refused = failure(pooled.outbox.shipped(1))
+    await sleep(50)
+    proxy.cut()
+    expect(await refused).to.be.instanceOf(StoreUnavailable)
+    proxy.resume()
+    await untilTrue(() =>
+      pooled.outbox.shipped(1).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await pooled.store.close()
+  })
+
   it('refuses at once when connections end, and goes on with new ones', async () => {
     proxy.cut()
     await sleep(20)

@@ -39,7 +39,7 @@ export class Connections {
     const max = Math.max(1, settings.most - QUICK_LINES - 1)
     this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
     // A lost idle connection leaves the pool; the next statement opens another one.
-    this.#pool.on('error', () => undefined)
+    this.#pool.on('error', ignore)
   }
 
   /** A look-up that is answered at once: it shares its connection with others. Throws errors of the contract. */
@@ -75,6 +75,8 @@ export class Connections {
 
   async #changeBounded(statement: Statement): Promise<readonly Row[]> {
     const client = await this.#pool.connect()
+    // The statement that waits is rejected too. Without a listener, a lost connection would end the process.
+    client.on('error', ignore)
     let isDone = false
     try {
       await client.query(BEGIN_BOUNDED)
@@ -83,6 +85,7 @@ export class Connections {
       isDone = true
       return rows
     } finally {
+      client.off('error', ignore)
       // Nobody else gets a connection with half a transaction.
       client.release(!isDone)
     }
@@ -110,6 +113,8 @@ export class Connections {
     return line.ask(this.#names.named(statement))
   }
 }
+
+function ignore(): void {}
 
 /** Names for the first statements: each takes memory in each connection, and clients can cause many. */
 class StatementNames {
