@@ -16,7 +16,7 @@ const now = () => new Date()
 const WITHIN_MS = 1900
 /** A write has waited so long that somebody asked whether the server answers. */
 const UNDECIDED_MS = 2200
-/** A write in flight: 0.8 s until somebody asks, and 0.9 s for the answer. Without that, it waits for 8 s. */
+/** In flight: up to 1.6 s until somebody asks, and 0.9 s for the answer. Without that, a write waits for 8 s, a list 10. */
 const PATIENCE_MS = 5000
 
 describe('a PostgreSQL that is killed', function () {
@@ -149,6 +149,22 @@ describe('a PostgreSQL behind a network that fails', function () {
     await direct.query('rollback')
     proxy.resume()
     await answersAgain()
+  })
+
+  it('refuses a list that waits for its answer when the server answers nobody', async () => {
+    const list = () => opened.store.list('things', { where: { kind: 'always' }, limit: 10 })
+    await list()
+    const direct = await schema.raw()
+    await direct.query('begin; lock table objects_things')
+    const [since, refused] = [performance.now(), failure(list())]
+    await sleep(50)
+    proxy.stall()
+    expect(await refused).to.be.instanceOf(StoreUnavailable)
+    expect(performance.now() - since).to.be.below(PATIENCE_MS)
+    await direct.query('rollback')
+    proxy.resume()
+    await answersAgain()
+    expect(await list()).to.have.length.above(0)
   })
 
   it('would wait for an answer as long as the network does', async () => {

@@ -8,6 +8,7 @@ import { answering, isOfServer } from '../failures.ts'
 import type { SqlValue, Statement } from '../query/statement.ts'
 import { BEGIN_BOUNDED, clientOptions } from './client-options.ts'
 import type { Asked, Row } from './connection.ts'
+import { endWhenLost } from './end-when-lost.ts'
 import { Gathered } from './gathered.ts'
 import { Line } from './line.ts'
 import { Writer } from './writer.ts'
@@ -24,6 +25,7 @@ export class Connections {
   readonly writer: Writer
   readonly #lines: readonly Line[]
   readonly #pool: pg.Pool
+  readonly #watch: NodeJS.Timeout
   /** A pooler stands between, so the session has no time-outs. */
   readonly #isPooled: boolean
   readonly #names: StatementNames
@@ -40,6 +42,7 @@ export class Connections {
     this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
     // A lost idle connection leaves the pool; the next statement opens another one.
     this.#pool.on('error', ignore)
+    this.#watch = endWhenLost(this.#pool, () => this.#answers())
   }
 
   /** A look-up that is answered at once: it shares its connection with others. Throws errors of the contract. */
@@ -70,6 +73,7 @@ export class Connections {
 
   async close(): Promise<void> {
     if (this.#pool.ending) return
+    clearInterval(this.#watch)
     await Promise.all([this.writer.close(), this.#pool.end(), ...this.#lines.map((line) => line.close())])
   }
 
