@@ -1,8 +1,8 @@
 /** The objects of a list: one caller, and one object for each set of relations that can hold between them. */
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeRelated, arrangeWith, type WantedPair } from './arrange-related.ts'
-import type { Attributes, PlacedObject } from './wanted-object.ts'
+import { arrangeRelated, arrangeWith } from './arrange-related.ts'
+import type { Attributes, PlacedObject, WantedPair } from './wanted-object.ts'
 
 export interface ListArranged {
   readonly attributes: Attributes

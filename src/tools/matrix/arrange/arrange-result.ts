@@ -5,9 +5,8 @@ import { filledFields, valuesToFill } from '../../../decide/relations/ownership.
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method, Representation, Resource } from '../../../resources/resource.ts'
 import { arrangeObject, noSuchObject, TIMES } from './arrange-object.ts'
-import type { WantedPair } from './arrange-related.ts'
 import { arrangeRelated } from './arrange-related.ts'
-import type { PlacedObject } from './wanted-object.ts'
+import type { PlacedObject, WantedPair } from './wanted-object.ts'
 import { type Attributes, leavesIn, type NotFound } from './wanted-object.ts'
 
 /** A stored object and its caller. */

@@ -1,6 +1,6 @@
 /** What an arranged object must be, and what was found. */
 import type { Ownership } from '../../../decide/policy.ts'
-import { leavesOf } from '../../../decide/relations/all-kinds.ts'
+import { holdsForOwnRecord, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
@@ -27,6 +27,18 @@ export interface WantedObject {
   readonly fixed?: ReadonlyMap<string, Json | undefined>
   /** For relations that rest on other objects; without it, no such relation holds. */
   readonly around?: Around
+}
+
+/** A caller and an object. */
+export interface WantedPair extends Omit<WantedObject, 'attributes' | 'fixed' | 'around'> {
+  readonly resources: Resources
+  readonly samplesOf: SamplesOf
+  /** Undefined for a caller without credentials. */
+  readonly callerId: string | undefined
+  /** Whether the object must have the caller's id. */
+  readonly own: boolean
+  /** Another id each time, for the other objects on which relations rest. */
+  newId(): string
 }
 
 export type ObjectFound =
@@ -66,4 +78,14 @@ export function leavesIn(ownership: Ownership | undefined): readonly Relation[] 
   return [
     ...new Map([...(ownership?.relations.values() ?? [])].flatMap(leavesOf).map((leaf) => [leaf.name, leaf])).values(),
   ]
+}
+
+/** Whether the object's id is the caller's. */
+export function isOwn(pair: Pick<WantedPair, 'own' | 'ownership' | 'relations'>): boolean {
+  return pair.own || wantedOf(pair).some(holdsForOwnRecord)
+}
+
+/** The wanted leaves, which decide all other relations. */
+export function wantedOf({ ownership, relations }: Pick<WantedPair, 'ownership' | 'relations'>): readonly Relation[] {
+  return leavesIn(ownership).filter(({ name }) => relations.has(name))
 }

@@ -3,11 +3,11 @@ import type { Policy } from '../../../decide/policy.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-import { arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
+import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
 import { idSeries } from '../arrange/related-objects.ts'
 import { CALLER, OBJECT, type SamplesOf } from '../arrange/values/samples.ts'
-import type { Attributes, NotFound, PlacedObject } from '../arrange/wanted-object.ts'
+import type { Attributes, NotFound, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
 import type { Expectation, MatrixColumn } from '../read/expectation.ts'
 
 export interface Parts {

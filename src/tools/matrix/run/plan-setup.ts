@@ -3,10 +3,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
+import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { arrangeCreated } from '../arrange/arrange-result.ts'
 import { lackingValue } from '../arrange/values/samples.ts'
 import type { Attributes } from '../arrange/wanted-object.ts'
+import { isOwn, type WantedPair } from '../arrange/wanted-object.ts'
 import { type Common, relatingOf } from '../predict/arrange-world.ts'
 
 import type { Suite } from '../predict/suite.ts'
