@@ -2,7 +2,7 @@
 import { readConfig } from '../../config/config.ts'
 import { printResult, tell } from '../../present/print.ts'
 import type { Manifest } from '../../tools/backup/archive/manifest.ts'
-import type { Leftover } from '../../tools/backup/unfinished.ts'
+import type { Backup } from '../../tools/backup/back-up.ts'
 import { CliCommand, type FolderFlags, type FormatFlag, gather } from '../options.ts'
 import { damage, IDENTITY, type IdentityFlag } from './archive-options.ts'
 import { describeManifest } from './describe.ts'
@@ -73,8 +73,9 @@ function bytesOf({ parts }: Manifest): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function sentenceOf({ folder, of, isMade, isDead }: Leftover): string {
+function sentenceOf({ folder, of, isMade, isDead, isRemoved }: Backup['leftovers'][number]): string {
   if (!isDead) return `Another backup is running, or was ended on another machine: ${folder}\n`
+  if (!isRemoved) return `A backup of another user was ended, and only that user can remove it: ${folder}\n`
   const when = isMade ? `after it had made \`${of}\`` : 'before it was complete'
   return `Removed ${folder}: a backup was ended ${when}.\n`
 }

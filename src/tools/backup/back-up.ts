@@ -37,8 +37,13 @@ export interface BackupOptions {
 export interface Backup {
   readonly file: string
   readonly manifest: Manifest
-  /** Folders of backups that were ended before they were complete; those of dead processes are removed. */
-  readonly leftovers: readonly Leftover[]
+  /** Folders of backups that were ended before they were complete. */
+  readonly leftovers: readonly FoundLeftover[]
+}
+
+interface FoundLeftover extends Leftover {
+  /** Not if its process may be running, or was another user's. */
+  readonly isRemoved: boolean
 }
 
 /** Throws ToolError, FileError, KeyError, and errors of the file system. Then no file is left. */
@@ -73,8 +78,10 @@ function taken(file: string): ToolError {
 async function begin(file: string, { makesFolder }: { readonly makesFolder: boolean }) {
   const folder = dirname(file)
   if (makesFolder) await makeFolder(folder)
-  const leftovers = await leftoversIn(folder)
-  for (const leftover of leftovers) if (leftover.isDead) await removeLeftover(leftover)
+  const leftovers: FoundLeftover[] = []
+  for (const leftover of await leftoversIn(folder)) {
+    leftovers.push({ ...leftover, isRemoved: leftover.isDead && (await removeLeftover(leftover)) })
+  }
   return { unfinished: await beginUnfinished(folder, basename(file)), leftovers }
 }
 

@@ -50,7 +50,7 @@ export class RestoredFolder {
     await makeFolder(directory)
     const leftovers = await leftoversIn(directory)
     await refuseContent(directory, leftovers)
-    for (const leftover of leftovers) await removeLeftover(leftover)
+    for (const leftover of leftovers) if (!(await removeLeftover(leftover))) throw notOurs(leftover)
     const unfinished = await beginUnfinished(directory, 'restore')
     await mkdir(join(unfinished.folder, 'data'), { mode: 0o700 })
     return new RestoredFolder({ directory, isNew, unfinished, leftovers })
@@ -86,6 +86,12 @@ export class RestoredFolder {
     // Somebody else may have put something into it.
     if (isNew) await rmdir(directory).catch(() => undefined)
   }
+}
+
+function notOurs({ folder }: Leftover): ToolError {
+  return new ToolError(
+    `\`${folder}\` is left by a restore of another user: remove it as that user, or name another folder`,
+  )
 }
 
 async function refuseContent(directory: string, leftovers: readonly Leftover[]): Promise<void> {

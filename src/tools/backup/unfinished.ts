@@ -60,8 +60,15 @@ export async function leftoversIn(parent: string): Promise<readonly Leftover[]> 
   })
 }
 
-export async function removeLeftover({ folder }: Leftover): Promise<void> {
-  await rm(folder, { recursive: true, force: true })
+/** False if it is another user's, who alone may remove what is in it. */
+export async function removeLeftover({ folder }: Leftover): Promise<boolean> {
+  try {
+    await rm(folder, { recursive: true, force: true })
+    return true
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    return false
+  }
 }
 
 /** A new name in a folder outlasts a loss of power only when the folder was written too. */
