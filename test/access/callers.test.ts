@@ -1,7 +1,7 @@
 /** Who may assert what (policies/callers.yaml): words count only where an entry says so, and never beyond it. */
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { expect } from 'chai'
+import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { withRules } from '../policy-text.ts'
 import { until } from '../request/until.ts'
@@ -51,6 +51,7 @@ const FILES = {
 crm: { description: Asks with the users' tokens. }
 hr: { description: Tells who works in which department. }
 writer: { description: Tells of notes. }
+believer: { description: Believes everything. }
 `,
   'policies/conditions.yaml': `
 soft: { told: true }
@@ -76,6 +77,7 @@ tools:
     `p, crm, system/access, evaluate, any, *, allow
 p, hr,  system/access, evaluate|search|filter, any, *, allow
 p, writer, system/access, evaluate, any, *, allow
+p, believer, system/access, evaluate, any, *, allow
 p, member, tools, call,    mine,           *, allow
 p, member, tools, call,    closed,         *, deny
 p, member, tools, approve, !closed,        *, allow
@@ -106,6 +108,8 @@ hr:
   resources: { tools: word, notes: word }
 writer:
   resources: { notes: word }
+believer:
+  subjects: { user: { word: [member, admin] } }
 `,
 }
 
@@ -144,39 +148,40 @@ describe('what an asking service asserts', () => {
   })
 
   describe('without an entry', () => {
-    it('changes no decision: a stolen key makes nobody an admin, nor an object anybody else’s', () => {
-      const value = fc.oneof(
-        fc.constantFrom<unknown>('admin', 'bob', 'alice', true, ['admin'], ['member', 'admin'], null),
-        fc.string(),
-      )
-      const properties = fc.dictionary(
-        fc.constantFrom('roles', 'role', 'id', 'ownerId', 'token', 'department', 'title', 'customerId'),
-        value,
-      )
-      const question = fc.record({
-        id: fc.constantFrom('alice', 'bob', 'dora', 'nobody'),
-        action: fc.constantFrom('read', 'update', 'delete'),
-        ofSubject: properties,
-        ofResource: properties,
-        context: fc.dictionary(fc.constantFrom('roles', 'inOffice', 'soft'), value),
+    const value = fc.oneof(
+      fc.constantFrom<unknown>('admin', 'bob', 'alice', true, ['admin'], ['member', 'admin'], null),
+      fc.string(),
+    )
+    const properties = fc.dictionary(
+      fc.constantFrom('roles', 'role', 'id', 'ownerId', 'token', 'department', 'title', 'customerId'),
+      value,
+    )
+    const question = fc.record({
+      id: fc.constantFrom('alice', 'bob', 'dora', 'nobody'),
+      action: fc.constantFrom('read', 'update', 'delete'),
+      ofSubject: properties,
+      ofResource: properties,
+      context: fc.dictionary(fc.constantFrom('roles', 'inOffice', 'soft'), value),
+    })
+    const changesNothing = (service: string) =>
+      fc.asyncProperty(question, async ({ id, action, ofSubject, ofResource, context }) => {
+        const plain = { subject: { type: 'user', id }, action: { name: action }, resource: { type: 'notes', id: note } }
+        const told = {
+          subject: { ...plain.subject, properties: ofSubject },
+          action: plain.action,
+          resource: { ...plain.resource, properties: ofResource },
+          context,
+        }
+        const { body: answer } = await ask(service, told)
+        expect(answer.context?.reason ?? answer.decision).to.equal(await decided(service, plain))
       })
-      return fc.assert(
-        fc.asyncProperty(question, async ({ id, action, ofSubject, ofResource, context }) => {
-          const plain = {
-            subject: { type: 'user', id },
-            action: { name: action },
-            resource: { type: 'notes', id: note },
-          }
-          const told = {
-            subject: { ...plain.subject, properties: ofSubject },
-            action: plain.action,
-            resource: { ...plain.resource, properties: ofResource },
-            context,
-          }
-          expect(await decided('pdp-client', told)).to.equal(await decided('pdp-client', plain))
-        }),
-        { numRuns: runs(60) },
-      )
+
+    it('changes no decision: a stolen key makes nobody an admin, nor an object anybody else’s', () =>
+      fc.assert(changesNothing('pdp-client'), { numRuns: runs(60) }))
+
+    it('is compared so that a service is found out whose word counts', async () => {
+      const outcome = await fc.check(changesNothing('believer'), { numRuns: 500, seed: 3, endOnFailure: true })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     })
 
     it('lets no service name other subjects, nor tell of resources kept elsewhere', async () => {
