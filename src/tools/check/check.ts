@@ -17,6 +17,11 @@ export interface CodeEntry {
   readonly mend: string
 }
 
+/** For tables of codes. */
+export function codeEntry(code: string, meaning: string, mend: string): CodeEntry {
+  return { code, meaning, mend }
+}
+
 export interface PolicyCheck<Subject> {
   readonly codes: readonly CodeEntry[]
   readonly find: (subject: Subject) => readonly Diagnostic[]

@@ -1,5 +1,5 @@
 /** The codes of errors, which the server refuses too. The parser (src/policy) finds them; this table explains them. */
-import type { CodeEntry } from './check.ts'
+import { type CodeEntry, codeEntry as entry } from './check.ts'
 
 export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
@@ -244,7 +244,3 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Write it as in `2027-01-31T18:00:00Z`',
   ),
 ]
-
-function entry(code: string, meaning: string, mend: string): CodeEntry {
-  return { code, meaning, mend }
-}

@@ -1,19 +1,13 @@
 /** Every code of a schema diff. docs/changing-schemas.md lists them; a test compares it with this table. */
 import type { FindingRule } from '../../../present/sarif.ts'
-
-/** `mend`: what to do about it. */
-interface ChangeCode {
-  readonly code: string
-  readonly meaning: string
-  readonly mend: string
-}
+import { type CodeEntry, codeEntry as entry } from '../../check/check.ts'
 
 const KEEP = 'Keep the old form beside the new one until no client needs it'
 const CHECK = 'Run `sallyport data check`, and repair what it finds'
 const POLICY = 'Change the policy together with the schemas'
 const FREE = 'Nothing'
 
-export const CHANGE_CODES: readonly ChangeCode[] = [
+export const CHANGE_CODES: readonly CodeEntry[] = [
   entry('resource-removed', 'A resource is gone', KEEP),
   entry('resource-added', 'A resource is new', FREE),
   entry('route-removed', 'A path is gone', 'Redirect it with `moved`, or announce the end with `sunset`'),
@@ -52,7 +46,3 @@ export const CHANGE_CODES: readonly ChangeCode[] = [
 
 /** As SARIF lists them. */
 export const CHANGE_RULES: readonly FindingRule[] = CHANGE_CODES.map((one) => ({ ...one, severity: 'error' }))
-
-function entry(code: string, meaning: string, mend: string): ChangeCode {
-  return { code, meaning, mend }
-}
