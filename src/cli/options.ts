@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
 import type { PublishedSettings } from '../identity/keys/published-settings.ts'
+import { withCommands, wordHere } from '../present/invocation.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Database } from '../store/open.ts'
 
@@ -57,12 +58,13 @@ export class CliCommand extends Command {
 
   /** A paragraph below the options. */
   note(text: string): this {
-    return this.addHelpText('after', `\n${text}`)
+    return this.addHelpText('after', `\n${withCommands(text)}`)
   }
 
   /** Command lines without the program's name; the last part of the help. test/programs/help.test.ts parses each. */
   examples(...commands: readonly string[]): this {
-    return this.addHelpText('after', `\nExamples:\n${commands.map((command) => `  sallyport ${command}`).join('\n')}`)
+    const lines = commands.map((command) => `  ${wordHere()} ${command}`)
+    return this.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
   }
 
   /** `--format`: text and JSON, or the formats of the command, the default first. */

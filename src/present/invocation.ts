@@ -38,7 +38,12 @@ export function programHere(
 
 /** A message, in which `sallyport …` is a command to type: a project has it below node_modules/ alone. */
 export function withCommands(message: string, program = programHere(process.env)): string {
-  return program === NPX ? message.replace(/(?<=`|: |run |with )sallyport (?=[a-z])/g, `${program} `) : message
+  return message.replace(/(?<=`|: |run |with )sallyport (?=[a-z])/g, `${wordHere(program)} `)
+}
+
+/** What a command begins with where it is shown for people: a shell finds `sallyport` only if it is installed globally. */
+export function wordHere(program = programHere(process.env)): string {
+  return program === NPX ? NPX : 'sallyport'
 }
 
 /** Settings that a flag of `serve` overrides. */

@@ -1,6 +1,6 @@
 /** Commands that the program prints name it in the way that works where they are typed. */
 import { expect } from 'chai'
-import { commandHere, invocation, programHere, withCommands } from '../../src/present/invocation.ts'
+import { commandHere, invocation, programHere, withCommands, wordHere } from '../../src/present/invocation.ts'
 
 describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [
@@ -52,5 +52,6 @@ describe('a command that is printed', () => {
       '`sallyport` and /opt/sallyport serve',
     )
     expect(withCommands(sentence, 'node ../bin/sallyport.js')).to.equal(sentence)
+    expect(['npx sallyport', 'npm run -s sallyport --'].map(wordHere)).to.deep.equal(['npx sallyport', 'sallyport'])
   })
 })

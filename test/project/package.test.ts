@@ -111,7 +111,7 @@ describe('the package', () => {
     expect(stderr).to.include('npx sallyport init')
   }).timeout(30_000)
 
-  it('names commands in reports as they can be typed here, and in JSON as they are', async () => {
+  it('names commands in reports and help as they can be typed here, and in JSON as they are', async () => {
     for (const [name, format] of [
       ['before', 'ipv4'],
       ['after', 'hostname'],
@@ -129,6 +129,8 @@ describe('the package', () => {
     const { stdout, stderr } = await ranIn(installed.app, installed.env, diff)
     expect(stdout, stderr).to.include('unknown, run npx sallyport data check: things')
     expect((await ranIn(installed.app, installed.env, [...diff, '--format', 'json'])).stdout).to.not.include('npx')
+    const help = (await ranIn(installed.app, installed.env, ['npx', 'sallyport', 'doctor', '--help'])).stdout
+    expect(help).to.include('\n  npx sallyport doctor --demo\n').and.to.include('flags of `npx sallyport serve`')
   }).timeout(30_000)
 
   it('makes projects whose editors find the JSON Schemas in it', async () => {
