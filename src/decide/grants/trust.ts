@@ -87,7 +87,7 @@ function narrower(one: Trust, other: Trust): Trust {
     subjects: common(one.subjects, other.subjects, narrowerSource),
     words: one.words.intersection(other.words),
     understandsFields: one.understandsFields && other.understandsFields,
-    aliases: common(one.aliases, other.aliases, (a, b) => common(a, b, same)),
+    aliases: commonAliases(one.aliases, other.aliases),
     conditions: common(one.conditions, other.conditions, (a, b) => (isSameMember(a, b) ? a : undefined)),
     profiles:
       one.profiles && other.profiles ? one.profiles.intersection(other.profiles) : (one.profiles ?? other.profiles),
@@ -102,6 +102,23 @@ function narrowerSource(one: SubjectSource, other: SubjectSource): SubjectSource
     return { kind: 'word', roles: one.roles.intersection(other.roles) }
   }
   return KINDS.indexOf(one.kind) <= KINDS.indexOf(other.kind) ? one : other
+}
+
+type Aliases = Trust['aliases']
+
+/** A name that stands for all resources must mean the same for each of them that an entry names. */
+function commonAliases(one: Aliases, other: Aliases): Aliases {
+  const resources = [...new Set([...one.keys(), ...other.keys()])].filter((name) => name !== '*')
+  const found = resources.map((name) => [name, common(namesFor(one, name), namesFor(other, name), same)] as const)
+  const isAlike = (alias: string) =>
+    resources.every((name) => namesFor(one, name).get(alias) === namesFor(other, name).get(alias))
+  const forAll = [...common(namesFor(one, '*'), namesFor(other, '*'), same)].filter(([alias]) => isAlike(alias))
+  return new Map([['*', new Map(forAll)] as const, ...found])
+}
+
+/** The names that count for this resource: its own before those of all. */
+function namesFor(aliases: Aliases, resource: string): ReadonlyMap<string, string> {
+  return new Map([...(aliases.get('*') ?? []), ...(aliases.get(resource) ?? [])])
 }
 
 function same(one: string, other: string): string | undefined {
