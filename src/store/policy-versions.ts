@@ -28,7 +28,10 @@ export interface InstanceNote {
 export interface PolicyVersions {
   /** The number of the last version; 0 without any. */
   latest(): Promise<number>
-  /** The last version. Each instance asks many times a second; it doesn't wait behind the other questions. */
+  /**
+   * The last version; of a longer text only the first LONGEST_SIGNED characters, which no key has signed. Each instance
+   * asks many times a second; it doesn't wait behind the other questions.
+   */
   last(): Promise<StoredVersion | undefined>
   get(number: number): Promise<string | undefined>
   /** All versions, by number. */
@@ -47,6 +50,9 @@ export interface PolicyVersions {
   instances(): Promise<readonly InstanceNote[]>
   close(): Promise<void>
 }
+
+/** Publishers write no longer text. Somebody else's could keep instances from reading anything. */
+export const LONGEST_SIGNED = 100_000
 
 /** Instances that told nothing for so long are forgotten. */
 export const FORGOTTEN_AFTER_MS = 24 * 60 * 60 * 1000

@@ -168,6 +168,13 @@ describe('the commands of a published policy', () => {
     expect((await run(['block', 'user:eve'])).code, 'no instance is left').to.equal(0)
   })
 
+  it('publish no reason that instances would not read', async () => {
+    await published.publish()
+    const { code, stderr } = await run(['block', 'user:eve', '--reason', 'x'.repeat(100_000)])
+    expect([code, stderr]).to.deep.equal([2, 'sallyport: the reason is too long for a version: shorten it\n'])
+    expect((await run(['block', 'user:eve', '--reason', 'x'.repeat(10_000)])).code).to.equal(0)
+  })
+
   it('advise to delete a version whose number nobody has counted to', async () => {
     await published.publish()
     published.tamper("insert into policy_versions values (9000000000000, 'x')")

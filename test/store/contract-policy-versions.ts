@@ -1,7 +1,7 @@
 /** The contract of PolicyVersions as tests; every engine that keeps published policies passes them. */
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
-import type { PolicyVersions } from '../../src/store/policy-versions.ts'
+import { LONGEST_SIGNED, type PolicyVersions } from '../../src/store/policy-versions.ts'
 import { failure } from './fixture.ts'
 
 /** A database of its own, empty at first. */
@@ -52,6 +52,16 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
         { number: 1, signed: ODD_TEXT },
         { number: 2, signed: 'two' },
       ])
+    })
+
+    it('shows the beginning of a last version that is too long, so that nobody waits for the rest', async () => {
+      const versions = await open()
+      const [longest, longer] = [0, 1].map((more) => 'é'.repeat(LONGEST_SIGNED + more)) as [string, string]
+      await versions.publish({ number: 1, signed: longest, files: NO_FILES })
+      expect((await versions.last())?.signed === longest).to.equal(true)
+      await versions.publish({ number: 2, signed: longer, files: NO_FILES })
+      expect((await versions.last())?.signed.length).to.equal(LONGEST_SIGNED)
+      expect((await versions.get(2)) === longer).to.equal(true)
     })
 
     it('keeps large files whole', async () => {

@@ -14,7 +14,7 @@ import {
   type VersionSigner,
   versionFile,
 } from '../../policy/published/signed-version.ts'
-import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { LONGEST_SIGNED, type PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
 import { digestOf, type PolicyContent } from './content.ts'
@@ -169,6 +169,7 @@ class DatabaseTarget implements ReleaseTarget {
     }
     const files = new Map([...texts.values()].map((text) => [digestOfText(text), text]))
     const signed = await signVersion(version, signer)
+    if (signed.length > LONGEST_SIGNED) throw new ToolError('the reason is too long for a version: shorten it')
     return (await versions.publish({ number: version.number, signed, files })) ? version : undefined
   }
 

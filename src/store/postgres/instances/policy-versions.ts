@@ -2,6 +2,7 @@
 import {
   FORGOTTEN_AFTER_MS,
   type InstanceNote,
+  LONGEST_SIGNED,
   type NewVersion,
   type PolicyVersions,
   type StoredVersion,
@@ -87,7 +88,8 @@ class PostgresPolicyVersions implements PolicyVersions {
   }
 
   async last(): Promise<StoredVersion | undefined> {
-    const text = 'select number, signed from policy_versions order by number desc limit 1'
+    const signed = `left(signed, ${LONGEST_SIGNED}) as signed`
+    const text = `select number, ${signed} from policy_versions order by number desc limit 1`
     const [row] = await answering(() => this.#looks.ask({ text, values: [] }))
     return row && storedVersion(row)
   }

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../errors.ts'
 import {
   FORGOTTEN_AFTER_MS,
   type InstanceNote,
+  LONGEST_SIGNED,
   type NewVersion,
   type PolicyVersions,
   type StoredVersion,
@@ -59,7 +60,8 @@ class SqlitePolicyVersions implements PolicyVersions {
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#latest = database.prepare('select coalesce(max(number), 0) as number from policy_versions')
-    this.#last = database.prepare('select number, signed from policy_versions order by number desc limit 1')
+    const signed = `substr(signed, 1, ${LONGEST_SIGNED}) as signed`
+    this.#last = database.prepare(`select number, ${signed} from policy_versions order by number desc limit 1`)
     this.#get = database.prepare('select signed from policy_versions where number = ?')
     this.#all = database.prepare('select number, signed from policy_versions order by number')
     this.#file = database.prepare('select content from policy_files where digest = ?')
