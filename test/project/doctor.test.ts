@@ -345,6 +345,10 @@ describe('sallyport doctor', () => {
         const { port } = server.address() as AddressInfo
         return { check: 'ports', says: /EADDRINUSE.*another program/, env: { PORT: `${port}` }, mend: /^PORT=\d+ / }
       },
+      'an address that no other service can reach': () => {
+        const env = { HOST: '0.0.0.0', PORT: '0' }
+        return { check: 'ports', state: 'warning', says: /^PUBLIC_URL is not set/, env, mend: /^PUBLIC_URL=https:/ }
+      },
       'a PostgreSQL that does not answer': async () => {
         const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
         return { check: 'database', says: /ECONNREFUSED/, env, mend: /systemctl/, stops: true }

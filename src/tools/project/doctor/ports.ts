@@ -1,14 +1,23 @@
-/** The ports: free, or who answers there. */
-import { type Checked, faulted, passed } from '../../../base/problems/checked.ts'
+/** The ports: free, or who answers there; and the address that other services are told. */
+import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
+import { againWith } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
 import { faultOfPort, type ListeningPlace, portFault } from '../../../config/start/port.ts'
 
 const ANSWER_MS = 2000
 
-export async function checkPorts({ host, port, admin }: Config): Promise<readonly Checked[]> {
+export async function checkPorts({ host, port, admin, publicUrl }: Config): Promise<readonly Checked[]> {
   const adminPlace = { name: 'ADMIN_PORT', host: admin.host, port: admin.port } as const
   const isOurs = await answersAsOurs(adminPlace)
-  return Promise.all([{ name: 'PORT', host, port } as const, adminPlace].map((place) => checkPort(place, isOurs)))
+  const places = [{ name: 'PORT', host, port } as const, adminPlace]
+  return [...(await Promise.all(places.map((place) => checkPort(place, isOurs)))), ...checkAddress(host, publicUrl)]
+}
+
+/** Where the server listens on every address, none of them is known to others (docs/authzen.md, the metadata). */
+function checkAddress(host: string, publicUrl: string | undefined): readonly Checked[] {
+  if (publicUrl !== undefined || (host !== '0.0.0.0' && host !== '::')) return []
+  const message = `PUBLIC_URL is not set, so other services that ask are told to ask ${host}, which they can't reach`
+  return [warned('ports', message, againWith('PUBLIC_URL', 'https://api.example.com'))]
 }
 
 async function checkPort(place: ListeningPlace, isOurs: boolean): Promise<Checked> {
