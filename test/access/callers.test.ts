@@ -43,10 +43,13 @@ const PAPERS = {
   additionalProperties: false,
 }
 
+const DRAFTS = JSON.stringify({ ...PAPERS, title: 'Draft' }).replaceAll('/papers', '/drafts')
+
 const FILES = {
   'policies/blocked.txt': 'user:mallory\n',
   'schemas/tools.json': JSON.stringify(TOOLS),
   'schemas/papers.json': JSON.stringify(PAPERS),
+  'schemas/drafts.json': DRAFTS,
   'policies/roles.yaml': `${SHIPPED('roles.yaml')}
 crm: { description: Asks with the users' tokens. }
 hr: { description: Tells who works in which department. }
@@ -67,6 +70,10 @@ tools:
 papers:
   relations:
     mine: { field: team, equals: subject.department }
+drafts:
+  relations:
+    filled: { field: team, equals: subject.department, fill: true }
+    secret: { field: team, in: [red] }
 `,
   'policies/views.yaml': `${SHIPPED('views.yaml')}
 tools:
@@ -91,6 +98,8 @@ p, member, papers, read|update|create, any,   *, allow
 p, member, papers, read|update|create, mine,  *, deny
 p, member, papers, list|replace,       !mine, *, allow
 p, member, papers, delete,             any,   *, allow
+p, member, drafts, create, any,    *, allow
+p, member, drafts, create, secret, *, deny
 p, user:boss,  tools, call|read, any, *, allow
 p, user:boss,  system/access, evaluate, any, *, allow
 p, user:quinn, tools, call, mine, *, deny
@@ -290,6 +299,20 @@ describe('what an asking service asserts', () => {
       }
       expect([await create('blue'), await create(undefined)]).to.deep.equal([true, 'attributes-missing'])
       expect(await create('red')).to.equal('not-granted-here')
+    })
+
+    it('creates nothing whose field a missing attribute would fill, where a rule looks at the field', async () => {
+      const create = (department: string | undefined, properties?: object) => {
+        const resource = { type: 'drafts', id: 'new', ...(properties && { properties }) }
+        return decided('hr', { subject: ofMember(department), action: { name: 'create' }, resource })
+      }
+      expect([await create('blue', {}), await create('red', {})]).to.deep.equal([true, 'not-granted-here'])
+      expect([await create(undefined, {}), await create(undefined)]).to.deep.equal([
+        'attributes-missing',
+        'attributes-missing',
+      ])
+      // Nothing is filled.
+      expect(await create(undefined, { team: 'blue' })).to.equal(true)
     })
 
     it('brings nobody back who is blocked or deleted', async () => {

@@ -73,7 +73,10 @@ const byGate: Granted = (one, claims) => {
 /** As an evaluation grants it of a stored object. */
 const ofStored: Granted = async (one, claims) => {
   const { policy, question, facts } = ofCaller(one, claims)
-  const lacks = await withFacts(lacksAttributes(question, policy, false), facts as FactSource)
+  const lacks = await withFacts(
+    lacksAttributes(question, policy, { isChange: false, given: NO_FIELDS }),
+    facts as FactSource,
+  )
   return lacks ? NO_FIELDS : byGate(one, claims)
 }
 

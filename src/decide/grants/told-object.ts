@@ -8,10 +8,11 @@ import { passRoleLevel, type Question } from '../decide.ts'
 import { type Evidence, evidenceOf } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
-import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
+import { comparedFields, followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
 import { relate } from '../relations/ownership.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { attributesOf } from './caller-attributes.ts'
 import { type CallerGrants, factsOf, grantOn, grantOnResult, relatingBy } from './caller-grants.ts'
 
 /** With more unknown relations, nothing is granted: each doubles the cases. */
@@ -41,14 +42,21 @@ export function* decideTold(question: Question, policy: Snapshot, told: ToldObje
 }
 
 /**
- * Whether the rules compare an attribute that this caller lacks. What is told of a caller may leave it out, so a decision
- * about a stored object is only sure where nothing is lacking. A body is also judged by what the caller may read.
+ * Whether the rules compare an attribute that this caller lacks, or look at a field that it would fill. What is told of a
+ * caller may leave it out, so a decision about a stored or a new object is only sure where nothing is lacking. A change
+ * is also judged by what the caller may read. `given`: the fields that a new object gets from the question.
  */
-export function* lacksAttributes(question: Question, policy: Snapshot, hasBody: boolean): Steps<boolean> {
+export function* lacksAttributes(
+  question: Question,
+  policy: Snapshot,
+  { isChange, given }: { readonly isChange: boolean; readonly given: ReadonlySet<string> },
+): Steps<boolean> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return false
-  const { table, attributes, asking } = grants
-  const compared = hasBody ? attributes : table.attributes
+  const { table, attributes, asking, filled } = grants
+  const looked = new Set(table.compared.flatMap(comparedFields))
+  const filling = filled.filter(({ field: { name } }) => looked.has(name) && !given.has(name))
+  const compared = isChange ? attributes : [...table.attributes, ...attributesOf(filling)]
   return compared.some((name) => asking.valuesOf(name).length === 0)
 }
 

@@ -85,8 +85,10 @@ function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
 
 /** An attribute that the service didn't tell of the subject may be what a deny asks for. */
 function unlessLacking(asker: Asker, asked: Asked, judged: Judged): Judged | Promise<Judged> {
-  const hasBody = asked.evaluation.action.properties?.body !== undefined
-  const lacks = asker.ask(lacksAttributes(questionOf(asker, asked), asker.policy.snapshot, hasBody))
+  const { action, resource } = asked.evaluation
+  const isChange = action.properties?.body !== undefined
+  const given = new Set(Object.keys(resource.properties ?? {}))
+  const lacks = asker.ask(lacksAttributes(questionOf(asker, asked), asker.policy.snapshot, { isChange, given }))
   return onceKnown(lacks, (unsure) =>
     unsure ? { decision: false, reason: 'attributes-missing', evidence: judged.evidence } : judged,
   )
