@@ -12,7 +12,7 @@ import { guard as guardKoa } from '../../packages/client/src/middleware/koa.ts'
 
 /** What a test watches and decides; the request is the headers alone, which are alike in all frameworks. */
 export interface Watched {
-  subject(headers: Headers): Subject | undefined
+  subject(headers: Headers): Subject | null | undefined
   fulfil?: (obligations: readonly unknown[]) => boolean
   readonly ran: string[]
   readonly denied: unknown[]

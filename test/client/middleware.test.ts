@@ -65,9 +65,12 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     })
 
     it('answers 401 when nobody is signed in, without a question', async () => {
-      const { status, headers } = await ask('/records/record-1', undefined)
-      expect(status).to.equal(401)
-      expect(headers.get('www-authenticate')).to.equal('Bearer')
+      for (const nobody of [undefined, null]) {
+        watched.subject = () => nobody
+        const { status, headers } = await ask('/records/record-1', undefined)
+        expect(status).to.equal(401)
+        expect(headers.get('www-authenticate')).to.equal('Bearer')
+      }
       expect(server.received).to.deep.equal([])
       expect(watched.ran).to.deep.equal([])
     })

@@ -8,8 +8,8 @@ import { isObject } from '../transport/caller.ts'
 type Later<T> = T | Promise<T>
 
 export interface GuardOptions<Request> {
-  /** Who asks; undefined when nobody is signed in, which is answered with 401. */
-  subject(request: Request): Later<Subject | undefined>
+  /** Who asks; undefined or null when nobody is signed in, which is answered with 401. */
+  subject(request: Request): Later<Subject | null | undefined>
   /** More to decide by, such as the time or the network. */
   context?(request: Request): Later<Properties | undefined>
   /** A permit with obligations (`context.obligations`) is refused unless this function fulfils them and gives true. */
@@ -49,7 +49,7 @@ export async function ask<Request>(
 ): Promise<Decision | Refusal> {
   try {
     const subject = await options.subject(request)
-    if (subject === undefined) return refusal(401, { 'WWW-Authenticate': 'Bearer' })
+    if (subject === undefined || subject === null) return refusal(401, { 'WWW-Authenticate': 'Bearer' })
     const { action } = guarded
     const resource = await resourceOf(guarded, request)
     const context = await options.context?.(request)
