@@ -6,6 +6,7 @@ import type { Kept, Replay, ReplayKey } from '../../contract.ts'
 import { DamagedObject } from '../../errors.ts'
 import { parseStored } from '../../parse-stored.ts'
 import type { Row } from '../connections/connection.ts'
+import { endedBy } from '../query/ended-by.ts'
 import type { Parameters, Statement } from '../query/statement.ts'
 import { encodeText } from '../stored-text.ts'
 
@@ -51,6 +52,6 @@ export function keepSql({ replay, object, at }: KeptReplay, made: string, to: Pa
 /** Deletes at most this many expired keys. */
 export function sweepReplays(now: number, limit: number): Statement {
   const text = `delete from replays where (subject, route, key) in (
-    select subject, route, key from replays where at <= $1 order by at limit $2)`
-  return { text, values: [now - KEPT_MS, limit] }
+    select subject, route, key from replays where at <= ${endedBy('$1')} - ${KEPT_MS} order by at limit $2)`
+  return { text, values: [now, limit] }
 }

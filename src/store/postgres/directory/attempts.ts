@@ -3,6 +3,7 @@ import type { Attempts, Counters, JudgedAttempts } from '../../attempts.ts'
 import type { Connections } from '../connections/connections.ts'
 import type { Ask } from '../connections/writer.ts'
 import { answering } from '../failures.ts'
+import { endedBy } from '../query/ended-by.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 /** Expired counters are deleted a few at a time, together with changes of other counters. */
@@ -15,7 +16,8 @@ const PUT = `insert into attempts (key, failures, at, expires_at) values ($1, $2
 
 const DROP = 'delete from attempts where key = $1'
 
-const SWEEP = 'delete from attempts where key in (select key from attempts where expires_at <= $1 limit $2)'
+const SWEEP = `delete from attempts where key in (
+  select key from attempts where expires_at <= ${endedBy('$1')} limit $2)`
 
 export class PostgresAttempts implements Attempts {
   readonly #connections: Connections

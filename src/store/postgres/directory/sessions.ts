@@ -1,6 +1,7 @@
 /** The open sessions. A session that ends is deleted, so that nothing can reopen it. */
 import type { NewSession } from '../../directory.ts'
 import type { Row } from '../connections/connection.ts'
+import { endedBy } from '../query/ended-by.ts'
 import type { Statement } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
@@ -34,7 +35,7 @@ export function endAllOf(userId: string): Statement {
 /** Deletes at most this many ended sessions. */
 export function sweepSessions(now: number, limit: number): Statement {
   const text = `delete from sessions where id in (
-    select id from sessions where least(ends_at, idle_ends_at) <= $1 limit $2)`
+    select id from sessions where least(ends_at, idle_ends_at) <= ${endedBy('$1')} limit $2)`
   return { text, values: [now, limit] }
 }
 
