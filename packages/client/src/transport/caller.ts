@@ -20,6 +20,9 @@ export interface Answer {
 
 const MOST_QUOTED = 2000
 
+/** Without the second, any content coding may be sent. */
+const ASKED_FOR = { Accept: 'application/json', 'Accept-Encoding': 'identity' }
+
 export class Caller {
   readonly #settings: Settings
   readonly #connections: Connections
@@ -47,7 +50,7 @@ export class Caller {
     try {
       const own = requestId === undefined ? {} : { 'X-Request-ID': requestId }
       const raw = await this.#inTime(options, async (signal) => {
-        const headers = { Accept: 'application/json', ...exchange.headers, ...own, ...(await this.#credentials()) }
+        const headers = { ...ASKED_FOR, ...exchange.headers, ...own, ...(await this.#credentials()) }
         signal.throwIfAborted()
         return this.#connections.exchange({ ...exchange, headers }, signal)
       })
@@ -110,6 +113,10 @@ function readAnswer({ status, headers, text }: RawAnswer, requestId: string | un
   }
   if (!/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? '')) {
     throw new AuthzenError('invalid-answer', 'the answer is not `application/json`', details)
+  }
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (coding.trim().toLowerCase() !== 'identity') {
+    throw new AuthzenError('invalid-answer', `the answer has the content coding \`${coding}\``, details)
   }
   const body = readObject(text)
   if (body === undefined) throw new AuthzenError('invalid-answer', 'the answer is no JSON object', details)
