@@ -2,6 +2,7 @@
 import { AuthzenError, type ErrorCode } from '../error.ts'
 import type { Settings } from '../options.ts'
 import { Connections, type Exchange, type RawAnswer } from './exchange.ts'
+import { parseJson } from './json.ts'
 
 export interface CallOptions {
   /** Ends the question, which then throws with the code `aborted`. */
@@ -119,7 +120,8 @@ function readAnswer({ status, headers, text }: RawAnswer, requestId: string | un
     throw new AuthzenError('invalid-answer', `the answer has the content coding \`${coding}\``, details)
   }
   const body = readObject(text)
-  if (body === undefined) throw new AuthzenError('invalid-answer', 'the answer is no JSON object', details)
+  if (body === undefined)
+    throw new AuthzenError('invalid-answer', 'the answer is no JSON object, or names a member twice', details)
   const revision = headers['policy-revision']
   return { body, revision: typeof revision === 'string' ? revision : undefined }
 }
@@ -131,7 +133,7 @@ function codeOf(status: number): ErrorCode {
 
 function readObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseJson(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined
