@@ -45,11 +45,32 @@ const PAPERS = {
 
 const DRAFTS = JSON.stringify({ ...PAPERS, title: 'Draft' }).replaceAll('/papers', '/drafts')
 
+const SHEETS = {
+  title: 'Sheet',
+  type: 'object',
+  'x-resource': {
+    routes: [
+      { path: '/sheets/{id}', methods: ['GET', 'DELETE'] },
+      { path: '/sheets/{id}/label', methods: ['GET'], action: 'peek', view: 'label' },
+      { path: '/sheets/{id}/cost', methods: ['GET'], action: 'price', view: 'cost' },
+    ],
+  },
+  properties: {
+    id: { type: 'string', readOnly: true },
+    title: { type: 'string' },
+    cost: { type: 'string' },
+    createdAt: { type: 'string', format: 'date-time', readOnly: true },
+    updatedAt: { type: 'string', format: 'date-time', readOnly: true },
+  },
+  additionalProperties: false,
+}
+
 const FILES = {
   'policies/blocked.txt': 'user:mallory\n',
   'schemas/tools.json': JSON.stringify(TOOLS),
   'schemas/papers.json': JSON.stringify(PAPERS),
   'schemas/drafts.json': DRAFTS,
+  'schemas/sheets.json': JSON.stringify(SHEETS),
   'policies/roles.yaml': `${SHIPPED('roles.yaml')}
 crm: { description: Asks with the users' tokens. }
 hr: { description: Tells who works in which department. }
@@ -78,6 +99,9 @@ drafts:
   'policies/views.yaml': `${SHIPPED('views.yaml')}
 tools:
   label: [id, title]
+sheets:
+  label: [id, title]
+  cost: [cost]
 `,
   'policies/policy.csv': withRules(
     SHIPPED('policy.csv'),
@@ -100,6 +124,9 @@ p, member, papers, list|replace,       !mine, *, allow
 p, member, papers, delete,             any,   *, allow
 p, member, drafts, create, any,    *, allow
 p, member, drafts, create, secret, *, deny
+p, member, sheets, peek,  any, *,     allow
+p, member, sheets, price, any, label, allow
+p, member, sheets, read,  any, *,     allow
 p, user:boss,  tools, call|read, any, *, allow
 p, user:boss,  system/access, evaluate, any, *, allow
 p, user:quinn, tools, call, mine, *, deny
@@ -108,13 +135,13 @@ p, user:quinn, system/access, evaluate, any, *, allow`,
   'policies/callers.yaml': `
 crm:
   subjects: { identity: token, user: directory }
-  resources: { tools: word }
+  resources: { tools: word, sheets: word }
   actions: { "*": { can_read: read, GET: read }, tools: { tools/call: call } }
   conditions: { soft: action.soft, office: context.inOffice }
   fields: understood
 hr:
   subjects: { employee: { word: [member] } }
-  resources: { tools: word, notes: word }
+  resources: { tools: word, notes: word, sheets: word }
 writer:
   resources: { notes: word }
 believer:
@@ -393,6 +420,20 @@ describe('what an asking service asserts', () => {
       expect(body.decision).to.equal(true)
       expect(body.context.fields).to.have.members(['id', 'title'])
     })
+  })
+
+  it('tells of an object no field beside the view of its route, as if it were stored', async () => {
+    const told = { type: 'sheets', id: 'elsewhere', properties: { title: 'Mine', cost: '9' } }
+    const ofFields = (name: string, fields: readonly string[]) => about(ofMember('red'), name, told, { fields })
+    expect(await decided('hr', about(ofMember('red'), 'peek', told))).to.equal(true)
+    expect(await decided('hr', ofFields('peek', ['title']))).to.equal(true)
+    expect(await decided('hr', ofFields('peek', ['cost']))).to.equal('fields-refused')
+    expect(await decided('hr', ofFields('read', ['cost']))).to.equal(true)
+    const { body } = await ask('crm', about({ id: 'alice' }, 'peek', told))
+    expect(body.context.fields).to.have.members(['id', 'title'])
+    // The rule grants no field of the view.
+    expect(await decided('hr', about(ofMember('red'), 'price', told))).to.equal('not-granted-here')
+    expect(await decided('crm', about({ id: 'alice' }, 'price', told))).to.equal('not-granted-here')
   })
 
   it('never replaces a stored object', async () => {

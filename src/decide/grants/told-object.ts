@@ -13,7 +13,7 @@ import { relate } from '../relations/ownership.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { attributesOf } from './caller-attributes.ts'
-import { type CallerGrants, factsOf, grantOn, grantOnResult, relatingBy } from './caller-grants.ts'
+import { type CallerGrants, factsOf, grantOn, grantOnResult, inView, relatingBy } from './caller-grants.ts'
 
 /** With more unknown relations, nothing is granted: each doubles the cases. */
 const MOST_UNKNOWN = 6
@@ -72,7 +72,7 @@ function* decideCases(
     const holds = (leaf: Relation) => (unknown.includes(leaf) ? assumed.has(leaf) : (related.leaves.get(leaf) ?? false))
     return namesOf(grants, holds)
   })
-  const granted = cases.map((names) => fieldsIn(grants, names, endpoint.operation === 'update'))
+  const granted = cases.map((names) => fieldsIn(grants, names, endpoint.operation))
   const fields = granted.reduce((some, more) => some.intersection(more))
   const possible = granted.reduce((some, more) => some.union(more))
   const [names = []] = cases
@@ -112,9 +112,14 @@ function recordedOf({ recorded }: CallerGrants, { attributes }: ToldObject): Rep
   )
 }
 
-/** A change is weighed as if all values stayed. */
-function fieldsIn(grants: CallerGrants, names: readonly string[], isChange: boolean): ReadonlySet<string> {
+/** A change is weighed as if all values stayed. A read shows the view of its route. */
+function fieldsIn(
+  grants: CallerGrants,
+  names: readonly string[],
+  operation: Question['endpoint']['operation'],
+): ReadonlySet<string> {
   const { fields } = grantOn(grants, names)
-  if (!isChange) return fields
+  if (operation === 'read') return inView(grants, fields)
+  if (operation !== 'update') return fields
   return fields.intersection(grantOnResult(grants, { stored: names, mixed: names, proposed: names }).fields)
 }

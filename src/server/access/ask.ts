@@ -10,7 +10,7 @@ import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Asker } from './asker.ts'
 import { type DenialReason, denialReasonOf } from './denial-reasons.ts'
 import { type Evaluation, fieldsAsked } from './entities.ts'
-import { fieldsGranted, type GrantedFields } from './granted.ts'
+import { fieldsGranted, type GrantedFields, shownBy } from './granted.ts'
 import { type AskedRoute, routeAsked } from './route-asked.ts'
 import { subjectOf } from './subject.ts'
 import type { KnownSubject } from './trust/known-subject.ts'
@@ -101,11 +101,13 @@ function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Judged |
 }
 
 function judgeTold(asker: Asker, asked: Asked, { fields, possible, evidence }: ToldDecision): Judged {
-  const { resource, endpoint } = asked.target
+  const { target, evaluation } = asked
+  const { resource, endpoint } = target
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
   const hasFields = resource.actions.get(endpoint.action)?.hasFields
-  const all = new Set(hasFields ? resource.fields.keys() : [])
-  const wanted = fieldsAsked(asked.evaluation)
+  const concerned = endpoint.operation === 'read' ? shownBy(asker, target) : new Set(resource.fields.keys())
+  const all = hasFields ? concerned : new Set<string>()
+  const wanted = fieldsAsked(evaluation)
   const judged = judge(asker, { kind: 'granted', fields: hasFields ? fields : all, all, evidence }, wanted)
   const depends = !judged.decision && new Set(wanted ?? all).isSubsetOf(possible)
   return depends ? { ...judged, reason: 'attributes-missing' } : judged

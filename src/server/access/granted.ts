@@ -52,7 +52,8 @@ export function fieldsConcerned(asker: Asker, target: AskedRoute): Fields {
   return endpoint.operation === 'read' ? shownBy(asker, target) : writableOf(resource)
 }
 
-function shownBy({ policy }: Asker, { resource, route: { view } }: AskedRoute): Fields {
+/** Those of the route's view. */
+export function shownBy({ policy }: Asker, { resource, route: { view } }: AskedRoute): Fields {
   return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
 }
 
