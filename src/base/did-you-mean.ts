@@ -15,6 +15,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 /** A hint with all known names, then the nearest one. */
 export function oneOf(name: string, known: Iterable<string>): string {
   const names = [...known]
+  if (names.length === 0) return 'nothing is declared yet'
   return `one of ${names.join(', ')}${didYouMean(name, names)}`
 }
 

@@ -6,6 +6,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } fro
 import type { SourceFile } from './diagnostic.ts'
 import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
 import { type Path, pathOfPointer } from './json-pointer.ts'
+import { shapeHint, shapeSentence } from './problems/shape-words.ts'
 
 export interface YamlFile<T> {
   readonly value: T
@@ -66,7 +67,7 @@ export function parseYaml<T>(
   const checked = shape(document.toJS() ?? {})
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
   for (const error of innermost(checked.errors)) {
-    report(fault(place(pathOf(error)), 'yaml-shape', sentence(error), HINTS.get(error.keyword)))
+    report(fault(place(pathOf(error)), 'yaml-shape', shapeSentence(error), shapeHint(error)))
   }
   return undefined
 }
@@ -155,31 +156,4 @@ function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
     ({ instancePath }) => !choices.some((choice) => instancePath.startsWith(choice.instancePath)),
   )
   return [...outside, ...choices]
-}
-
-const HINTS: ReadonlyMap<string, string> = new Map([
-  ['additionalProperties', 'remove it or correct its spelling'],
-  ['required', 'add it'],
-  ['not', 'choose another name'],
-])
-
-function sentence(error: ErrorObject): string {
-  const { keyword, params, data, propertyName } = error
-  if (keyword === 'additionalProperties') return `\`${params.additionalProperty}\` is not known here`
-  if (keyword === 'required') return `\`${params.missingProperty}\` is missing`
-  if (keyword === 'not') return `\`${propertyName ?? data}\` is a reserved name`
-  return `${subjectOf(error)} ${predicateOf(error)}`
-}
-
-function subjectOf({ instancePath, propertyName }: ErrorObject): string {
-  if (propertyName !== undefined) return `the name \`${propertyName}\``
-  const [last, parent] = pathOfPointer(instancePath).toReversed()
-  if (last === undefined) return 'the file'
-  return /^\d+$/.test(last) ? `an element of \`${parent}\`` : `\`${last}\``
-}
-
-function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): string {
-  if (keyword === 'oneOf') return `must be ${parentSchema?.title}`
-  if (keyword !== 'enum') return message?.replace('NOT', 'not') ?? `breaks \`${keyword}\``
-  return `must be one of ${(params.allowedValues as unknown[]).map((value) => `\`${value}\``).join(', ')}`
 }
