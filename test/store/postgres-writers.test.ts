@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Outbox } from '../../src/store/contract.ts'
 import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../src/store/errors.ts'
+import { Connections } from '../../src/store/postgres/connections/connections.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, type Opened, RESOURCES, removal } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
@@ -44,6 +45,16 @@ describe('instances that share a PostgreSQL', () => {
     const left = await outbox.waiting(10)
     expect(early?.record).to.equal('early')
     expect(left[0]?.sequence).to.be.below(early?.sequence ?? 0)
+  })
+
+  it('tell no transaction as done that PostgreSQL rolled back', async () => {
+    const connections = new Connections(schema.url, { most: 4, pooler: 'none' })
+    const swallowed = connections.writer.transaction(async (ask) => {
+      await ask({ text: 'select 1 / 0', values: [] }).catch(() => undefined)
+      return 'done'
+    })
+    const refused = await failure(swallowed).finally(() => connections.close())
+    expect(String(refused)).to.match(/was not committed/)
   })
 
   it('change one object in the order of its versions, which is the order of the records', async () => {

@@ -157,8 +157,13 @@ async function together(connection: Connection, statements: readonly Asked[]): P
   if (beginning.status === 'rejected') return { error: beginning.reason }
   if (failed >= 0) return { error: (outcomes[failed] as PromiseRejectedResult).reason, at: failed }
   if (end.status === 'rejected') return { error: end.reason }
-  if (end.value.command !== 'COMMIT') return { error: new Error('the transaction was not committed') }
+  if (end.value.command !== 'COMMIT') return { error: notCommitted() }
   return { done: outcomes.map((outcome) => (outcome as Fulfilled).value.rows as readonly Row[]) }
+}
+
+/** After a failed statement, PostgreSQL takes a commit for a rollback. */
+function notCommitted(): Error {
+  return new Error('the transaction was not committed')
 }
 
 type Fulfilled = PromiseFulfilledResult<pg.QueryArrayResult>
@@ -176,8 +181,8 @@ async function alone<T>(
     await connection.tell('rollback')
     return { error }
   }
-  await connection.tell('commit')
-  return { done }
+  const { command } = await connection.tell('commit')
+  return command === 'COMMIT' ? { done } : { error: notCommitted() }
 }
 
 /** What is left to send when the transaction has failed. */
