@@ -64,7 +64,7 @@ describe('matrices that are stored', () => {
         const unfinished = made.find((name) => name.startsWith('.unfinished-'))
         // Each file loses its first one.
         if (unfinished !== undefined && !removed.has(made.length)) {
-          rmSync(join(folder, unfinished))
+          rmSync(join(folder, unfinished), { force: true })
           removed.add(made.length)
         }
         await setImmediate()

@@ -21,7 +21,7 @@ export function endWhenLost(pool: pg.Pool, answersOthers: () => Promise<boolean>
     if (isLost) for (const client of waiting()) streamOf(client).destroy()
   }
 
-  /** A statement may take long, but not many do. */
+  /** Those that were in use at two looks already. */
   function waiting(): readonly pg.PoolClient[] {
     return [...looks].filter(([, times]) => times > 1).map(([client]) => client)
   }
