@@ -46,7 +46,7 @@ const SHEETS = {
   type: 'object',
   'x-resource': {
     routes: [
-      { path: '/sheets/{id}', methods: ['GET', 'DELETE'] },
+      { path: '/sheets/{id}', methods: ['GET', 'PUT', 'PATCH', 'DELETE'] },
       { path: '/sheets/{id}/label', methods: ['GET'], action: 'peek', view: 'label' },
       { path: '/sheets/{id}/cost', methods: ['GET'], action: 'price', view: 'cost' },
     ],
@@ -84,6 +84,9 @@ tools:
     mine: { field: team, equals: subject.department }
     closed: { field: state, in: [closed] }
     owned: { field: team, equals: subject.id }
+sheets:
+  relations:
+    costly: { field: cost, in: ['9'] }
 papers:
   relations:
     mine: { field: team, equals: subject.department }
@@ -123,6 +126,8 @@ p, member, drafts, create, secret, *, deny
 p, member, sheets, peek,  any, *,     allow
 p, member, sheets, price, any, label, allow
 p, member, sheets, read,  any, *,     allow
+p, member, sheets, update|replace, any,        *, allow
+p, member, sheets, update|replace, any>costly, *, deny
 p, user:boss,  tools, call|read, any, *, allow
 p, user:boss,  system/access, evaluate, any, *, allow
 p, user:quinn, tools, call, mine, *, deny

@@ -84,6 +84,14 @@ describe('what a service tells', () => {
     expect(await decided('crm', about({ id: 'alice' }, 'price', told))).to.equal('not-granted-here')
   })
 
+  it('weighs a change as if all values stayed, also where the change is a replacement', async () => {
+    const may = (name: string, cost: string) =>
+      decided('hr', about(ofMember('red'), name, { type: 'sheets', id: 'elsewhere', properties: { cost } }))
+    for (const name of ['update', 'replace']) {
+      expect([await may(name, '1'), await may(name, '9')], name).to.deep.equal([true, 'not-granted-here'])
+    }
+  })
+
   it('never replaces a stored object', async () => {
     const forged = (id: string) =>
       about(ofMember(undefined), 'read', { type: 'notes', id, properties: { ownerId: 'erin', title: 'Mine' } })

@@ -120,6 +120,6 @@ function fieldsIn(
 ): ReadonlySet<string> {
   const { fields } = grantOn(grants, names)
   if (operation === 'read') return inView(grants, fields)
-  if (operation !== 'update') return fields
+  if (operation !== 'update' && operation !== 'replace') return fields
   return fields.intersection(grantOnResult(grants, { stored: names, mixed: names, proposed: names }).fields)
 }
