@@ -42,7 +42,9 @@ export async function compareGets(
   return withServers(contenders, measure, leftOut)
 }
 
-export function getOf({ target: { path, ids, token } }: Server, connections: number): Requests {
+/** Of the target's ids, or of others of the same caller. */
+export function getOf({ target }: Server, connections: number, ids = target.ids): Requests {
+  const { path, token } = target
   return { method: 'GET', paths: ids.map((id) => `${path}${id}`), token, connections }
 }
 

@@ -18,6 +18,8 @@ export const store = { id: 'store', measure }
 const READERS = 32
 const WRITERS = 64
 
+/** What a server keeps of objects that are asked for again and again saves nothing here. */
+const EACH = "guarded GET of each of the caller's 10,000"
 const GROUPED = 'create, 64 connections'
 const BY_HAND = 'create by hand, 64 connections'
 const ALONE = 'create, 64 connections, a commit each'
@@ -51,7 +53,7 @@ async function measure(bench: Bench): Promise<PartResult> {
     id: store.id,
     title: 'Lists and writes',
     method:
-      "Reads and patches out of 1,000,000 notes, 10,000 of them the caller's; creates (synchronous=FULL) as they ship, " +
+      "Reads and patches out of 1,000,000 notes, 10,000 of them the caller's; a guarded GET asks for the same 100 again and again, which the server keeps, or for each of the 10,000 in turn; creates (synchronous=FULL) as they ship, " +
       'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check, each on all CPUs, because a thread writes. ' +
       `${BESIDE_METHOD} ${RELATED_METHOD}`,
     rows,
@@ -64,6 +66,7 @@ function asked([million, grouped, alone, byHand]: readonly Server[]): readonly A
   if (!million || !grouped || !alone || !byHand) throw new Error('not all servers are there')
   return [
     { subject: 'guarded GET', server: million, requests: getOf(million, READERS) },
+    { subject: EACH, server: million, requests: getOf(million, READERS, million.target.owned) },
     { subject: 'list of 50', server: million, requests: listOf(million, '?limit=50', READERS) },
     {
       subject: 'list of 50, newest first',
