@@ -7,6 +7,8 @@ import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
+import { SqliteStore } from '../../src/store/sqlite/store.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
@@ -49,6 +51,39 @@ describe('examples/projects', () => {
     const foreign = { name: 'x', tenantId: made.acme }
     expect(await status('audrey', 'POST', '/projects', foreign), 'into the tenant').to.equal(403)
     expect(await status('audrey', 'POST', '/tasks', { projectId: made.project, title: 'x' })).to.equal(403)
+  })
+
+  it('reads all that a decision rests on in one state of the database', async () => {
+    const { get, lookup } = SqliteStore.prototype
+    const looks: string[] = []
+    const { run } = SharedReads.prototype
+    let open = false
+    SharedReads.prototype.run = function (work) {
+      looks.push('begin')
+      open = true
+      try {
+        return run.call(this, work) as ReturnType<typeof work>
+      } finally {
+        open = false
+      }
+    }
+    SqliteStore.prototype.get = function (resource, id) {
+      looks.push(open ? resource : `${resource}, alone`)
+      return get.call(this, resource, id)
+    }
+    SqliteStore.prototype.lookup = function (asked) {
+      looks.push(open ? 'lookup' : 'lookup, alone')
+      return lookup.call(this, asked)
+    }
+    try {
+      expect(await status('sam', 'GET', `/tasks/${made.task}`)).to.equal(200)
+    } finally {
+      SharedReads.prototype.run = run
+      Object.assign(SqliteStore.prototype, { get, lookup })
+    }
+    const last = looks.slice(looks.lastIndexOf('begin') + 1)
+    expect(last).to.include.members(['tasks', 'lookup'])
+    expect(looks.filter((look) => look.endsWith('alone'))).to.deep.equal([])
   })
 
   it('lets a lead who moved to another tenant put nothing into the old project', async () => {

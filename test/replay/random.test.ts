@@ -131,7 +131,10 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path, query: '' } }
   const caller: Caller | undefined =
     asking.id === undefined ? undefined : { id: asking.id, roles: asking.roles, claims: asking.claims }
-  const gate: Gate = { resources: WITH_ROUTES, store: { get: async () => storedOf(stored), lookup: async () => false } }
+  const gate: Gate = {
+    resources: WITH_ROUTES,
+    store: { get: async () => storedOf(stored), lookup: async () => false, atOnce: (work) => work() },
+  }
   const exchange: Writable<RequestFacts> = {
     requestId: 'r',
     instance: 'i',

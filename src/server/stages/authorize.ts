@@ -22,7 +22,7 @@ import type { Accepted, AcceptedRequest, Addressed, Authenticated, Authorized, F
 
 export interface Gate {
   readonly resources: Resources
-  readonly store: Pick<Store, 'get' | 'lookup'>
+  readonly store: Pick<Store, 'get' | 'lookup' | 'atOnce'>
 }
 
 /** Also knows what a write would leave. */
@@ -57,7 +57,8 @@ export function authorize(
 export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
   const question = questionOf(gate, policy, asked)
   const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  return orRefuse(await withFacts(steps, factsFrom(gate)))
+  // All facts that are at hand are of one state.
+  return orRefuse(await gate.store.atOnce(() => withFacts(steps, factsFrom(gate))))
 }
 
 function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {
