@@ -54,6 +54,8 @@ describe('examples/projects', () => {
   })
 
   it('reads all that a decision rests on in one state of the database', async () => {
+    // From its second request on, a token is known, so its caller and the object are read at once.
+    expect(await status('sam', 'GET', `/tasks/${made.task}`)).to.equal(200)
     const { get, lookup } = SqliteStore.prototype
     const looks: string[] = []
     const { run } = SharedReads.prototype

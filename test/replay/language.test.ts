@@ -90,7 +90,6 @@ async function serve(policy: ActivePolicy, asked: Asked): Promise<Served> {
   const store: Gate['store'] = {
     get: async (name, one) => facts.object(name, one),
     lookup: async (lookup) => facts.lookup(lookup),
-    atOnce: (work) => work(),
   }
   try {
     const decision = await decideRequest({ resources, store }, policy, { match, caller, at: now, address })

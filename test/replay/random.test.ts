@@ -133,7 +133,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
     asking.id === undefined ? undefined : { id: asking.id, roles: asking.roles, claims: asking.claims }
   const gate: Gate = {
     resources: WITH_ROUTES,
-    store: { get: async () => storedOf(stored), lookup: async () => false, atOnce: (work) => work() },
+    store: { get: async () => storedOf(stored), lookup: async () => false },
   }
   const exchange: Writable<RequestFacts> = {
     requestId: 'r',

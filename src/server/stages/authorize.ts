@@ -22,11 +22,11 @@ import type { Accepted, AcceptedRequest, Addressed, Authenticated, Authorized, F
 
 export interface Gate {
   readonly resources: Resources
-  readonly store: Pick<Store, 'get' | 'lookup' | 'atOnce'>
+  readonly store: Pick<Store, 'get' | 'lookup'>
 }
 
 /** Also knows what a write would leave. */
-type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter'> }
+type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'atOnce'> }
 
 /** Who asks, for what, when, and from where. */
 interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
@@ -47,9 +47,11 @@ export function authorize(
     const asked = { ...accepted, at, address, forwarded }
     ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
     ctx.state.abilities = () => withFacts(abilitiesOf(questionOf(gate, policy, asked), policy.snapshot), facts)
-    ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
+    const decideAnew = () => decideRequest(gate, policy, asked)
+    ctx.state.decideAnew = decideAnew
     const early = ahead && decideAhead(decide(questionOf(gate, policy, asked), policy.snapshot), ahead)
-    ctx.state.decision = early ? orRefuse(early) : await decideRequest(gate, policy, asked)
+    // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
+    ctx.state.decision = early ? orRefuse(early) : await (ahead ? gate.store.atOnce(decideAnew) : decideAnew())
     return next()
   }
 }
@@ -57,8 +59,7 @@ export function authorize(
 export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
   const question = questionOf(gate, policy, asked)
   const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  // All facts that are at hand are of one state.
-  return orRefuse(await gate.store.atOnce(() => withFacts(steps, factsFrom(gate))))
+  return orRefuse(await withFacts(steps, factsFrom(gate)))
 }
 
 function questionOf(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Question {
