@@ -26,7 +26,7 @@ describe('a case in steps', () => {
 `
     expect(await reading(text)).to.match(/:7:3: `more` is not known here/)
     expect(await reading(text)).to.match(/:6:3: `steps` must not be empty/)
-    expect(await reading(text)).to.match(/:2:\d+: the name `x y` must match the pattern/)
+    expect(await reading(text)).to.match(/:2:\d+: the name `x y` must be letters, digits/)
     const callers = await reading(
       "- name: a\n  callers: { bob: anonymous, sam: '+' }\n  steps:\n    - { as: eve, method: GET, path: /a, expect: { status: 200 } }\n",
     )

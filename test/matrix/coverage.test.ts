@@ -128,7 +128,7 @@ describe('sallyport matrix coverage', () => {
     const json = JSON.parse(formatJson(coverage))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(validate({ ...json, unasked: [{ ...json.unasked[0], covered: true }] })).to.equal(false)
-    const mutation = mutate(suite, { only: new Set(['flip-conceal']), observe: () => undefined })
+    const mutation = await mutate(suite, { only: new Set(['flip-conceal']), observe: () => undefined })
     expect(formatMutation(mutation)).to.match(
       /^\d+ cells can't be asked, so no expectation can notice a mistake there/m,
     )

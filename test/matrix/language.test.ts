@@ -9,7 +9,7 @@ import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { OPERATORS } from '../../src/tools/matrix/mutate/mutants.ts'
-import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
+import { mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { rulesOfRun, trialFacts } from '../../src/tools/matrix/target/request-facts.ts'
@@ -22,13 +22,7 @@ const RELATIONS = { ...closureOf('things', ['owner', 'draft', 'shipped', 'inBox'
 
 const FILES = {
   'roles.yaml': 'clerk: { description: c }\nagent: { description: a }\n',
-  'ownership.yaml': stringify(
-    Object.fromEntries(
-      Object.entries(RELATIONS)
-        .filter(([, texts]) => Object.keys(texts).length > 0)
-        .map(([name, relations]) => [name, { relations }]),
-    ),
-  ),
+  'ownership.yaml': ownershipText(RELATIONS),
   'conditions.yaml': 'office: { network: [192.0.2.0/24] }\nfresh: { signedIn: { within: 15m } }\n',
   'views.yaml': 'things: { progress: [status] }\n',
   'policy.csv': `p, clerk, things, read|create, inBox, *, allow
@@ -41,6 +35,11 @@ p, everyone, things, delete, !office, *, deny
 }
 
 /** The suite of these files, with its own matrices or with these. */
+function ownershipText(byResource: Readonly<Record<string, object>>): string {
+  const declared = Object.entries(byResource).filter(([, relations]) => Object.keys(relations).length > 0)
+  return stringify(Object.fromEntries(declared.map(([name, relations]) => [name, { relations }])))
+}
+
 async function suiteOfFiles(files: Readonly<Record<string, string>>, matrices: Readonly<Record<string, string>> = {}) {
   const folder = await newFolder()
   const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
@@ -121,7 +120,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     const { cells, unasked } = measureCoverage(whole)
     expect(percentOf(cells)).to.equal(100)
     expect(unasked).to.deep.equal([])
-    const { judged, unmet } = mutate(whole, { only: undefined, observe: () => undefined })
+    const { judged, unmet } = await mutate(whole, { only: undefined, observe: () => undefined })
     expect(unmet).to.equal(0)
     const made = new Set(judged.map(({ mutant }) => mutant.operator))
     for (const operator of ['flip-term', 'drop-result', 'change-condition', 'change-relation'] as const) {
@@ -138,14 +137,13 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     // Another meaning of the parent's relation, or of a condition, is shown by what tells both meanings apart.
     const equivalent = judged.filter(({ verdict }) => verdict.kind === 'equivalent')
     const vague = equivalent.filter(({ mutant }) => /^(add-field|change-)/.test(mutant.operator))
-    // No rule is about users, the server alone writes three fields, and no probe moves a thing between two boxes.
-    const progress = ['id', 'createdAt', 'updatedAt', 'boxId'].map(
-      (name) => `things.progress: ["status"] -> ["status","${name}"]`,
-    )
-    expect(vague.map(({ mutant }) => mutant.change)).to.have.members([
-      ...progress,
-      'users.relations.owner: "id" -> "boss"',
-    ])
+    // No rule is about users.
+    expect(vague.map(({ mutant }) => mutant.change)).to.deep.equal(['users.relations.owner: "id" -> "boss"'])
+    // The server alone writes three fields; a thing moves between two boxes.
+    const kindOf = (name: string) =>
+      judged.find(({ mutant }) => mutant.change === `things.progress: ["status"] -> ["status","${name}"]`)?.verdict.kind
+    expect(['id', 'createdAt', 'updatedAt'].map(kindOf)).to.deep.equal(['not-found', 'not-found', 'not-found'])
+    expect(kindOf('boxId')).to.equal('survived')
     expect(Object.keys(OPERATORS)).to.include.members([...made])
     const conditions = judged.filter(({ mutant }) => mutant.operator === 'change-condition')
     expect(new Set(conditions.map(({ verdict }) => verdict.kind))).to.deep.equal(new Set(['survived']))
@@ -161,22 +159,57 @@ describe('the matrix of a policy with members, transitions and conditions', () =
       'ownership.yaml': stringify({ things: { relations: closureOf('things', ['below']).things } }),
       'policy.csv': 'p, clerk, things, list|read, below, *, allow\n',
     })
-    const { judged } = mutate(await climbing.suite(), { only: new Set(['change-relation']), observe: () => undefined })
+    const { judged } = await mutate(await climbing.suite(), {
+      only: new Set(['change-relation']),
+      observe: () => undefined,
+    })
     const depths = judged.filter(({ mutant }) => /"depth":(2|4)/.test(mutant.change))
     expect(depths.map(({ verdict }) => verdict.kind)).to.deep.equal(['survived', 'survived'])
     await removeFolder(climbing.folder)
   })
 
-  it('does not call a changed condition equivalent that no request shows, nor count it', async () => {
+  it('does not call a changed condition equivalent that no request shows, and counts it', async () => {
     const wide = await suiteOfFiles({
       'roles.yaml': 'clerk: { description: c }\n',
       'conditions.yaml': 'wide: { network: [0.0.0.0/0, 192.0.2.0/24] }\n',
       'policy.csv': 'p, clerk, things, read, wide, *, allow\n',
     })
-    const { judged } = mutate(await wide.suite(), { only: new Set(['change-condition']), observe: () => undefined })
-    expect(judged.map(({ verdict }) => verdict.kind)).to.include('undecided')
-    const text = MUTATE_FORMATS.text({ judged, unmet: 0, unpredictable: 0, unasked: 0 })
-    expect(text).to.match(/no request was found that meets `wide` in one meaning only/)
+    const { judged } = await mutate(await wide.suite(), {
+      only: new Set(['change-condition']),
+      observe: () => undefined,
+    })
+    const lost = judged.filter(({ verdict }) => verdict.kind === 'not-found')
+    expect(lost).to.not.be.empty
+    const mutation = { judged: lost, unmet: 0, unpredictable: 0, unasked: 0 }
+    expect(scoreOf(mutation)).to.equal(0)
+    expect(MUTATE_FORMATS.text(mutation)).to.match(
+      /condition wide: .*\n +tried \d+ requests: .*GET \/things\/\{id\}.*, as anonymous, clerk, everyone$/m,
+    )
     await removeFolder(wide.folder)
+  })
+
+  it('finds the write that shows one field more beside a change of state, and a move to another parent', async () => {
+    const { things, ...others } = closureOf('things', ['owner', 'inBox'])
+    const relations = { ...others, things: { ...things, live: { field: 'open', in: [true] } } }
+    const archive = await suiteOfFiles({
+      'roles.yaml': 'clerk: { description: c }\n',
+      'ownership.yaml': ownershipText(relations),
+      'views.yaml': 'things: { archiving: [open], text: [title] }\n',
+      'policy.csv': `p, clerk, things, update, owner+live>!live, archiving, allow
+p, clerk, things, update, inBox, text, allow
+`,
+    })
+    const { judged } = await mutate(await archive.suite(), { only: new Set(['add-field']), observe: () => undefined })
+    const of = (change: string) => judged.find(({ mutant }) => mutant.change === change)?.verdict
+    for (const [change, body] of Object.entries({
+      'things.archiving: ["open"] -> ["open","title"]': ['open', 'title'],
+      'things.text: ["title"] -> ["title","boxId"]': ['boxId'],
+    })) {
+      const verdict = of(change)
+      if (verdict?.kind !== 'survived') throw new Error(`${change} is ${verdict?.kind}`)
+      const { cell, expected } = verdict.witness
+      expect([cell.method, Object.keys(cell.content ?? {}), expected.status]).to.deep.equal(['PATCH', body, 403])
+    }
+    await removeFolder(archive.folder)
   })
 })

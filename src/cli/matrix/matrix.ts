@@ -89,6 +89,7 @@ async function readSuite(matrices: readonly string[], flags: FolderFlags): Promi
 interface MutateFlags extends FolderFlags {
   readonly min: number
   readonly only: readonly Operator[]
+  readonly resource: readonly string[]
   readonly format: TextOrJson
 }
 
@@ -102,8 +103,10 @@ function declareMutate(matrix: CliCommand): void {
     .addOption(
       new Option('--only <operator>', 'only this kind of mistake; repeat for more').default([]).argParser(readOperator),
     )
+    .option(...RESOURCE)
     .formats()
-    .note(`The command writes no file, and needs no server.
+    .note(`The command writes no file, and needs no server. With --resource, it makes only mistakes that can matter to this
+resource, and judges them by the requests about it.
 
 Mistakes:
 ${Object.entries(OPERATORS)
@@ -111,14 +114,18 @@ ${Object.entries(OPERATORS)
   .join('\n')}
 
 Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 when fewer, 2 when it could not run.`)
-    .examples('matrix mutate', 'matrix mutate --only drop-deny --min 90')
+    .examples('matrix mutate', 'matrix mutate --only drop-deny --min 90', 'matrix mutate --resource orders')
     .action(async (paths: readonly string[], flags: MutateFlags) => {
       const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
       const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
       const suite = await readSuite(paths, flags)
       const only = flags.only.length > 0 ? new Set(flags.only) : undefined
       const mutation = await withProgress('mutating {bar} {value} of {total}', (bar) =>
-        mutate(suite, { only, observe: (done, of) => (done === 0 ? bar.start(of, 0) : bar.update(done)) }),
+        mutate(suite, {
+          only,
+          resources: flags.resource,
+          observe: (done, of) => (done === 0 ? bar.start(of, 0) : bar.update(done)),
+        }),
       )
       printReport(flags.format, MUTATE_FORMATS[flags.format](mutation))
       if (scoreOf(mutation) < flags.min) process.exitCode = 1

@@ -153,6 +153,19 @@ export function filledFields({ fields }: Resource, ownership: Ownership | undefi
   })
 }
 
+const texts = new WeakMap<Ownership, string>()
+
+/** What the relations of a resource mean and fill: the same text for the same, and for no other resource. */
+export function relationsText(resource: Resource, ownership: Ownership | undefined): string {
+  const textOf = (owned: Ownership | undefined) =>
+    JSON.stringify([
+      resource.name,
+      [...(owned?.relations ?? [])].map(([name, relation]) => [name, kindOf(relation).meaning(relation)]),
+      filledFields(resource, owned).map(({ field, attribute }) => [field.name, attribute]),
+    ])
+  return ownership ? texts.getOrInsertComputed(ownership, textOf) : textOf(undefined)
+}
+
 /**
  * The field of the relation `owner`, where it is the caller's id and clients may write it.
  */

@@ -1,6 +1,7 @@
 /** Values that a field's schema allows, smallest first: enough to change a field, and to tell constants apart. */
 
 import { isObject } from '../../base/is-object.ts'
+import { isScalar } from '../object.ts'
 import type { Json } from '../resource.ts'
 import { followReferences } from '../schema/references.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
@@ -103,5 +104,6 @@ function listOf(value: Json | undefined): readonly Json[] {
 
 /** Without repetitions. */
 export function unique(values: readonly Json[]): readonly Json[] {
+  if (values.every(isScalar)) return [...new Set(values)]
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }

@@ -11,6 +11,7 @@ import type { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { ActivePolicy } from '../../../src/policy/active-policy.ts'
 import { represent } from '../../../src/resources/object.ts'
 import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
+import { Turns } from '../../../src/server/access/turns.ts'
 import { problemOf } from '../../../src/server/answers/to-problem.ts'
 import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
@@ -86,6 +87,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
       directory: { standing: describe },
       verifier: { verify: describe },
       publicUrl: () => '',
+      turns: new Turns(),
     },
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(
@@ -113,6 +115,7 @@ function requestOf(
     resource,
     caller,
     address: '127.0.0.1',
+    gone: new AbortController().signal,
     ask: (steps) => withFacts(steps, { user: (id) => store.get('users', id), object: store.get, lookup: store.lookup }),
     abilities: () => {
       throw new Error('nothing asks for them')

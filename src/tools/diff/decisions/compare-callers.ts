@@ -7,7 +7,7 @@
  */
 
 import type { Caller } from '../../../decide/caller.ts'
-import { EVERYWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
 import { canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
@@ -51,6 +51,14 @@ export function compareSingles(topic: Topic, callers: readonly ComparedCaller[])
 
 /** Differences that neither of the two has alone: one subject grants it, and the other denies it on one side only. */
 export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): readonly GrantChange[] {
+  return joinedPairs(topic, callers).flatMap((pair) => comparePair(topic, pair))
+}
+
+/** Two subjects of one caller, if one of them denies something else than before. */
+function joinedPairs(
+  topic: Topic,
+  callers: readonly ComparedCaller[],
+): readonly (readonly [CallerRegions, CallerRegions])[] {
   const all = callers.filter(canJoin).map((caller) => regionsOf(topic, caller))
   const denying = new Set(all.filter(({ rulesByName }) => differ(rulesByName.before.deny, rulesByName.after.deny)))
   if (denying.size === 0) return []
@@ -58,22 +66,61 @@ export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): 
     all.slice(i + 1).flatMap((other) => {
       if (!denying.has(one) && !denying.has(other)) return []
       if (!canBeOneCaller(one.caller.name, other.caller.name)) return []
-      return comparePair(topic, denying.has(one) ? [one, other] : [other, one])
+      return [denying.has(one) ? ([one, other] as const) : ([other, one] as const)]
     }),
   )
 }
 
-function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly GrantChange[] {
-  const grantedTo = (rules: 'rules' | 'rulesByName') =>
-    sidesOf((side) => {
-      const { regions } = (rules === 'rules' ? topic : topic.byName).space
-      const joined = joinRegions(
-        regions,
-        pair.map((one) => one[rules][side]),
-        topic.classes.length,
-      )
-      return grantedBy(regions, joined)
+/** Callers to which two policies grant something else, and where: a region for each class of fields of the topic. */
+export interface ChangedCaller {
+  /** Subjects alone, or two together. */
+  readonly callers: readonly ComparedCaller[]
+  /** Empty where the policies differ by the names of relations alone, which counts for the role level. */
+  readonly changed: readonly Region[]
+}
+
+/** None is the proof that every caller is granted the same, whatever their subjects are. */
+export function* changedCallers(topic: Topic, callers: readonly ComparedCaller[]): Generator<ChangedCaller, undefined> {
+  const { space, byName } = topic
+  const apart = ({ regions }: RelationSpace, { before, after }: Sides<readonly Region[]>, possible: Region) =>
+    after.map((region, i) => {
+      const other = before[i] ?? NOWHERE
+      const differing = regions.either(regions.minus(region, other), regions.minus(other, region))
+      return regions.both(differing, possible)
     })
+  const told = (
+    some: readonly ComparedCaller[],
+    possible: Region,
+    named: Region,
+    { granted, grantedByName }: Granted,
+  ) => {
+    const changed = apart(space, granted, possible)
+    if (changed.some((region) => region !== NOWHERE)) return [{ callers: some, changed }]
+    const renamed = apart(byName.space, grantedByName, named)
+    return renamed.some((region) => region !== NOWHERE) ? [{ callers: some, changed: [] }] : []
+  }
+  for (const caller of callers) {
+    const { regions } = byName.space
+    const could = sidesOf((side) => setsByName(topic, caller, side))
+    const named = regions.either(could.before, could.after)
+    yield* told([caller], possibleFor(space, caller), named, regionsOf(topic, caller))
+  }
+  for (const pair of joinedPairs(topic, callers)) {
+    const granted = grantedToPair(topic, pair)
+    yield* told(
+      pair.map(({ caller }) => caller),
+      space.possible,
+      EVERYWHERE,
+      { granted: granted('rules'), grantedByName: granted('rulesByName') },
+    )
+  }
+  return undefined
+}
+
+type Granted = Pick<CallerRegions, 'granted' | 'grantedByName'>
+
+function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly GrantChange[] {
+  const grantedTo = grantedToPair(topic, pair)
   const names = pair.map((one) => one.caller.name)
   return compareGrants(topic, names, {
     granted: grantedTo('rules'),
@@ -90,6 +137,19 @@ function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]
 /** Every caller is `everyone`, and an `anonymous` caller has no other subject. */
 function canJoin({ name }: ComparedCaller): boolean {
   return name !== 'anonymous' && name !== 'everyone'
+}
+
+function grantedToPair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]) {
+  return (rules: 'rules' | 'rulesByName') =>
+    sidesOf((side) => {
+      const { regions } = (rules === 'rules' ? topic : topic.byName).space
+      const joined = joinRegions(
+        regions,
+        pair.map((one) => one[rules][side]),
+        topic.classes.length,
+      )
+      return grantedBy(regions, joined)
+    })
 }
 
 function regionsOf(topic: Topic, caller: ComparedCaller): CallerRegions {

@@ -6,14 +6,14 @@ import type { Policy } from '../../../decide/policy.ts'
 import { TooManyRegions } from '../../../decide/relations/regions.ts'
 import { coversResource } from '../../../decide/rules/rule.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
-import type { Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { type ComparedCaller, comparePairs, compareSingles } from './compare-callers.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
 import { incomparable } from './incomparable.ts'
-import { topicsOf } from './topic.ts'
+import { type Topic, topicsOf } from './topic.ts'
 
 /** The schemas, and the time of the comparison in milliseconds since the epoch: rules and blocks may end. */
 export interface Circumstances {
@@ -31,7 +31,7 @@ export function compareDecisions(
 ): readonly DecisionChange[] {
   const callers = callersOf(policies)
   const rules = [...policies.before.rules, ...policies.after.rules]
-  const listing = new Set(resources.routes.flatMap(listingActions))
+  const listing = actionsListing(resources)
   const findings = new Map<string, readonly TopicFindings[]>()
   const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
     const living = sidesOf((side) => livingAt(policies[side], from))
@@ -52,7 +52,7 @@ interface About {
   readonly resource: Resource
 }
 
-function bounded<T>(compare: () => T, { living, resource }: About): T {
+export function bounded<T>(compare: () => T, { living, resource }: About): T {
   try {
     return compare()
   } catch (error) {
@@ -64,8 +64,10 @@ function bounded<T>(compare: () => T, { living, resource }: About): T {
   }
 }
 
-function listingActions({ endpoints }: Route): readonly string[] {
-  return [...endpoints.values()].filter(({ operation }) => operation === 'list').map(({ action }) => action)
+/** The actions of routes that list. */
+export function actionsListing({ routes }: Resources): ReadonlySet<string> {
+  const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
+  return new Set(endpoints.filter(({ operation }) => operation === 'list').map(({ action }) => action))
 }
 
 interface Policies {
@@ -85,9 +87,7 @@ function compareResource(
   { callers, listing }: Compared,
 ): readonly TopicFindings[] {
   return [...topicsOf(living, resource)].map((topic) => {
-    // A user without a rule here is compared as `everyone`.
-    const named = (subject: string) => topic.bySubject.before.has(subject) || topic.bySubject.after.has(subject)
-    const here = callers.filter(({ name }) => !name.startsWith('user:') || named(name))
+    const here = callersHere(topic, callers)
     return {
       resource: topic.resource.name,
       action: topic.action.name,
@@ -101,8 +101,16 @@ function compareResource(
   })
 }
 
+/** A user without a rule here is compared as `everyone`. */
+export function callersHere(
+  { bySubject: { before, after } }: Topic,
+  callers: readonly ComparedCaller[],
+): readonly ComparedCaller[] {
+  return callers.filter(({ name }) => !name.startsWith('user:') || before.has(name) || after.has(name))
+}
+
 /** anonymous, everyone (a caller with no role), each role and each user that either policy names. */
-function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
+export function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
   const both = (names: (policy: Policy) => Iterable<string>) => {
     return [...new Set([...names(policies.after), ...names(policies.before)])]
   }

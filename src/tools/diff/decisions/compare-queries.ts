@@ -12,6 +12,34 @@ const MOST_CONDITIONS = 6
 /** Exactly these conditions of the request hold, or any. */
 type Holding = readonly string[] | 'any'
 
+/**
+ * Whether what a list may be filtered and sorted by differs for a caller, under some conditions and with some attributes:
+ * a rule whose relations a caller can't have doesn't count (semantics.md, "list").
+ */
+export function changesQueries(policies: Sides<DirectPolicy>, topic: Topic, { caller }: ComparedCaller): boolean {
+  const { tables, conditions } = tablesFor(policies, topic, caller)
+  const attributes = [...new Set([...tables.before.attributes, ...tables.after.attributes])].filter(
+    (one) => one !== 'id',
+  )
+  if (conditions.length + attributes.length > MOST_CONDITIONS) return true
+  return subsetsOf(conditions).some((holding) =>
+    subsetsOf(attributes).some((held) => {
+      const { before, after } = sidesOf((side) => {
+        const has = (name: string) => caller[side] !== undefined && (name === 'id' || held.includes(name))
+        return new Set(tables[side].roleLevel(has, holding).queryable.keys())
+      })
+      return before.symmetricDifference(after).size > 0
+    }),
+  )
+}
+
+function tablesFor(policies: Sides<DirectPolicy>, { resource, action }: Topic, caller: ComparedCaller['caller']) {
+  const tables = sidesOf((side) => {
+    return policies[side].table(policies[side].subjectOf(caller[side]), resource.name, action.name)
+  })
+  return { tables, conditions: [...new Set([...tables.after.conditions, ...tables.before.conditions])] }
+}
+
 interface Found {
   readonly effect: 'gains' | 'loses'
   readonly fields: readonly string[]
@@ -28,10 +56,7 @@ export function compareQueries(
   callers: readonly ComparedCaller[],
 ): readonly GrantChange[] {
   return callers.flatMap(({ name, caller }) => {
-    const tables = sidesOf((side) => {
-      return policies[side].table(policies[side].subjectOf(caller[side]), topic.resource.name, topic.action.name)
-    })
-    const conditions = [...new Set([...tables.after.conditions, ...tables.before.conditions])]
+    const { tables, conditions } = tablesFor(policies, topic, caller)
     const asked: readonly Holding[] = conditions.length <= MOST_CONDITIONS ? subsetsOf(conditions) : ['any']
     const found = asked.flatMap((holding) => {
       return changesIn(

@@ -64,10 +64,16 @@ export interface Topic extends RulesInSpace {
   readonly byName: RulesInSpace
 }
 
-/** Every action of a resource. Throws ToolError for policies with too many relations to compare. */
-export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable<Topic> {
+/**
+ * Every action of a resource, or some of them. Throws ToolError for policies with too many relations to compare.
+ */
+export function* topicsOf(
+  policies: Sides<Policy>,
+  resource: Resource,
+  actions: Iterable<Action> = resource.actions.values(),
+): Iterable<Topic> {
   const covering = sidesOf((side) => policies[side].rules.filter((rule) => coversResource(rule, resource)))
-  for (const action of resource.actions.values()) {
+  for (const action of actions) {
     const about = sidesOf((side): RulesAbout => {
       const rules = covering[side].filter((rule) => isAbout(rule, { resource, action }))
       return { policy: { ...policies[side], rules }, rules, resource, action }

@@ -1,5 +1,7 @@
 /** Whether a caller with credentials can relate to an object in exactly these ways; remembered for the same files. */
+import { LRUCache } from 'lru-cache'
 import type { Policy } from '../../../decide/policy.ts'
+import { relationsText } from '../../../decide/relations/ownership.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
 import { idSeries } from './related-objects.ts'
@@ -20,10 +22,16 @@ interface Way {
 type Kind = ArrangedPair['kind']
 type Kinds = Map<string, Kind>
 
-const found = new WeakMap<SamplesOf, WeakMap<Policy['ownership'], Kinds>>()
+/** Of the relations of one resource. */
+const MOST_MEANINGS = 100
+
+const found = new WeakMap<SamplesOf, LRUCache<string, Kinds>>()
 
 export function relatability({ ownership }: Pick<Policy, 'ownership'>, known: Known, way: Way): Kind {
-  const kinds = kindsOf(known.samples, ownership)
+  const meaning = relationsText(way.resource, ownership.get(way.resource.name))
+  const byMeaning = found.getOrInsertComputed(known.samples, () => new LRUCache<string, Kinds>({ max: MOST_MEANINGS }))
+  const kinds = byMeaning.get(meaning) ?? new Map<string, Kind>()
+  byMeaning.set(meaning, kinds)
   const key = JSON.stringify([way.resource.name, way.own, ...way.relations])
   const kind = kinds.get(key) ?? kindOf(ownership, known, way)
   kinds.set(key, kind)
@@ -45,11 +53,4 @@ function kindOf(ownership: Policy['ownership'], { resources, samples: samplesOf 
     newId: idSeries(OBJECT),
   }
   return arrangeRelated({ ...common, ownership: ownership.get(way.resource.name) }).kind
-}
-
-function kindsOf(samples: SamplesOf, ownership: Policy['ownership']): Kinds {
-  const byOwnership = found.get(samples) ?? new WeakMap<Policy['ownership'], Kinds>()
-  const kinds = byOwnership.get(ownership) ?? new Map<string, Kind>()
-  found.set(samples, byOwnership.set(ownership, kinds))
-  return kinds
 }

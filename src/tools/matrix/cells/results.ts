@@ -5,20 +5,16 @@ import { type Known, relatability } from '../arrange/relatability.ts'
 import { completed, conditionSets, namedBy, type Situation, setsOf, stateOf, whenOf } from './situations.ts'
 import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
 
-/** How many writes that two policies decide differently have rows. */
-const MOST_FOR_TWO = 8
-
 /** What writes leave, as far as rules tell it apart. A redirect is answered before that counts. */
 export function* resultsOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
   known: Known,
 ): Generator<Situation, undefined> {
-  const [policy, other] = policies
+  const [policy] = policies
   if (!policy || routeMethod.route.redirect) return undefined
   if (routeMethod.endpoint.operation === 'create') return yield* createdOf(policies, routeMethod, known)
-  const telling = other ? writesOf([policy, other], routeMethod, known).take(MOST_FOR_TWO) : []
-  const situations = [...telling, ...writesByTerm(policy, routeMethod, known)]
+  const situations = writesByTerm(policy, routeMethod, known)
   yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()
   return undefined
 }
@@ -45,7 +41,7 @@ function writesOf(
 }
 
 /** The write, with all relations that then hold; empty if there can be no such object. */
-function situationOf(
+export function situationOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
   known: Known,

@@ -22,11 +22,15 @@ export interface AskedRow extends Situation {
 }
 
 /**
- * One row for each difference between objects that a rule of these policies makes, and for what writes leave. Two
- * policies also have rows for writes that they decide differently. A matrix can't write the path of `OPTIONS *`.
+ * One row for each difference between objects that a rule of these policies makes, and for what writes leave. `asks` chooses among the methods of routes. A matrix
+ * can't write the path of `OPTIONS *`.
  */
-export function rowsOf(policies: readonly Policy[], known: Known): readonly AskedRow[] {
-  const routeMethods = routeMethodsOf(known.resources).filter(({ route }) => route.path !== '*')
+export function rowsOf(
+  policies: readonly Policy[],
+  known: Known,
+  asks: (routeMethod: RouteMethod) => boolean = () => true,
+): readonly AskedRow[] {
+  const routeMethods = routeMethodsOf(known.resources).filter((one) => one.route.path !== '*' && asks(one))
   return [
     ...Map.groupBy(routeMethods, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values(),
   ].flatMap((group) => {

@@ -1,5 +1,6 @@
 /** Every possible cell of the policy's matrices: the policy's answer, and whether an expectation states it. */
 
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { describe } from '../predict/compare-answer.ts'
@@ -34,15 +35,19 @@ export interface CellSurvey {
 }
 
 /**
- * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells.
+ * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells. `asks` chooses among
+ * the methods of routes.
  */
-export function surveyCells(suite: PredictedSuite): CellSurvey {
+export function surveyCells(
+  suite: PredictedSuite,
+  asks: (routeMethod: RouteMethod) => boolean = () => true,
+): CellSurvey {
   const { policy } = suite.evaluated
   const isStated = statedIn(suite)
   const columns = askedColumns(policy, suite.resources)
   const cells: CoverageCell[] = []
   const unasked: UnaskedCell[] = []
-  const rows = rowsOf([policy], suite)
+  const rows = rowsOf([policy], suite, asks)
   for (const row of rows) {
     for (const { column } of columns.filter(({ concerns }) => concerns(row.routeMethod))) {
       for (const cell of cellsOf(row, column)) {

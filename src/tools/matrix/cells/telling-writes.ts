@@ -24,7 +24,7 @@ export interface Write {
 }
 
 /** Whether right sides of rules tell the results of this write apart. */
-export function statesResults(policies: readonly Policy[], routeMethod: RouteMethod): boolean {
+function statesResults(policies: readonly Policy[], routeMethod: RouteMethod): boolean {
   return policies.flatMap((policy) => rulesAbout(policy, routeMethod)).some(({ after }) => after)
 }
 

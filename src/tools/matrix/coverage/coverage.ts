@@ -4,8 +4,6 @@
  */
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import type { Resources } from '../../../resources/resource.ts'
-import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
 import { type MutationContext, tryMutant } from '../mutate/judge-mutant.ts'
 import type { Mutant, Operator } from '../mutate/mutants.ts'
@@ -164,22 +162,5 @@ const GONE: ReadonlySet<Operator> = new Set(['drop-rule', 'drop-deny'])
 
 function isUnseen(context: MutationContext, mutant: Mutant): boolean {
   const tried = tryMutant(context, mutant)
-  if (typeof tried === 'string' || tried.noticed) return false
-  const policies = { before: context.evaluated.policy, after: tried.evaluated.policy }
-  const changes = compareDecisions(policies, { resources: context.resources, now: context.predictor.now })
-  // No cell asks for a filtered list.
-  return changes.some(({ part, ...where }) => part !== 'query' && isServed(context.resources, where))
-}
-
-interface Where {
-  readonly resources: readonly string[]
-  readonly actions: readonly string[]
-}
-
-/** Changes of an action that no route uses have no visible effect. */
-function isServed({ routes }: Resources, { resources, actions }: Where): boolean {
-  return routes.some(
-    ({ resource, endpoints }) =>
-      resources.includes(resource) && [...endpoints.values()].some(({ action }) => actions.includes(action)),
-  )
+  return typeof tried !== 'string' && tried.difference !== undefined
 }

@@ -15,8 +15,8 @@ function toText(mutation: Mutation): string {
   const of = <K extends Verdict['kind']>(kind: K) => mutation.judged.filter(({ verdict }) => verdict.kind === kind)
   return [
     ...section('Survived: no expectation notices', of('survived'), survivorLines),
-    ...section('Undecided: whether an answer differs is unknown', of('undecided'), undecidedLines),
-    ...section('Equivalent: no request would be answered differently', of('equivalent'), (one) => [placeLine(one)]),
+    ...section('Not found: decisions differ, and no request that shows it was found', of('not-found'), notFoundLines),
+    ...section('Equivalent: proven to change no decision', of('equivalent'), (one) => [placeLine(one)]),
     ...leftOutLines(mutation),
     summaryLine(mutation),
     '',
@@ -40,8 +40,10 @@ function survivorLines(one: Judged): readonly string[] {
     : []
 }
 
-function undecidedLines(one: Judged): readonly string[] {
-  return one.verdict.kind === 'undecided' ? [placeLine(one), `  ${one.verdict.why}`] : []
+function notFoundLines(one: Judged): readonly string[] {
+  const { verdict } = one
+  if (verdict.kind !== 'not-found') return []
+  return [placeLine(one), ...verdict.differs.map((text) => `  ${text}`), `  tried ${verdict.tried}`]
 }
 
 function placeLine({ mutant }: Judged): string {
@@ -62,6 +64,7 @@ function fieldLines({
   value,
   meaning,
   telling,
+  asksFor,
 }: Witness & { readonly kind: 'fields' }): readonly string[] {
   const request = `${cell.method} ${cell.path} (${situationText(cell)}) as ${columnText(cell.column)}`
   if (meaning !== undefined && telling) {
@@ -72,7 +75,10 @@ function fieldLines({
     const only = `where \`${meaning}\` holds in only one of both meanings`
     return [`no row of a matrix notices it: ${request}, ${only}, is ${expected.status}`]
   }
-  const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
+  if (asksFor !== undefined)
+    return [`no row of a matrix notices it: ${request}, asked by a gateway, is ${expected.status}`]
+  const body = cell.content ? `, with the body ${JSON.stringify(cell.content)},` : ''
+  const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : body
   return [`a case in steps that names the fields would notice it: ${request}${where} is ${expected.status}`]
 }
 
@@ -86,9 +92,8 @@ function requestText({ now, address, credential, authTime, acr }: ConditionFacts
 
 function summaryLine(mutation: Mutation): string {
   const count = (kind: Verdict['kind']) => mutation.judged.filter(({ verdict }) => verdict.kind === kind).length
-  const open = count('undecided') > 0 ? `, ${count('undecided')} undecided` : ''
-  const others = `${count('equivalent')} equivalent, ${count('invalid')} invalid${open}`
-  const noticed = `${count('killed')} noticed, ${count('survived')} survived`
+  const others = `${count('equivalent')} equivalent, ${count('invalid')} invalid`
+  const noticed = `${count('killed')} noticed, ${count('survived')} survived, ${count('not-found')} not found`
   return `${mutation.judged.length} mutants: ${noticed}, ${others}. Score ${percentText(scoreOf(mutation))} %`
 }
 
@@ -101,7 +106,7 @@ function toJson(mutation: Mutation): string {
     survived: count('survived'),
     equivalent: count('equivalent'),
     invalid: count('invalid'),
-    undecided: count('undecided'),
+    notFound: count('not-found'),
     unmet: mutation.unmet,
     unpredictable: mutation.unpredictable,
     unasked: mutation.unasked,
@@ -120,10 +125,11 @@ function detailOf(verdict: Verdict) {
     case 'killed':
       return { by: `${verdict.by.file}:${verdict.by.line}:${verdict.by.column}` }
     case 'invalid':
-    case 'undecided':
       return { why: verdict.why }
     case 'equivalent':
-      return { proof: verdict.proof }
+      return {}
+    case 'not-found':
+      return { differs: verdict.differs, tried: verdict.tried }
     case 'survived':
       return { witness: witnessJson(verdict.witness) }
   }
@@ -140,7 +146,8 @@ function witnessJson(witness: Witness) {
     expected: expectedText(expected),
   }
   if (witness.kind === 'cell') return { ...request, rows: pasteOf(witness).rows }
-  const { value, meaning, telling } = witness
+  const { value, meaning, telling, asksFor } = witness
   const where = telling && { telling: requestText(telling) }
-  return { ...request, ...(value && { value }), ...(meaning !== undefined && { meaning }), ...where }
+  const gateway = asksFor === undefined ? {} : { gateway: asksFor }
+  return { ...request, ...(value && { value }), ...(meaning !== undefined && { meaning }), ...where, ...gateway }
 }

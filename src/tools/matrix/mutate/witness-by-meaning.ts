@@ -12,20 +12,22 @@ import { requestTelling } from '../arrange/telling-request.ts'
 import { type EvaluatedPolicy, type PredictedRequest, predict } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
+import type { Tries } from './tries.ts'
 import { type Pair, seenIn, type Witness } from './witness.ts'
 
-/** How many requests are tried. */
-const MOST_TRIED = 20_000
-
 /** Undefined if no answer differs. */
-export function findByMeaning(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+export function findByMeaning(
+  predictor: Predictor,
+  pair: Pair,
+  cells: Iterable<Cell>,
+  tries: Tries,
+): Witness | undefined {
   const [before, after] = [pair.before.policy, pair.after.policy]
   const conditions = changedConditions(pair, predictor.now)
   const relations = new Map([...before.ownership.keys()].map((name) => [name, bothMeanings(before, after, name)]))
   if (conditions.length === 0 && [...relations.values()].every((some) => some.length === 0)) return undefined
-  let left = MOST_TRIED
-  for (const cell of probes) {
-    if (left-- === 0) return undefined
+  for (const cell of cells) {
+    if (!tries.count(cell)) return undefined
     const resource = predictor.routes.get(cell.path)?.resource ?? ''
     const witness =
       byConditions(predictor, pair, cell, conditions) ??
@@ -35,17 +37,19 @@ export function findByMeaning(predictor: Predictor, pair: Pair, probes: Iterable
   return undefined
 }
 
-/** A condition with another meaning, and a request that shows it; undefined if no such request was found. */
+/** A condition with another meaning, and a request that shows it. */
 interface ChangedCondition {
   readonly name: string
-  readonly request: ConditionFacts | undefined
+  readonly request: ConditionFacts
 }
 
+/** Without those for which no such request was found: both meanings may be the same. */
 function changedConditions({ before, after }: Pair, now: number): readonly ChangedCondition[] {
   const policies = { before: before.policy, after: after.policy }
-  return compareConditions(policies).map(({ name }) => {
+  return compareConditions(policies).flatMap(({ name }) => {
     const [one, other] = [before, after].map(({ policy }) => policy.conditions.get(name))
-    return { name, request: one && other && requestTelling([one, other], now) }
+    const request = one && other && requestTelling([one, other], now)
+    return request ? [{ name, request }] : []
   })
 }
 
@@ -103,8 +107,7 @@ function byConditions(
     const when = cell.when ?? []
     const holding = when.includes(name) ? when.filter((one) => one !== name) : [...when, name]
     const expected = request && differing(request, pair, { ...request, holding })
-    if (expected)
-      return { kind: 'fields', cell, expected, meaning: name, ...(telling ? { telling } : { isOpen: true }) }
+    if (expected) return { kind: 'fields', cell, expected, meaning: name, telling }
   }
   return undefined
 }

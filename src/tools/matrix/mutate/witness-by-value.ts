@@ -12,6 +12,7 @@ import { predict } from '../predict/answer.ts'
 import type { ArrangedRequest } from '../predict/arrange-cell.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
+import type { Tries } from './tries.ts'
 import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
 
 interface PredictedSuite {
@@ -22,7 +23,12 @@ interface PredictedSuite {
 const MOST_VALUES = 12
 
 /** Undefined if no relation has another meaning, or no answer differs. */
-export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+export function findByValues(
+  suite: PredictedSuite,
+  pair: Pair,
+  cells: Iterable<Cell>,
+  tries: Tries,
+): Witness | undefined {
   const changed = new Map(
     [...suite.predictor.resources.byName.keys()].map((name) => [
       name,
@@ -30,7 +36,8 @@ export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable
     ]),
   )
   if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
-  for (const cell of probes) {
+  for (const cell of cells) {
+    if (!tries.count(cell)) return undefined
     const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
     const fields = routeMethod && changed.get(routeMethod.resource.name)
     const found = fields && fields.size > 0 ? witnessAmong(suite, pair, cell, fields) : undefined

@@ -10,6 +10,7 @@ import { type Prediction, type Predictor, predictCell } from '../predict/predict
 import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
 import { transitionText } from '../read/transition.ts'
+import type { Tries } from './tries.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy
@@ -31,8 +32,8 @@ export type Witness =
       readonly meaning?: string
       /** Of a condition: a request that meets it in one meaning only. */
       readonly telling?: ConditionFacts
-      /** No such request was found, so both meanings may be the same. */
-      readonly isOpen?: true
+      /** The gateway that proves itself and asks. */
+      readonly asksFor?: string
     }
 
 /** The value that the object must have for the answers to differ. */
@@ -44,12 +45,27 @@ export interface FieldValue {
 /** A body that the schema refuses is a poor example. */
 const INVALID = 400
 
+/** Whether a row of a matrix shows it, with a valid body. */
+export function isGood({ kind, expected }: Witness): boolean {
+  return kind === 'cell' && expected.status !== INVALID
+}
+
+/** How many further requests are tried after one that no row can show, or that is a poor example. */
+const MOST_FURTHER = 100
+
 /** The first of these cells with different answers; cells that a row can show come first. */
-export function findWitness(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+export function findWitness(
+  predictor: Predictor,
+  pair: Pair,
+  cells: Iterable<Cell>,
+  tries: Tries,
+): Witness | undefined {
   let untold: Witness | undefined
-  for (const cell of probes) {
+  let further = 0
+  for (const cell of cells) {
+    if (!tries.count(cell) || (untold && further++ > MOST_FURTHER)) break
     const witness = witnessIn(predictor, pair, cell)
-    if (witness?.kind === 'cell' && witness.expected.status !== INVALID) return witness
+    if (witness && isGood(witness)) return witness
     if (untold?.kind !== 'cell') untold = witness?.kind === 'cell' ? witness : (untold ?? witness)
   }
   return untold
@@ -58,7 +74,7 @@ export function findWitness(predictor: Predictor, pair: Pair, probes: Iterable<C
 /** The answers of the policy without mistakes, which each mutant is compared with. */
 const known = new WeakMap<EvaluatedPolicy, Map<string, Prediction>>()
 
-function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): Witness | undefined {
+export function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): Witness | undefined {
   const expected = known
     .getOrInsertComputed(before, () => new Map<string, Prediction>())
     .getOrInsertComputed(JSON.stringify(cell), () => predictCell(predictor, before, cell))

@@ -53,6 +53,8 @@ export interface PredictedRequest {
   readonly holding?: readonly string[]
   /** Whether the request names the object's current tag in `If-Match`. */
   readonly conditional?: boolean
+  /** Whether a gateway asks, and proves that it is one; the requests of a matrix never do. */
+  readonly provesGateway?: boolean
   /** Milliseconds since the epoch: a route may have an end. */
   readonly now: number
 }
@@ -71,12 +73,12 @@ export interface Answer {
 
 /** Method and path are known to be accepted. */
 export function predict(request: PredictedRequest): Answer {
-  const { evaluated, routeMethod, caller, id, objects, now, holding } = request
+  const { evaluated, routeMethod, caller, id, objects, now, holding, provesGateway } = request
   const { route, endpoint, resource } = routeMethod
   const { sunsetAt } = route.lifecycle ?? {}
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
-  // The requests of a matrix prove no gateway, which is refused before the caller is looked at.
-  if (route.gateway && endpoint.operation !== 'options') return { status: CATALOGUE['gateway-refused'].status }
+  // What proves no gateway is refused before the caller is looked at.
+  if (route.gateway && !provesGateway) return { status: CATALOGUE['gateway-refused'].status }
   const subject = evaluated.grants.subjectOf(caller)
   const question = { route, endpoint, resource, subject, blocked: false, id, now, holding }
   const decision = withFacts(decide(question, evaluated.grants), factsIn(objects))

@@ -1,8 +1,9 @@
 /** Sets a cell up in memory, as the runner does in a store: the caller, objects that relate as stated, the request. */
 
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { ownerFieldOf, relationsText } from '../../../decide/relations/ownership.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
 import { arrangeRequest } from '../arrange/arrange-request.ts'
@@ -27,14 +28,19 @@ import {
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
 const MISSING = '01980000-0000-7000-8000-00000000000b'
 
-/** Reuses an earlier setup for the same relations. */
+/** Of the relations of one resource; each mistake in a relation is another one, and isn't asked for again. */
+const MOST_MEANINGS = 100
+
+/** Reuses an earlier setup for relations with the same meanings. */
 export function createArrange(files: Parts): Arrange {
-  const known = new WeakMap<Policy['ownership'], Remembering>()
+  const known = new LRUCache<string, Remembering>({ max: MOST_MEANINGS })
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
   const callers = new Map<string, Caller | undefined>()
   return (policy, cell) => {
-    const parts = known.get(policy.ownership) ?? { ...files, routes, callers, found: nothingFound() }
-    known.set(policy.ownership, parts)
+    const resource = files.resources.byName.get(routes.get(cell.path)?.resource ?? '')
+    const meaning = resource ? relationsText(resource, policy.ownership.get(resource.name)) : ''
+    const parts = known.get(meaning) ?? { ...files, routes, callers, found: nothingFound() }
+    known.set(meaning, parts)
     return arrangeCell(parts, policy, cell)
   }
 }

@@ -9,6 +9,8 @@ import type { PredictedSuite } from './suite.ts'
 export interface Stated {
   readonly place: Place
   readonly resources: ReadonlySet<string>
+  /** Whether it asks for a list, which needs an object for each way to relate to one. */
+  readonly isList: boolean
   holds(evaluated: EvaluatedPolicy): boolean
 }
 
@@ -28,10 +30,11 @@ export function statementsOf(suite: PredictedSuite): Statements {
 }
 
 function statedCells({ predictor, expectations, resources }: PredictedSuite): readonly Stated[] {
-  const resourceAt = new Map(resources.routes.map(({ path, resource }) => [path, resource]))
+  const routeAt = new Map(resources.routes.map((route) => [route.path, route]))
   return expectations.map((expectation) => ({
     place: expectation.place,
-    resources: new Set([resourceAt.get(expectation.path) ?? '']),
+    resources: new Set([routeAt.get(expectation.path)?.resource ?? '']),
+    isList: routeAt.get(expectation.path)?.endpoints.get(expectation.method)?.operation === 'list',
     holds: (evaluated) => holds(predictor, evaluated, expectation),
   }))
 }
@@ -40,6 +43,7 @@ function statedCases({ predictor, evaluated, cases }: PredictedSuite): readonly 
   return cases.map((one) => ({
     place: one.place,
     resources: resourcesOf(predictor, evaluated, one),
+    isList: false,
     holds: (other) => holdsCase(predictor, other, one),
   }))
 }

@@ -4,6 +4,7 @@ import { isObject } from '../../../../base/is-object.ts'
 import type { Policy } from '../../../../decide/policy.ts'
 import { kindOf } from '../../../../decide/relations/all-kinds.ts'
 import { askingAs, type Relation } from '../../../../decide/relations/relation-kind.ts'
+import { isScalar } from '../../../../resources/object.ts'
 import type { Json, Resource, Resources } from '../../../../resources/resource.ts'
 import { unique, valuesOf } from '../../../../resources/samples/sample-values.ts'
 import { parseSchemaFile, type SourceText } from '../../../../resources/schema/schema-file.ts'
@@ -112,13 +113,17 @@ function validBody(
 
 /** Arranging asks about the same values again and again, and a schema takes long to find its faults. */
 const MOST_KNOWN = 10_000
-const known = new WeakMap<Resource, Map<string, boolean>>()
+const known = new WeakMap<Resource, Map<string, Map<Json, boolean>>>()
 
 /** Whether the schema accepts the value in this field, whatever the other fields are. */
 export function isValidIn(resource: Resource, name: string, value: Json): boolean {
-  const answers = known.getOrInsertComputed(resource, () => new Map<string, boolean>())
+  const answers = known
+    .getOrInsertComputed(resource, () => new Map<string, Map<Json, boolean>>())
+    .getOrInsertComputed(name, () => new Map<Json, boolean>())
   if (answers.size > MOST_KNOWN) answers.clear()
-  return answers.getOrInsertComputed(`${name} ${JSON.stringify(value)}`, () => validates(resource, name, value))
+  // A list is kept as text, told apart from the same text as a value.
+  const key = isScalar(value) ? value : `\0${JSON.stringify(value)}`
+  return answers.getOrInsertComputed(key, () => validates(resource, name, value))
 }
 
 function validates(resource: Resource, name: string, value: Json): boolean {

@@ -1,0 +1,143 @@
+/**
+ * The requests that can show a changed decision: the rows of its action whose object is in a situation where the
+ * decision differs, asked by the callers for which it differs.
+ */
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { leavesOf } from '../../../decide/relations/all-kinds.ts'
+import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { variablesOf } from '../../../decide/rules/rule-space.ts'
+import type { SettingChange, Sides } from '../../diff/change.ts'
+import type { ChangedDecision } from '../../diff/decisions/changed-decisions.ts'
+import type { ComparedCaller } from '../../diff/decisions/compare-callers.ts'
+import { conditionsAbout } from '../arrange/conditions-about.ts'
+import type { Known } from '../arrange/relatability.ts'
+import { columnKinds } from '../cells/columns.ts'
+import { type AskedRow, rowsOf } from '../cells/rows.ts'
+import { namedHere } from '../cells/situations.ts'
+import type { Cell } from '../predict/arrange-world.ts'
+import type { MatrixColumn } from '../read/expectation.ts'
+import { situationsOf } from './situations-of.ts'
+
+export interface Aim {
+  readonly cell: Cell
+  readonly routeMethod: RouteMethod
+  /** The fields whose grant differs. */
+  readonly fields: ReadonlySet<string>
+}
+
+/** One caller alone before two together; each request once for each set of fields. */
+export function aimsOf(policies: Sides<Policy>, known: Known, changed: readonly ChangedDecision[]): readonly Aim[] {
+  const aims = new Map<string, Aim>()
+  for (const one of changed.toSorted((a, b) => a.callers.length - b.callers.length)) {
+    const column = columnOf(one.callers)
+    for (const { row, fields } of column ? rowsAt(policies, known, one) : []) {
+      const cell = column && cellOf(row, column)
+      if (cell) aims.set(JSON.stringify([cell, [...fields]]), { cell, routeMethod: row.routeMethod, fields })
+    }
+  }
+  return [...aims.values()]
+}
+
+/**
+ * The rows and callers that another setting can matter to, such as another meaning of a relation or condition: those whose
+ * rules name it. Lists come last, since they need the most objects.
+ */
+export function plainCells(
+  { before, after }: Sides<Policy>,
+  known: Known,
+  settings: readonly SettingChange[],
+): readonly Cell[] {
+  const { usual, nobody, pairs, users } = columnKinds([before, after])
+  const isList = ({ routeMethod }: AskedRow) => routeMethod.endpoint.operation === 'list'
+  const rows = [...known.resources.byName.keys()]
+    .flatMap((name) => rowsAbout(before, known, name))
+    .filter(({ routeMethod }) => settings.some((setting) => matters(setting, before, routeMethod)))
+    .toSorted((one, other) => Number(isList(one)) - Number(isList(other)))
+  return rows.flatMap((row) => [...usual, nobody, ...pairs, ...users].flatMap((column) => cellOf(row, column) ?? []))
+}
+
+function matters({ kind, name, resource }: SettingChange, policy: Policy, routeMethod: RouteMethod): boolean {
+  if (resource !== undefined && resource !== routeMethod.resource.name) return false
+  if (kind === 'condition') return conditionsAbout(policy, routeMethod.resource, routeMethod.endpoint).includes(name)
+  if (kind !== 'relation') return true
+  const relations = policy.ownership.get(routeMethod.resource.name)?.relations
+  const named = [...namedHere(policy, routeMethod)].flatMap((one) => relations?.get(one) ?? [])
+  return named.some((one) => one.name === name || leavesOf(one).some((leaf) => leaf.name === name))
+}
+
+/** The rows of a policy for each resource, made once: a mistake changes few of them. */
+const rowsKnown = new WeakMap<Policy, Map<string, readonly AskedRow[]>>()
+
+function rowsAbout(policy: Policy, known: Known, name: string): readonly AskedRow[] {
+  return rowsKnown
+    .getOrInsertComputed(policy, () => new Map<string, readonly AskedRow[]>())
+    .getOrInsertComputed(name, () => rowsOf([policy], known, ({ resource }) => resource.name === name))
+}
+
+interface AimedRow {
+  readonly row: Pick<AskedRow, 'routeMethod' | 'methods' | 'object' | 'when' | 'becomes'>
+  readonly fields: ReadonlySet<string>
+}
+
+/** First the situations in which the decision differs, made from them, then the rows of the policy that are in one. */
+function* rowsAt(policies: Sides<Policy>, known: Known, changed: ChangedDecision): Generator<AimedRow> {
+  const rows = rowsAbout(policies.before, known, changed.topic.resource.name).filter(({ routeMethod }) =>
+    concerns(changed, routeMethod),
+  )
+  const routes = new Map(rows.map((row) => [row.routeMethod.endpoint, row]))
+  for (const { routeMethod, methods } of routes.values()) {
+    if (routeMethod.action !== changed.topic.action) continue
+    for (const { fields, situation } of situationsOf(policies, known, changed, routeMethod))
+      yield { row: { routeMethod, methods, ...situation }, fields }
+  }
+  const [fields, where] = [fieldsOf(changed), placeOf(changed)]
+  for (const row of rows) if (isWhere(changed, row, where)) yield { row, fields }
+}
+
+/** The column of a matrix for these subjects; undefined if no column has them. */
+function columnOf(callers: readonly ComparedCaller[]): MatrixColumn | undefined {
+  const names = callers.map(({ name }) => name)
+  const [name = ''] = names
+  if (names.length > 1) {
+    return names.some((one) => one.startsWith('user:')) ? undefined : { kind: 'roles', roles: names.toSorted() }
+  }
+  if (name === 'anonymous') return { kind: 'anonymous' }
+  if (name.startsWith('user:')) return { kind: 'user', id: name.slice('user:'.length) }
+  return { kind: 'roles', roles: name === 'everyone' ? [] : [name] }
+}
+
+/** A write also depends on what the caller may read: a field that is hidden is refused. */
+function concerns({ topic }: ChangedDecision, { resource, action, endpoint }: RouteMethod): boolean {
+  if (resource !== topic.resource) return false
+  return action === topic.action || (topic.action.name === 'read' && WRITES.has(endpoint.operation))
+}
+
+const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'update', 'delete'])
+
+function fieldsOf({ topic, changed }: ChangedDecision): ReadonlySet<string> {
+  return new Set(changed.flatMap((region, i) => (region === NOWHERE ? [] : (topic.classes[i] ?? []))))
+}
+
+/** The stored objects about which the decision differs; undefined where no object shows it. */
+function placeOf({ topic: { space }, changed }: ChangedDecision): Region | undefined {
+  return changed.length === 0 ? undefined : space.rules.storedSide(space.regions.any(changed))
+}
+
+function isWhere({ topic }: ChangedDecision, row: AskedRow, where: Region | undefined): boolean {
+  const { object, when = [], becomes, routeMethod } = row
+  if (where === undefined || routeMethod.action !== topic.action) return true
+  const created = object.kind === 'none' ? becomes : undefined
+  if (object.kind !== 'relations' && object.kind !== 'other' && !created) return true
+  const names = new Set([...(created ?? (object.kind === 'relations' ? object.names : [])), ...when])
+  const holding = topic.space.atoms.flatMap(({ label, leaf }, i) =>
+    names.has(leaf?.before.name ?? label) ? [variablesOf(i).before] : [],
+  )
+  return topic.space.regions.has(where, new Set(holding))
+}
+
+function cellOf({ routeMethod, methods, object, when, becomes }: AskedRow, column: MatrixColumn): Cell | undefined {
+  const [method] = methods
+  const situation = { object, ...(when && { when }), ...(becomes && { becomes }) }
+  return method && { method, path: routeMethod.route.path, ...situation, column }
+}
