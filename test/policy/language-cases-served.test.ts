@@ -24,6 +24,7 @@ import type {
   Resources,
   Route,
 } from '../../src/resources/resource.ts'
+import { Turns } from '../../src/server/access/turns.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
 import type { Input } from '../../src/server/input/input.ts'
 import { Cursors } from '../../src/server/routes/cursor.ts'
@@ -206,6 +207,7 @@ async function answer(one: LanguageCase): Promise<object> {
       resource,
       caller,
       address: request.address ?? '',
+      gone: new AbortController().signal,
       ask: (steps) => withFacts(steps, facts),
       abilities: () => {
         throw new Error('nothing asks for them')
@@ -370,6 +372,7 @@ function servicesOf(store: TestStore): Services {
       directory: { standing: unasked },
       verifier: { verify: unasked },
       publicUrl: () => '',
+      turns: new Turns(),
     },
   }
 }

@@ -1,4 +1,7 @@
-/** The worked cases of the language (language-cases.json), as worlds and requests of the oracle. */
+/**
+ * The worked cases of the language (language-cases.json, and those that the project adds in language-cases-beside.json),
+ * as worlds and requests of the oracle.
+ */
 import { readFileSync } from 'node:fs'
 import type { OracleRequest } from './oracle/answer.ts'
 import { faultsOf, parseColumn } from './oracle/faults.ts'
@@ -53,9 +56,11 @@ export interface LanguageCase {
   readonly expect: ByName<Json>
 }
 
-export const LANGUAGE_CASES: readonly LanguageCase[] = JSON.parse(
-  readFileSync(new URL('language-cases.json', import.meta.url), 'utf8'),
-)
+export const LANGUAGE_CASES = ['language-cases.json', 'language-cases-beside.json'].flatMap(casesOf)
+
+function casesOf(file: string): readonly LanguageCase[] {
+  return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'))
+}
 
 /** The faults of the policy. */
 export function faultsIn(one: LanguageCase): readonly string[] {

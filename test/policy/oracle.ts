@@ -200,6 +200,10 @@ export interface Change {
   readonly stored: Plain
   readonly proposed: Plain
   readonly named: readonly string[]
+  /** The named fields that the caller can't read now: with a new sign-in, too, no answer tells whether they change. */
+  readonly unread?: readonly string[]
+  /** Fields that are left to another level. */
+  readonly leftOut?: readonly string[]
 }
 
 /** What the action grants on the stored object and on the result, and what `read` grants. */
@@ -211,7 +215,7 @@ export interface Grants {
 
 export function judge(
   { resource: { readOnly } }: World,
-  { stored, proposed, named }: Change,
+  { stored, proposed, named, unread = [], leftOut = [] }: Change,
   { before, after, readable }: Grants,
 ): Verdict {
   const fields = Object.keys({ ...stored, ...proposed })
@@ -220,7 +224,8 @@ export function judge(
   // Whether a value is the same may not be told to somebody who can neither read nor write it. Nobody writes what is
   // the server's, whatever is granted.
   const hidden = named.filter((field) => !readable.has(field) && !(granted.has(field) && !readOnly.includes(field)))
-  const refused = new Set([...changed.filter((field) => !granted.has(field)), ...hidden])
+  const forbidden = changed.filter((field) => !granted.has(field) && !unread.includes(field))
+  const refused = new Set([...forbidden, ...hidden]).difference(new Set(leftOut))
   return verdict(before.size > 0 && after.size > 0, [...refused])
 }
 

@@ -44,6 +44,7 @@ export function filesOf(texts: Partial<Record<PolicyFileName, string>>): PolicyF
     'limits.yaml': file('limits.yaml', LIMITS),
     ...(texts['conditions.yaml'] === undefined ? {} : { 'conditions.yaml': file('conditions.yaml') }),
     ...(texts['callers.yaml'] === undefined ? {} : { 'callers.yaml': file('callers.yaml') }),
+    ...(texts['masks.yaml'] === undefined ? {} : { 'masks.yaml': file('masks.yaml') }),
   }
 }
 

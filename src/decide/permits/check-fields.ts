@@ -20,17 +20,55 @@ export function fieldsUnpermitted(
   return fieldsRefused.length === 0 ? undefined : { check, fieldsRefused }
 }
 
+type Check = (grants: CallerGrants) => Unpermitted | undefined
+
 /** The refusal of a write, if the policy doesn't permit it, and the sign-in with which it would. */
-export function refusalOfResult(
-  grants: CallerGrants,
-  evidence: Evidence,
-  unpermitted: (grants: CallerGrants) => Unpermitted | undefined,
-): Refusal | undefined {
+export function refusalOfResult(grants: CallerGrants, evidence: Evidence, unpermitted: Check): Refusal | undefined {
   const found = unpermitted(grants)
   if (!found) return undefined
   const { check, fieldsRefused = [] } = found
-  const passes = (holding: readonly string[]) => unpermitted(withHolding(grants, holding)) === undefined
-  return refusalBy(check, { evidence: { ...evidence, fieldsRefused }, ...stepUp(grants.conditions, passes) })
+  return refusalBy(check, { evidence: { ...evidence, fieldsRefused }, ...stepUpPast(grants, unpermitted) })
+}
+
+function stepUpPast(grants: CallerGrants, unpermitted: Check): Pick<Refusal, 'stepUp'> {
+  return stepUp(grants.conditions, (holding) => unpermitted(withHolding(grants, holding)) === undefined)
+}
+
+/** The write of a stored object. */
+interface WrittenResult {
+  readonly names: ResultNames
+  readonly fields: WrittenFields
+  /** The fields that a patch reads. */
+  readonly read?: Iterable<string> | undefined
+}
+
+/**
+ * The refusal of the second decision, which also asks for the fields that the caller can't see. If no sign-in gets past
+ * both, the result comes first (language.md, "Step-up"): a sign-in that gets past the result alone is asked for.
+ */
+export function refusalOfUpdate(
+  grants: CallerGrants,
+  evidence: Evidence,
+  { names, fields, read = [] }: WrittenResult,
+): Refusal | undefined {
+  const { named } = fields
+  const readable = readableOn(grants, names.stored)
+  const unread = named.difference(readable)
+  const refusal = refusalOfResult(
+    grants,
+    evidence,
+    (one) =>
+      hiddenReads(one, names.stored, read) ??
+      hiddenNames(one, names.stored, named) ??
+      unpermittedResult(one, names, { ...fields, unread }),
+  )
+  // The result of a patch that reads a hidden value would tell this value.
+  if (!refusal || refusal.stepUp || refusal.check === 'read') return refusal
+  const hidden = new Set(hiddenNames(grants, names.stored, named)?.fieldsRefused)
+  if (hidden.size === 0) return refusal
+  const result = { all: [...fields.all].filter((name) => !hidden.has(name)), named, changed: fields.changed, unread }
+  const unpermitted = (one: CallerGrants) => unpermittedResult(one, names, result)
+  return unpermitted(grants) ? { ...refusal, ...stepUpPast(grants, unpermitted) } : refusal
 }
 
 /** Fields that the caller may neither read nor write. */
@@ -56,18 +94,22 @@ export function hiddenReads(
 }
 
 /** The fields of a write, by name. */
-export interface WrittenFields {
+interface WrittenFields {
   /** Of the object before and after, and of the request. */
   readonly all: Iterable<string>
   readonly named: ReadonlySet<string>
   readonly changed: ReadonlySet<string>
 }
 
-/** The second decision: the action on the result, and every field that changes. */
-export function unpermittedResult(
+/**
+ * The second decision: the action on the result, and every field that changes. `unread`: the named fields that the
+ * caller can't read now. With a sign-in that would let the caller read one, it doesn't matter whether it changes: an
+ * answer before this sign-in must not tell.
+ */
+function unpermittedResult(
   grants: CallerGrants,
   names: ResultNames,
-  { all, named, changed }: WrittenFields,
+  { all, named, changed, unread }: WrittenFields & { readonly unread: ReadonlySet<string> },
 ): Unpermitted | undefined {
   const writable = grantOnResult(grants, names).fields
   if (writable.size === 0) return { check: 'object' }
@@ -76,7 +118,7 @@ export function unpermittedResult(
   // read.
   const hidden = (field: string) => named.has(field) && !readable.has(field)
   const isRefused = ({ name, readOnly }: Field) =>
-    hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !writable.has(name)
+    hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !unread.has(name) && !writable.has(name)
   return fieldsUnpermitted(namesOf(grants.resource, all, isRefused))
 }
 

@@ -18,8 +18,8 @@ import {
   hiddenReads,
   namesOf,
   refusalOfResult,
+  refusalOfUpdate,
   type Unpermitted,
-  unpermittedResult,
 } from './check-fields.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -154,13 +154,10 @@ export function* permitUpdate(
   // A result that is refused as a whole is told by the relations and rules of the second decision.
   const isRefused = grantedAfter.fields.size === 0
   const told = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
-  const unread = (asked: CallerGrants) => (read ? hiddenReads(asked, related.names, read) : undefined)
-  const unnamed = (asked: CallerGrants) => hiddenNames(asked, related.names, named)
-  const unpermitted = (asked: CallerGrants) => unpermittedResult(asked, result.names, { all, named, changed })
   // A request for hidden fields is refused by the first decision.
-  const isHidden = (unread(grants) ?? unnamed(grants)) !== undefined
+  const isHidden = hiddenReads(grants, related.names, read ?? []) ?? hiddenNames(grants, related.names, named)
   const shown = short(isHidden ? { ...first, facts } : told)
-  const refusal = refusalOfResult(grants, shown, (one) => unread(one) ?? unnamed(one) ?? unpermitted(one))
+  const refusal = refusalOfUpdate(grants, shown, { names: result.names, fields: { all, named, changed }, read })
   if (refusal) return refusal
   passed(short(evidence))
   const document = documentPart(after)

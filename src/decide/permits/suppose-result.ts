@@ -4,7 +4,7 @@ import { type CallerGrants, grantOnResult, readableOn } from '../grants/caller-g
 import type { Grant } from '../grants/grant.ts'
 import type { Refusal } from '../refusal.ts'
 import type { ResultNames } from '../rules/terms.ts'
-import { hiddenNames, refusalOfResult, unpermittedResult } from './check-fields.ts'
+import { refusalOfUpdate } from './check-fields.ts'
 
 /** The decision about an object if only its relations are known. */
 export interface SupposedDecision {
@@ -27,11 +27,7 @@ export interface SupposedResult {
 export function supposeResult(grants: CallerGrants, { names, changed }: SupposedResult): SupposedDecision {
   const named = new Set(changed === undefined ? [] : [changed])
   const grant = grantOnResult(grants, names)
-  const refusal = refusalOfResult(
-    grants,
-    evidenceOf(names.mixed, grant, {}),
-    (one) =>
-      hiddenNames(one, names.stored, named) ?? unpermittedResult(one, names, { all: named, named, changed: named }),
-  )
+  const fields = { all: named, named, changed: named }
+  const refusal = refusalOfUpdate(grants, evidenceOf(names.mixed, grant, {}), { names, fields })
   return { kind: 'supposed', grant, readable: readableOn(grants, names.proposed), refusal }
 }

@@ -104,7 +104,7 @@ function answerChange(world: World, stored: Plain, request: OracleRequest & { re
   const { action, operation, body = {}, view } = request
   const proposal = proposalOf(world, stored, request)
   const refused = refusal(world, (asked) => isPermitted(asked, action, stored, proposal))
-  if (refused) return refused
+  if (refused) return refused.stepUp ? refused : (resultRefusal(world, action, stored, proposal) ?? refused)
   const sent = operation === 'replace' ? withoutTimes(body) : body
   if (isFaulty(world, stored, sent)) return { status: 400 }
   const object = proposal.proposed
@@ -112,10 +112,25 @@ function answerChange(world: World, stored: Plain, request: OracleRequest & { re
   return { status: shows ? 200 : 204, shows: shows ?? [], object }
 }
 
+/** The result comes before the fields that the caller can neither read nor write; a patch that reads them has none. */
+function resultRefusal(world: World, action: string, stored: Plain, proposal: Proposal): Answer | undefined {
+  const { named, unread, reads } = proposal
+  const writable = onObject(world, action, stored)
+  const isServers = (field: string) => world.resource.readOnly.includes(field)
+  const leftOut = unread.filter((field) => isServers(field) || !writable.has(field))
+  if (leftOut.length === 0 || reads.some((field) => unread.includes(field))) return undefined
+  const { proposed } = proposal
+  const passes = (asked: World) => change(asked, action, { stored, proposed, named, unread, leftOut }).allowed
+  const refused = refusal(world, passes)
+  return refused?.stepUp ? refused : undefined
+}
+
 interface Proposal {
   readonly proposed: Plain
   /** The fields that the body gives, and what a PUT removes unseen. */
   readonly named: readonly string[]
+  /** Of these, what the caller can't read before a new sign-in. */
+  readonly unread: readonly string[]
   /** The fields that a patch reads. */
   readonly reads: readonly string[]
 }
@@ -126,19 +141,21 @@ function proposalOf(
   { action, operation, body = {} }: OracleRequest & { readonly operation: string },
 ): Proposal {
   const given = declared(world, body)
+  const readable = onObject(world, 'read', stored)
+  const isUnread = (field: string) => !readable.has(field)
   if (operation === 'update') {
     // The result of merging an object depends on the stored value.
-    return { proposed: updated(world, stored, body), named: given, reads: given.filter((one) => isObject(body[one])) }
+    const reads = given.filter((one) => isObject(body[one]))
+    return { proposed: updated(world, stored, body), named: given, unread: given.filter(isUnread), reads }
   }
   // Whether a PUT removes a value may not be told to somebody who can't read it.
-  const readable = onObject(world, 'read', stored)
-  const unread = replacedFields(world, stored, action).filter((one) => !readable.has(one))
-  return { proposed: replaced(world, stored, body, action), named: [...given, ...unread], reads: [] }
+  const named = [...given, ...replacedFields(world, stored, action).filter(isUnread)]
+  return { proposed: replaced(world, stored, body, action), named, unread: named.filter(isUnread), reads: [] }
 }
 
-function isPermitted(world: World, action: string, stored: Plain, { proposed, named, reads }: Proposal): boolean {
+function isPermitted(world: World, action: string, stored: Plain, { reads, ...write }: Proposal): boolean {
   const readable = onObject(world, 'read', stored)
-  return reads.every((field) => readable.has(field)) && change(world, action, { stored, proposed, named }).allowed
+  return reads.every((field) => readable.has(field)) && change(world, action, { stored, ...write }).allowed
 }
 
 function declared({ resource }: World, body: Plain): readonly string[] {
