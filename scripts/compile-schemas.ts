@@ -68,7 +68,7 @@ function backupManifest(): CompiledModule {
 }
 
 function xResource(): CompiledModule {
-  const ajv = createAjv({ formats: { date: fullFormats.date }, validateSchema: false })
+  const ajv = createAjv({ formats: { date: fullFormats.date }, validateSchema: false, verbose: true })
   ajv.addSchema(read('resources/schemas/x-resource.schema.json'), 'x-resource')
   return moduleOf(ajv, { fitsXResource: 'x-resource' })
 }

@@ -168,6 +168,19 @@ describe('validation', () => {
     ])
   })
 
+  it('tells the first fault alone of a large value, and takes a large value that fits', () => {
+    const tags = (count: number, tag: (i: number) => Json) => ({
+      size: 2,
+      tags: Array.from({ length: count }, (_, i) => tag(i)),
+    })
+    expect(things.validate(tags(90, () => 1)).length).to.be.above(80)
+    expect(summary(things.validate(tags(20_000, () => 1)))).to.deep.equal(['/tags/0 type'])
+    const [first, ...others] = things.validate(Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`u${i}`, 1])))
+    expect(others).to.deep.equal([])
+    expect(first?.code).to.be.oneOf(['required', 'additionalProperties'])
+    expect(things.validate(tags(1500, (i) => String.fromCodePoint(0x4e00 + i)))).to.deep.equal([])
+  })
+
   it('says it in a short sentence', () => {
     const faults = things.validate({ size: 0, tags: ['a', 'a'], other: 1, choice: true })
     expect(faults.map(({ detail }) => detail)).to.deep.equal([
@@ -204,7 +217,7 @@ describe('validation', () => {
   })
 
   it('tells at most 100 faults', () => {
-    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`x${i}`, i]))
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`x${i}`, i]))
     expect(things.validate({ size: 2, ...many })).to.have.length(100)
   })
 })

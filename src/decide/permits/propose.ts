@@ -9,12 +9,38 @@ import type { Proposal } from './issue-permits.ts'
 
 type Body = Readonly<Record<string, Json>>
 
+/**
+ * A refusal names a hundred faults at most, so of more unknown fields only the first ones count: the schema refuses each
+ * of them, and thousands would cost more than the rest of a request.
+ */
+const MOST_UNKNOWN = 100
+
+function withoutMostUnknown(resource: Resource, body: Body): Body {
+  const known = REDUCED.get(body)
+  if (known?.resource === resource) return known.body
+  const reduced = reduce(resource, body)
+  if (reduced !== body) REDUCED.set(body, { resource, body: reduced })
+  return reduced
+}
+
+/** Items of a batch share their body. */
+const REDUCED = new WeakMap<Body, { readonly resource: Resource; readonly body: Body }>()
+
+function reduce({ fields }: Resource, body: Body): Body {
+  const names = Object.keys(body)
+  if (names.length <= fields.size + MOST_UNKNOWN) return body
+  let unknown = 0
+  const kept = names.filter((name) => fields.has(name) || unknown++ < MOST_UNKNOWN)
+  return Object.fromEntries(kept.map((name) => [name, body[name] as Json]))
+}
+
 /** POST: the server's fields, the body's fields, defaults, and `filled` for what the body doesn't name. */
 export function proposeNew(
   resource: Resource,
-  body: Body,
+  sent: Body,
   { id, filled, now, choosesId = false }: NewObject,
 ): Proposal {
+  const body = withoutMostUnknown(resource, sent)
   const server = { id, createdAt: now, updatedAt: now }
   const asked = { ...server, ...filled, ...body }
   return { ...proposal(resource, { before: server, asked, named: Object.keys(body) }), choosesId }
@@ -33,9 +59,10 @@ interface NewObject {
  */
 export function proposeReplacement(
   resource: Resource,
-  body: Body,
+  sent: Body,
   { before, writable, readable, filled }: { before: Representation; filled: ReadonlySet<string> } & Granted,
 ): Proposal {
+  const body = withoutMostUnknown(resource, sent)
   const replaced = replacedBy(resource, writable, filled)
   const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
   const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
@@ -69,9 +96,10 @@ const SERVER_TIMES = ['createdAt', 'updatedAt']
 /** PATCH: RFC 7396 applied to the whole object. */
 export function proposeUpdate(
   resource: Resource,
-  body: Body,
+  sent: Body,
   before: Representation,
 ): Proposal & { readonly read: ReadonlySet<string> } {
+  const body = withoutMostUnknown(resource, sent)
   const asked = mergePatch(before, body) as Representation
   return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
 }

@@ -44,7 +44,7 @@ function quoted(value: unknown): string {
 }
 
 /** Ajv's errors about a client's value -> the faults that a problem document lists. */
-const MAX_FAULTS = 100
+export const MAX_FAULTS = 100
 
 /** Errors that only repeat another error in the list. */
 const ECHOES: ReadonlySet<string> = new Set(['if', 'propertyNames'])

@@ -13,7 +13,8 @@ import type { Resource } from '../resource.ts'
 import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas } from '../schema/subschemas.ts'
-import { fieldFaults } from './ajv-errors.ts'
+import { fieldFaults, MAX_FAULTS } from './ajv-errors.ts'
+import { faultFinder } from './find-faults.ts'
 import { multipleOf } from './multiple-of.ts'
 
 export interface SchemaCompiler {
@@ -29,11 +30,42 @@ export interface SchemaCompiler {
 }
 
 export function createSchemaCompiler(): SchemaCompiler {
+  const ajv = createAjv('all')
+  return {
+    check: (file) => {
+      const json = file.json as JsonObject
+      ajv.addSchema(json, keyOf(file))
+      const fault = strictFault(ajv, file)
+      return fault ? [fault] : defaultFaults(ajv, file, json)
+    },
+    attributesValidatorOf: (file) => {
+      return (attributes) => {
+        const faults: FieldFault[] = []
+        for (const name of Object.keys(attributes)) {
+          faults.push(...attributeFaults(ajv, file, attributes, name))
+          if (faults.length >= MAX_FAULTS) break
+        }
+        return faults
+      }
+    },
+    validatorOf: (file) => {
+      const whole = compiled(ajv, file, [])
+      return faultFinder((errors) => {
+        if (errors === 'all') return whole
+        return createAjv('first')
+          .addSchema(file.json as JsonObject, keyOf(file))
+          .getSchema(keyOf(file)) as ValidateFunction
+      })
+    },
+  }
+}
+
+function createAjv(errors: 'all' | 'first'): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     // It would refuse a condition like `then: { required: [...] }`; checkFields finds required fields that can't exist.
     strictRequired: false,
-    allErrors: true,
+    allErrors: errors === 'all',
     // An inherited property is no field of an object.
     ownProperties: true,
     // checkMetaSchema has checked this already, with places.
@@ -43,21 +75,7 @@ export function createSchemaCompiler(): SchemaCompiler {
   })
   ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
   ajv.addVocabulary(Object.keys(OWN_KEYWORDS))
-  return {
-    check: (file) => {
-      const json = file.json as JsonObject
-      ajv.addSchema(json, keyOf(file))
-      const fault = strictFault(ajv, file)
-      return fault ? [fault] : defaultFaults(ajv, file, json)
-    },
-    attributesValidatorOf: (file) => {
-      return (attributes) => Object.keys(attributes).flatMap((name) => attributeFaults(ajv, file, attributes, name))
-    },
-    validatorOf: (file) => {
-      const validate = compiled(ajv, file, [])
-      return (representation) => (validate(representation) ? [] : fieldFaults(validate.errors ?? []))
-    },
-  }
+  return ajv
 }
 
 /** `name`: a member of `attributes`. */
