@@ -2,7 +2,9 @@
  * The only file that uses Casbin. It creates an enforcer from parsed rules, and asks it. Input that Casbin would
  * silently misread (test/policy/casbin-facts.test.ts) never reaches it.
  */
+
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
+import { LRUCache } from 'lru-cache'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import type { Rule, Term, Views } from '../policy.ts'
 import type { PackedPolicy } from '../rules/rule-table.ts'
@@ -12,6 +14,9 @@ import { type GrantsAbout, Snapshot } from '../snapshot.ts'
 import type { HeldNames, IsGranted } from './grant.ts'
 import { MODEL } from './model.ts'
 
+/** Those asked for last; a table keeps the enforcer that it was made with. */
+const MOST_ENFORCERS = 2000
+
 /** No rule names this subject, so the caller of an enforcer has no grants of its own (roles contain no colon). */
 const CALLER = 'caller:'
 
@@ -19,7 +24,7 @@ const CALLER = 'caller:'
  * A snapshot whose cells Casbin computes, with the rules that are in force at a time (milliseconds since the epoch).
  */
 export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY): Snapshot {
-  const enforcers = new Map<string, Promise<Ask>>()
+  const enforcers = new LRUCache<string, Promise<Ask>>({ maxSize: MOST_ENFORCERS, sizeCalculation: () => 1 })
   const enforcerOf = ({ subjects, resource, concernsObject }: GrantsAbout, rules: readonly Rule[]): Promise<Ask> => {
     const key = JSON.stringify([resource.name, subjects, concernsObject])
     const known = enforcers.get(key)

@@ -23,6 +23,11 @@ export class CellBudget {
     return this.#taken
   }
 
+  /** No longer counts the cells of this keeper. */
+  leave(keeper: Keeper, cells: number): void {
+    if (this.#keepers.delete(keeper)) this.#taken -= cells
+  }
+
   /** Counts a cell that this keeper is about to keep. */
   take(keeper: Keeper): void {
     if (this.#taken >= this.#most) {

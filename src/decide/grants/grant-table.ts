@@ -29,6 +29,9 @@ export interface GrantedWhere {
 /** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
 const CALLERS = 1000
 
+/** Which values a caller lacks may be told by somebody else, and so be ever new. */
+const ROLE_LEVELS = 100
+
 /** A table tries every set of its first conditions, up to this many. */
 const MOST_CONDITIONS = 8
 
@@ -61,7 +64,7 @@ export class GrantTable {
   /** Whether some rule has a right side. */
   readonly #hasTransitions: boolean
   /** By the compared values that the caller lacks, and the conditions that hold. */
-  readonly #roleLevels = new Map<string, RoleLevel>()
+  readonly #roleLevels = new LRUCache<string, RoleLevel>({ maxSize: ROLE_LEVELS, sizeCalculation: () => 1 })
   /** By the compared values of the caller, and the conditions that hold. */
   readonly #wheres = new LRUCache<string, Condition, () => Condition>({
     // A cache with `max` would allocate its memory at once, and there are many tables.
@@ -161,6 +164,12 @@ export class GrantTable {
   forgetCells(): void {
     this.#cells.clear()
     this.#results.clear()
+  }
+
+  /** Forgets all cells, and counts as no keeper until it makes new ones: nobody keeps the table any more. */
+  release(): void {
+    this.#budget.leave(this, this.#cells.size + this.#results.size)
+    this.forgetCells()
   }
 
   /** Whether the rule's views name one of the fields. */

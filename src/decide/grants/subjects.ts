@@ -1,4 +1,5 @@
 /** Callers as the policy sees them: the subjects that some rule names, inherited ones included. */
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '../caller.ts'
 import type { Policy, Role } from '../policy.ts'
 import type { GrantTable } from './grant-table.ts'
@@ -27,11 +28,24 @@ export interface NamedSubjects {
   readonly subjects: readonly string[]
 }
 
+/**
+ * The sets of names whose tables are kept: those asked for last. Tokens and asking services tell ever new sets, and the
+ * tables of one take some tens of kilobytes.
+ */
+const MOST_KEPT = 2000
+
 export class Subjects {
   readonly #rules: NamedSubjects
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   /** By the names of a subject: one subject with these names, and with all its tables. */
-  readonly #known = new Map<string, Subject>()
+  readonly #known = new LRUCache<string, Subject>({
+    // A cache with `max` would allocate its memory at once, and tools make many snapshots.
+    maxSize: MOST_KEPT,
+    sizeCalculation: () => 1,
+    dispose: ({ tables }) => {
+      for (const byAction of tables.values()) for (const table of byAction.values()) release(table)
+    },
+  })
   /** A credential that was seen before is the same caller again. */
   readonly #made = new WeakMap<Caller, Subject>()
   /** By what an OpenID provider may say of a caller. */
@@ -44,9 +58,9 @@ export class Subjects {
     this.#claimed = claimedRoles(policy)
   }
 
-  /** One subject for each set of names that was asked for. */
-  get known(): Iterable<Subject> {
-    return this.#known.values()
+  /** One subject for each set of names that is kept. */
+  get known(): readonly Subject[] {
+    return [...this.#known.values()]
   }
 
   /** The caller with the roles that its claims give it: only claims that roles.yaml names, whatever their spelling. */
@@ -89,6 +103,11 @@ export class Subjects {
     if (!this.#known.has(key)) this.#known.set(key, subject)
     return subject
   }
+}
+
+/** A table that is still being made has no cells. */
+function release(table: GrantTable | Promise<GrantTable>): void {
+  if (!(table instanceof Promise)) table.release()
 }
 
 function claimedRoles({ roles }: Pick<Policy, 'roles'>): ReadonlyMap<string, readonly Role[]> {
