@@ -1,11 +1,12 @@
 /** The files of a policy directory: their names, how to read them, and the revision of their content. */
 
 import { createHash } from 'node:crypto'
-import { lstat, readFile, stat } from 'node:fs/promises'
+import { lstat, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SourceFile } from '../base/diagnostic.ts'
 import { type Diagnostic, FileError } from '../base/diagnostic.ts'
+import { readProjectFile } from '../base/files/project-file.ts'
 import {
   BEFORE,
   BLOCKED_FILE,
@@ -15,6 +16,7 @@ import {
   isVersioned,
   type PolicyFolder,
 } from './policy-folder.ts'
+import { unknownFileFault, unknownFiles } from './unknown-files.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** These files may be absent. Their order is part of a revision. */
@@ -28,10 +30,10 @@ export type PolicyFileName = RequiredFileName | OptionalFileName
 export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, ...OPTIONAL]
 export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
 
-/** The wait before each reading while a `policy apply` is running. */
+/** The wait before another reading while a program is writing files. */
 const HELD_MS = 15
 
-/** The number of times that a directory may be swapped during a reading before the reading fails. */
+/** The number of readings before one fails because the directory was never whole. */
 const MOST_READINGS = 20
 
 export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<OptionalFileName, SourceFile>>>
@@ -41,7 +43,7 @@ export type Revision = string & { readonly __brand: 'Revision' }
 
 /** The files of a policy directory at one moment. */
 export interface FolderReading {
-  /** Throws FileError, which names every file that is missing or isn't UTF-8. */
+  /** Throws FileError, which names every file that is missing, isn't UTF-8, or is no file of a policy. */
   files(): PolicyFiles
   /** Throws FileError: blocked.txt is in force even while other files are broken. */
   blocked(): SourceFile
@@ -62,14 +64,20 @@ export async function readInPlace(directory: string): Promise<FolderReading> {
       await sleep(HELD_MS)
       continue
     }
-    const before = await lookAt(place)
-    const [rules, blocked] = await Promise.all([
+    const before = await lookOfRules(place)
+    const [rules, blocked, unknown] = await Promise.all([
       Promise.all(RULE_FILES.map((name) => readRuleFile(place, name))),
       readOne(place, BLOCKED_FILE),
+      findUnknownFiles(directory),
     ])
-    const whole = before === (await lookAt(place)) && (await isStillInForce(place))
+    const whole = before === (await lookOfRules(place)) && (await isStillInForce(place))
     if (!whole && reading < MOST_READINGS) continue
-    const files = () => (whole ? filesOf(rules) : moving(directory))
+    // A program may be about to give a file its name.
+    if (unknown.length > 0 && reading < MOST_READINGS) {
+      await sleep(HELD_MS)
+      continue
+    }
+    const files = () => (whole ? filesOf(rules, unknown) : moving(directory))
     return {
       files,
       blocked: () => succeeded(blocked),
@@ -89,14 +97,30 @@ export async function readBlockedFile(directory: string): Promise<SourceFile> {
   return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE))
 }
 
+/** One error for each file of the directory that no part of a policy is read from. */
+export async function findUnknownFiles(directory: string): Promise<readonly Diagnostic[]> {
+  const names = await unknownFiles(directory, POLICY_FILES)
+  if (names.length === 0) return []
+  const found = await Promise.all(POLICY_FILES.map((file) => metadataOf(join(directory, file))))
+  const present = new Set(POLICY_FILES.filter((_, at) => found[at] !== MISSING))
+  return names.map((name) => unknownFileFault(directory, name, { known: POLICY_FILES, present }))
+}
+
+const MISSING = 'missing'
+
 /** The metadata of a file as a text; another text means that the file was written or exchanged. */
 export async function metadataOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
+  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : MISSING
 }
 
-async function lookAt(place: PolicyFolder): Promise<string> {
-  return (await Promise.all(RULE_FILES.map((name) => metadataOf(filePath(place, name))))).join('\n')
+/** The state of all files but blocked.txt, those included that a policy can't have; another text is another state. */
+export async function lookOfRules(place: PolicyFolder): Promise<string> {
+  const [unknown, ...files] = await Promise.all([
+    unknownFiles(place.directory, POLICY_FILES),
+    ...RULE_FILES.map((name) => metadataOf(filePath(place, name))),
+  ])
+  return [...files, ...unknown].join('\n')
 }
 
 /**
@@ -122,7 +146,8 @@ async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<
 }
 
 async function readOne(place: PolicyFolder, file: string): Promise<PromiseSettledResult<SourceFile>> {
-  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, filePath(place, file))])
+  const located = { path: filePath(place, file), folder: place.real }
+  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, located)])
   return result
 }
 
@@ -133,8 +158,9 @@ async function isAbsent(place: PolicyFolder, file: string): Promise<boolean> {
   return found instanceof Error && found.code === 'ENOENT'
 }
 
-function filesOf(read: readonly Reading[]): PolicyFiles {
-  const failed = read.flatMap(({ result }) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
+function filesOf(read: readonly Reading[], unknown: readonly Diagnostic[]): PolicyFiles {
+  const unread = read.flatMap(({ result }) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
+  const failed = [...unread, ...unknown]
   if (failed.length > 0) throw new FileError(failed)
   const found = read.flatMap(({ file, result }) => {
     return result.status === 'fulfilled' && result.value ? [[file, result.value] as const] : []
@@ -197,16 +223,18 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
 
 const NOTHING = new Uint8Array()
 
-/** `name` is the file's name in messages, `path` its place. */
-async function readSource(name: string, file: string, path: string): Promise<SourceFile> {
+interface Located {
+  readonly path: string
+  readonly folder: string
+}
+
+/** `name` is the file's name in messages, `path` its place, `folder` the policy directory. */
+async function readSource(name: string, file: string, { path, folder }: Located): Promise<SourceFile> {
   const fault = (code: string, message: string, hint: string) =>
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
   let bytes: Buffer
   try {
-    // Reading a pipe or a device might never end.
-    const found = await stat(path).catch(() => undefined)
-    if (found && !found.isFile()) throw new Error('it is not a regular file')
-    bytes = await readFile(path)
+    bytes = await readProjectFile(path, folder)
   } catch (error) {
     const why = (error as Error).message.replaceAll(path, name)
     throw fault('file-unreadable', `the file can't be read: ${why}`, `restore it: a policy needs ${file}`)

@@ -6,7 +6,7 @@
  * a millisecond of CPU.
  */
 import type { LivePolicy } from './live-policy.ts'
-import { metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
+import { lookOfRules, metadataOf, POLICY_FILES } from './policy-files.ts'
 import { BLOCKED_FILE, filePath, findPolicyFolder, folderKey, type PolicyFolder } from './policy-folder.ts'
 
 const POLL_MS = 100
@@ -118,11 +118,8 @@ export async function watchPolicy(policy: LivePolicy, watched: string): Promise<
 
 async function look(directory: string): Promise<Look> {
   const place = await findPolicyFolder(directory, POLICY_FILES)
-  const [rules, blocked] = await Promise.all([
-    Promise.all(RULE_FILES.map((file) => metadataOf(filePath(place, file)))),
-    metadataOf(filePath(place, BLOCKED_FILE)),
-  ])
-  return { directory: folderKey(place), held: place.held !== undefined, rules: rules.join('\n'), blocked }
+  const [rules, blocked] = await Promise.all([lookOfRules(place), metadataOf(filePath(place, BLOCKED_FILE))])
+  return { directory: folderKey(place), held: place.held !== undefined, rules, blocked }
 }
 
 /** Decides when a polled value has changed and settled. Times are milliseconds of one clock. */

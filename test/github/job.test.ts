@@ -1,12 +1,14 @@
 /** `sallyport ci github` in a workflow: its log, annotations, SARIF, comment, summary, outputs and exit code. */
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { removeFolder } from '../ends-with-tests.ts'
 import { ranIn } from '../project/projects.ts'
 import { sarifFaults } from '../sarif.ts'
 import { type CommentsApi, startCommentsApi } from './comments-api.ts'
 import { openJob, pullRequest, runJob } from './job.ts'
-import { openRepository, type Repository } from './repository.ts'
+import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
 /** Each run serves every cell, beside whatever else this machine does. */
 const SLOW_MS = 240_000
@@ -101,6 +103,40 @@ describe('sallyport ci github', function () {
     expect(ran.stdout).to.include('planted')
     expect(stopped).to.not.match(/^::(?:error|set-output)[^:]*::planted/m)
     expect(stopped).to.not.match(/^::set-output/m)
+  })
+
+  it('publishes nothing that a link of the pull request leads to, outside of the checkout', async () => {
+    one = await openRepository()
+    const secret = join(tmpdir(), `sallyport-secret-${process.pid}`)
+    await mkdir(secret)
+    await writeFile(join(secret, 'policy.csv'), 'hidden-word, hidden-word\n')
+    await writeFile(join(secret, 'config.json'), '{"hidden-word": hidden-word}')
+    await writeFile(join(secret, 'sarif'), 'as it was')
+    const env = { HIDDEN: 'hidden-word' }
+    try {
+      const link = (name: string, target: string) => async () => {
+        await removeFolder(join(one.project, name))
+        await symlink(target, join(one.project, name))
+      }
+      const event = await pullRequest(one, link('policies/policy.csv', join(secret, 'policy.csv')))
+      for (const [change, told] of [
+        [async () => undefined, 'leads out of the git work tree'],
+        [link('policies/policy.csv', '/proc/self/environ'), 'leads out of the git work tree'],
+        [link('schemas', secret), 'leads out of the checkout'],
+      ] as const) {
+        await change()
+        await link('out.sarif', join(secret, 'sarif'))()
+        const job = await openJob(one, { api: api.url, event })
+        const asked = ['ci', 'github', '--sarif', 'out.sarif']
+        const ran = await job.written(await sallyportIn(one.project, { ...job.env, ...env }, ...asked))
+        expect(ran.code, ran.stdout).to.be.within(1, 2)
+        expect(ran.stdout + ran.stderr).to.include(told)
+        expect(JSON.stringify([ran, api.comments])).to.not.include('hidden-word')
+        expect(await readFile(join(secret, 'sarif'), 'utf8')).to.equal('as it was')
+      }
+    } finally {
+      await removeFolder(secret)
+    }
   })
 
   it('is red with one sentence where the clone has not the base, and still tests the rest', async () => {

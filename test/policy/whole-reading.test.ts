@@ -102,8 +102,8 @@ describe('policy files that are exchanged while they are read', () => {
     await cp(join(folder, '.versions'), join(plain, '.versions'), { recursive: true })
     await symlink('.versions/a', join(plain, '.current'))
     for (const file of RULE_FILES) {
-      await symlink(`.current/${file}`, join(plain, 'link'))
-      await rename(join(plain, 'link'), join(plain, file))
+      await symlink(`.current/${file}`, join(plain, '.link'))
+      await rename(join(plain, '.link'), join(plain, file))
     }
     await turn(plain, '.current', '.versions/b')
   }
@@ -116,8 +116,8 @@ describe('policy files that are exchanged while they are read', () => {
 })
 
 async function turn(directory: string, name: string, target: string): Promise<void> {
-  await symlink(target, join(directory, 'link'))
-  await rename(join(directory, 'link'), join(directory, name))
+  await symlink(target, join(directory, '.link'))
+  await rename(join(directory, '.link'), join(directory, name))
 }
 
 function untilStopped(work: () => Promise<void>): { stop(): Promise<void> } {

@@ -49,6 +49,9 @@ describe('policy block', () => {
   it('is taken back by the e-mail address too, and by an id that no caller can have', async () => {
     await run('block', 'user:alice')
     expect((await run('unblock', 'alice@example.com')).stdout).to.equal('user:alice is no longer blocked.\n')
+    await run('block', 'user:bob')
+    expect((await run('unblock', 'user:bob@example.com')).stdout).to.equal('user:bob is no longer blocked.\n')
+    expect((await run('unblock', 'user:bob@example.com')).stdout).to.equal('user:bob was not blocked.\n')
     await writeFile(file(), '"user:user:eve"\n')
     expect((await run('unblock', 'user:user:eve')).stdout).to.equal('user:user:eve is no longer blocked.\n')
     expect(await blocked()).to.deep.equal([])
@@ -57,6 +60,13 @@ describe('policy block', () => {
       2,
       'sallyport: `alice` names nobody; write user:<id>, or an e-mail address\n',
     ])
+  })
+
+  it('takes a day for its end, and says when there is no such day', async () => {
+    expect((await run('block', 'user:bob', '--until', '2999-01-31')).code).to.equal(0)
+    expect(await blocked()).to.deep.equal(['user:bob until=2999-01-31T00:00:00Z'])
+    const { code, stderr } = await run('block', 'user:bob', '--until', '2999-02-29')
+    expect([code, stderr.includes("`2999-02-29` names a day that doesn't exist")]).to.deep.equal([2, true])
   })
 
   it('refuses control characters, and prints none', async () => {

@@ -38,6 +38,19 @@ describe('a change of the policy that can not be made', () => {
     expect(obstacle('policies', other)).to.equal(other)
   })
 
+  it('is refused while a file stands there that no policy has, in the new folder or in the one in force', async () => {
+    const next = await folders.candidate('next', '# next')
+    await writeFile(join(next, 'mask.yaml'), '')
+    const refused = await policy('apply', next, '--yes')
+    expect([refused.code, refused.stdout.includes('next/mask.yaml:1:1: error: no policy has')]).to.deep.equal([1, true])
+    await unlink(join(next, 'mask.yaml'))
+    await writeFile(join(folders.live, 'limits.yml'), '')
+    const beside = await policy('apply', next, '--yes')
+    expect([beside.code, beside.stdout.includes('policies/limits.yml:1:1: error')]).to.deep.equal([1, true])
+    await unlink(join(folders.live, 'limits.yml'))
+    expect((await policy('apply', next, '--yes')).code).to.equal(0)
+  })
+
   it('leaves no half of what it was writing', async () => {
     const fails = finish(join(folders.live, 'policy.csv'), async (unfinished) => {
       await mkdir(unfinished)

@@ -151,3 +151,48 @@ describe('resources', () => {
     expect(boats?.routes[0]?.allow).to.equal('GET, HEAD, OPTIONS')
   })
 })
+
+describe('a key of a schema file with a typing error', () => {
+  const sound = JSON.parse(schema([{ path: '/boats', methods: ['GET', 'POST'] }])) as Record<string, unknown>
+
+  for (const [wrong, right] of [
+    ['titel', undefined],
+    ['propertes', 'properties'],
+    ['additionalPropertys', 'additionalProperties'],
+    ['x-resouce', 'x-resource'],
+  ] as const) {
+    it(`is one fault, with the key that is meant: ${wrong}`, () => {
+      const { [right ?? '']: moved = 'Boats', ...rest } = sound
+      const faults = faultsOf({ ...rest, [wrong]: moved })
+      expect(faults).to.have.length(1)
+      expect(faults[0]).to.include(`the keyword \`${wrong}\` is not supported; did you mean \`${right ?? 'title'}\`?`)
+    })
+  }
+
+  it('is one fault within routes, too', () => {
+    for (const [wrong, right, route] of [
+      ['method', 'methods', { path: '/boats', method: ['GET'] }],
+      ['veiw', 'view', { path: '/boats', methods: ['GET'], veiw: 'public' }],
+    ] as const) {
+      const faults = faultsOf({ ...sound, 'x-resource': { routes: [route] } })
+      expect(faults).to.have.length(1)
+      expect(faults[0]).to.include(`\`${wrong}\` is not accepted here; did you mean \`${right}\`?`)
+    }
+  })
+
+  it('hides no other fault (negative control)', () => {
+    const { properties: _, ...rest } = sound
+    expect(faultsOf(rest).join()).to.include('[server-field]')
+    expect(faultsOf({ ...rest, titel: 'Boats' }).join()).to.include('[server-field]')
+  })
+})
+
+function faultsOf(json: object): readonly string[] {
+  try {
+    parseResources([{ name: 'boats.json', text: JSON.stringify(json) }])
+    return []
+  } catch (error) {
+    if (error instanceof FileError) return error.message.split('\n')
+    throw error
+  }
+}

@@ -15,7 +15,7 @@ const CASES = new URL('./cases/', import.meta.url)
 const names = readdirSync(CASES).toSorted()
 
 /** Faults of a directory or of bytes, which no text can have: load-resources.test.ts. */
-const OF_THE_DISK = ['directory-unreadable', 'directory-empty', 'file-unreadable', 'file-encoding']
+const OF_THE_DISK = ['directory-unreadable', 'directory-empty', 'unknown-file', 'file-unreadable', 'file-encoding']
 
 interface Case {
   readonly expected: readonly string[]

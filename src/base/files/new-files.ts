@@ -1,8 +1,9 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { exists, nameNew } from './name-new.ts'
+import { isWithin } from './project-file.ts'
 import { writeUnfinished } from './unfinished.ts'
 import { type GoOn, whole } from './whole.ts'
 
@@ -43,17 +44,27 @@ export async function writeNew(
   })
 }
 
+/** A folder on the way is a link: what is written would stand somewhere else. */
+export class LeadsElsewhere extends Error {
+  constructor(folder: string, name: string) {
+    super(`\`${join(folder, dirname(name))}\` leads out of \`${folder}\`, and nothing was changed: remove the link`)
+    this.name = 'LeadsElsewhere'
+  }
+}
+
 type Complete = (folder: string, goOn: GoOn) => Promise<unknown>
 
 async function writeInto(folder: string, files: readonly NewFile[], complete: Complete, goOn: GoOn): Promise<void> {
   /** Files and folders that weren't there before. */
   const made: string[] = []
+  const real = await realpath(folder).catch(() => resolve(folder))
   try {
     for (const { name, text } of files) {
       await goOn()
       const path = join(folder, name)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
+      if (!isWithin(await realpath(dirname(path)), real)) throw new LeadsElsewhere(folder, name)
       await writeWhole(path, text, () => made.push(path))
     }
     await goOn()

@@ -1,7 +1,8 @@
 /** Reads the folder of migrations. The only code of this room that touches the disk. */
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Diagnostic, refuseFaults } from '../../base/diagnostic.ts'
+import { readProjectFile } from '../../base/files/project-file.ts'
 import { type ParsedMigration, parseMigration } from './parse-migration.ts'
 
 type Report = (fault: Diagnostic) => void
@@ -34,7 +35,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 async function readOne(file: string, name: string, report: Report): Promise<ParsedMigration | undefined> {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readProjectFile(file, dirname(file)))
     return parseMigration({ name: file, text }, name.slice(0, -'.yaml'.length), report)
   } catch {
     report(faultOf(file, 'migration-unreadable', 'the file cannot be read as UTF-8 text'))

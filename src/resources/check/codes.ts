@@ -12,6 +12,7 @@ export const SCHEMA_CODES = {
   'directory-unreadable': 'name the directory that holds the schema files, or make a project with `sallyport init`',
   'directory-empty': 'add a file `<resource>.json`',
   'file-name': 'write a name like `notes.json`: small letters, digits and `-`, beginning with a letter',
+  'unknown-file': 'call it `<resource>.json`, or move it out of the folder',
   'file-unreadable': 'make it a file that this program can read',
   'file-encoding': 'save the file as UTF-8 without a byte order mark',
   'json-syntax': 'write strict JSON, without comments, trailing commas or a byte order mark',

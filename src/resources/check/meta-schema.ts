@@ -3,9 +3,11 @@ import type { ErrorObject } from 'ajv'
 import { fitsMetaSchema } from '#compiled/meta-schema'
 import { fitsXResource } from '#compiled/x-resource'
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
+import { knownKeys, tellable } from '../../base/problems/shape-faults.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { pathOfError, sentenceOfError } from '../validate/ajv-errors.ts'
 import type { SchemaCode } from './codes.ts'
@@ -46,16 +48,22 @@ function errorFaults(
   errors: readonly ErrorObject[] | null | undefined,
   code: SchemaCode,
 ): readonly Diagnostic[] {
-  const byValue = Map.groupBy(errors ?? [], (error) => pointerOfPath(pathOfError(error)))
+  const byValue = Map.groupBy(tellable(errors ?? []), (error) => pointerOfPath(pathOfError(error)))
   return [...byValue.values()].flatMap(([error]) => (error ? [errorFault(file, base, error, code)] : []))
 }
 
 function errorFault(file: SchemaFile, base: Path, error: ErrorObject, code: SchemaCode): Diagnostic {
   const path = [...base, ...pathOfError(error)]
-  const message = `${subject(file, path)} ${sentenceOfError(error)}`
+  const message = `${subject(file, path)} ${sentenceOf(error)}`
   return error.keyword === 'additionalProperties'
-    ? file.faultAtKey(path, code, message)
+    ? file.faultAtKey(path, code, message + didYouMean(String(path.at(-1)), knownKeys(error)))
     : file.fault(path, code, message)
+}
+
+/** Nobody reads a regular expression in a message. */
+function sentenceOf(error: ErrorObject): string {
+  if (error.keyword !== 'pattern') return sentenceOfError(error)
+  return `must be ${error.parentSchema?.title ?? 'what JSON Schema 2020-12 lets it be'}`
 }
 
 function subject({ resource }: SchemaFile, path: Path): string {

@@ -1,14 +1,16 @@
 /** Schema files -> resources. All faults of all files are reported at once. */
 
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import { readProjectFile } from '../../base/files/project-file.ts'
+import { strayFiles } from '../../base/files/stray-files.ts'
 import { BUILT_IN_RESOURCES } from '../built-in/resources.ts'
 import { checkClashes } from '../check/clashes.ts'
 import type { SchemaCode } from '../check/codes.ts'
 import { checkExternal } from '../check/external.ts'
 import { checkFields } from '../check/fields.ts'
-import { checkKeywords } from '../check/keywords.ts'
+import { checkKeywords, withoutConsequences } from '../check/keywords.ts'
 import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
 import { checkPatterns } from '../check/patterns.ts'
 import { checkReferences } from '../check/references.ts'
@@ -66,12 +68,15 @@ function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diag
   const invalid = checkMetaSchema(file)
   if (invalid.length > 0) return invalid
   const checks = [checkKeywords, checkReferences, checkPatterns, checkFields]
-  const faults = checks.flatMap((check) => check(file))
+  const faults = withoutConsequences(
+    file,
+    checks.flatMap((check) => check(file)),
+  )
   return faults.length > 0 ? faults : compiler.check(file)
 }
 
 function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
-  const invalid = files.flatMap(checkXResource)
+  const invalid = files.flatMap((file) => withoutConsequences(file, checkXResource(file)))
   const readable = files.filter((file) => checkXResource(file).length === 0)
   return [...invalid, ...readable.flatMap(checkRoutes), ...readable.flatMap(checkExternal), ...checkClashes(readable)]
 }
@@ -124,22 +129,41 @@ export interface ReadSchemas {
 export async function readSchemas(directory: string): Promise<ReadSchemas> {
   const names = await namesIn(directory)
   if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
-  if (names.length === 0) return failed(directory, 'directory-empty', 'the directory has no schema files')
-  const read = await Promise.all(names.map((name) => readSource(join(directory, name))))
-  return { sources: read.flatMap(({ sources }) => sources), faults: read.flatMap(({ faults }) => faults) }
+  const unknown = await unknownFiles(directory)
+  if (names.length + unknown.length === 0) {
+    return failed(directory, 'directory-empty', 'the directory has no schema files')
+  }
+  const read = await Promise.all(names.map((name) => readSource(directory, name)))
+  return {
+    sources: read.flatMap(({ sources }) => sources),
+    faults: [...read.flatMap(({ faults }) => faults), ...unknown],
+  }
 }
 
 async function namesIn(directory: string): Promise<readonly string[] | undefined> {
   try {
-    return (await readdir(directory)).filter((name) => name.endsWith('.json')).sort()
+    return (await readdir(directory)).filter(isSchemaFile).sort()
   } catch {
     return undefined
   }
 }
 
-async function readSource(name: string): Promise<ReadSchemas> {
-  const bytes = await readFile(name).catch(() => undefined)
-  if (bytes === undefined) return failed(name, 'file-unreadable', 'the file cannot be read')
+function isSchemaFile(name: string): boolean {
+  return name.endsWith('.json') && !name.startsWith('.')
+}
+
+/** A resource that nobody serves because of a typing error would be missed late. */
+async function unknownFiles(directory: string): Promise<readonly Diagnostic[]> {
+  return (await strayFiles(directory, isSchemaFile)).map((name) => {
+    const source = { name: join(directory, name), text: '' }
+    return faultAt(source, 0, 'unknown-file', `\`${name}\` is not named like a schema file, so nothing would read it`)
+  })
+}
+
+async function readSource(directory: string, file: string): Promise<ReadSchemas> {
+  const name = join(directory, file)
+  const bytes = await readProjectFile(name, directory).catch((error: Error) => error.message.replaceAll(name, file))
+  if (typeof bytes === 'string') return failed(name, 'file-unreadable', `the file cannot be read: ${bytes}`)
   try {
     // The byte order mark is kept, so that the JSON parser refuses it.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

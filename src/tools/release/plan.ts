@@ -2,10 +2,10 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FileError } from '../../base/diagnostic.ts'
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import { type Blocked, parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { END, saysItsEnd } from '../../policy/parse/rule-lines.ts'
-import { readBlockedFile } from '../../policy/policy-files.ts'
+import { findUnknownFiles, readBlockedFile } from '../../policy/policy-files.ts'
 import type { FindingReport } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
@@ -89,7 +89,9 @@ async function planFrom(source: string, name: string, { target, resources, now }
   const content = await readContent(source)
   const present = await readContent(target.folder)
   const over = digestOf(present)
-  const check = await checkPolicy({ policies: source, resources, users: undefined, now, endKnown: saysEnd(present) })
+  const options = { policies: source, resources, users: undefined, now, endKnown: saysEnd(present) }
+  // A server would refuse the new files, too, beside a file that no policy has.
+  const check = withErrors(await checkPolicy(options), await findUnknownFiles(target.folder))
   const blocks = await missingBlocks(source, target.folder)
   const diff = await compare({ source, name, target, blocks, resources, now })
   // The files are read once: the same bytes are checked, compared and applied.
@@ -98,6 +100,10 @@ async function planFrom(source: string, name: string, { target, resources, now }
   }
   const sameRules = digestOf(content) === over && !(await target.isHeldBack())
   return { target, content, check, diff, blocks, over, sameRules }
+}
+
+function withErrors(check: FindingReport, errors: readonly Diagnostic[]): FindingReport {
+  return { ...check, findings: [...errors, ...check.findings], errors: check.errors + errors.length }
 }
 
 interface Compared {

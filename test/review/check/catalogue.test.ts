@@ -39,7 +39,7 @@ describe('the catalogue of findings', () => {
 /** Codes are written out where they are reported, or made of `unknown-` and a key. */
 function codesInParser(): readonly string[] {
   const parsers = readdirSync(PARSER, { encoding: 'utf8', recursive: true })
-    .filter((name) => /^(parse\/.*|policy-files)\.ts$/.test(name))
+    .filter((name) => /^(parse\/.*|policy-files|unknown-files)\.ts$/.test(name))
     .map((name) => new URL(name, PARSER))
   const kinds = KINDS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)))
   const texts = [...parsers, ...kinds, new URL('../base/yaml-file.ts', PARSER)].map((file) =>

@@ -1,8 +1,9 @@
 /** The matrix files of a folder, or those that are named, as expectations. */
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, FileError, refuseFaults } from '../../../base/diagnostic.ts'
+import { readProjectFile } from '../../../base/files/project-file.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import {
@@ -53,7 +54,7 @@ export async function readSource(
   name: string,
   report: (diagnostic: Diagnostic) => void,
 ): Promise<SourceFile | undefined> {
-  const bytes = await readFile(name).catch((error: Error) => {
+  const bytes = await readProjectFile(name, dirname(name)).catch((error: Error) => {
     report(...(unreadable(name, `the file can't be read: ${error.message}`).diagnostics as [Diagnostic]))
     return undefined
   })
@@ -121,14 +122,20 @@ export type BodyFile =
 export type Bodies = ReadonlyMap<string, BodyFile>
 
 /** A file that can't be read, or isn't JSON, is unusable: cells that send it fail. Never rejects. */
-export async function readBodies(expectations: readonly { readonly body?: string }[]): Promise<Bodies> {
-  const files = [...new Set(expectations.flatMap(({ body }) => (body === undefined ? [] : [body])))]
-  return new Map(await Promise.all(files.map(async (file) => [file, await readBody(file)] as const)))
+export async function readBodies(expectations: readonly Pick<Expectation, 'body' | 'place'>[]): Promise<Bodies> {
+  const matrices = new Map(expectations.flatMap(({ body, place }) => (body === undefined ? [] : [[body, place.file]])))
+  const read = [...matrices].map(async ([file, matrix]) => [file, await readBody(file, dirname(matrix))] as const)
+  return new Map(await Promise.all(read))
 }
 
-async function readBody(file: string): Promise<BodyFile> {
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  if (text === undefined) return { kind: 'unusable', why: `there is no body file \`${file}\`` }
+/** `folder`: of the matrix, whose cell may name any path. */
+async function readBody(file: string, folder: string): Promise<BodyFile> {
+  const text = await readProjectFile(file, folder).then(String, (error: NodeJS.ErrnoException) => error)
+  if (typeof text !== 'string') {
+    const { code, message } = text
+    if (code !== undefined) return { kind: 'unusable', why: `there is no body file \`${file}\`` }
+    return { kind: 'unusable', why: `the body file \`${file}\` can't be used: ${message}` }
+  }
   try {
     return { kind: 'json', json: JSON.parse(text.replace(/^\uFEFF/, '')) as Json }
   } catch {

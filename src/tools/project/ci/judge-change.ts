@@ -1,11 +1,13 @@
 /** All of a workflow's run: the steps, then their report as log, annotations, SARIF, comment, summary and outputs. */
+import { constants } from 'node:fs'
 import { realpath, writeFile } from 'node:fs/promises'
-import { relative, resolve, sep } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
 import { findBase } from './base-commit.ts'
 import { type Commented, putComment } from './comment.ts'
+import { refuseLinksOut } from './inside.ts'
 import { type Environment, type Occasion, readOccasion } from './occasion.ts'
 import { jobReport } from './report.ts'
 import { type JobStep, type JobWishes, runSteps, STEPS, type StepCode } from './steps.ts'
@@ -30,10 +32,11 @@ export async function judgeChange(options: JobOptions, env: Environment): Promis
   const occasion = await readOccasion(env)
   const top = await realpath(env.GITHUB_WORKSPACE || '.')
   const here = await realpath('.')
+  await refuseLinksOut(top, [options.policies, options.schemas, ...options.matrices])
   const project = relative(top, here).replaceAll(sep, '/')
   const placed = (finding: Diagnostic) => ({ ...finding, file: placedFile(top, resolve(here, finding.file), finding) })
   const steps = await runSteps({ ...options, findBase: () => findBase(here, options.base, occasion) })
-  const sarif = await writeSarif(options.sarif, steps, placed)
+  const sarif = await writeSarif({ file: options.sarif, top }, steps, placed)
   const code = Math.max(sarif.fault === '' ? 0 : 2, ...steps.map((step) => step.code)) as StepCode
   const title = markdownText(project === '' ? say`Sallyport` : say`Sallyport: ${project}`)
   const report = jobReport(steps, title)
@@ -62,17 +65,20 @@ interface WrittenSarif {
 
 /** A file that can't be written takes nothing from the report. */
 async function writeSarif(
-  file: string | undefined,
+  { file, top }: { readonly file: string | undefined; readonly top: string },
   steps: readonly JobStep[],
   placed: (finding: Diagnostic) => Diagnostic,
 ): Promise<WrittenSarif> {
   const runs = steps.flatMap(({ sarif }) => (sarif ? [sarif(placed)] : []))
   if (file === undefined || runs.length === 0) return { path: '', fault: '' }
   try {
-    await writeFile(file, sarifText(runs))
+    // Not through a link, which a pull request may have brought.
+    const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+    await refuseLinksOut(top, [dirname(file)])
+    await writeFile(file, sarifText(runs), { flag: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW })
     return { path: resolve(file), fault: '' }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const { code = (error as Error).message } = error as NodeJS.ErrnoException
     const sentence = `\`${file}\` can't be written (${code}): name a file in a folder that you may write to`
     return { path: '', fault: command('error', sentence, { title: 'Sallyport' }) }
   }

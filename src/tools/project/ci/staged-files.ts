@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
 import { askGit, gitText } from '../../diff/git.ts'
 import { ToolError } from '../../load-policy.ts'
+import { refuseLinksOut } from './inside.ts'
 
 /** Where the project is within its work tree, and the index of the commit. */
 interface WorkTree {
@@ -66,6 +67,10 @@ async function copyInto(copy: string, tree: WorkTree, paths: readonly string[]):
   const names = staged.filter((name) => name !== '' && known.has(name))
   const input = Buffer.from(names.map((name) => `${name}\0`).join(''))
   if (names.length > 0) await ask(tree, ['checkout-index', '-z', '--stdin', `--prefix=${copy}/`], input)
+  await refuseLinksOut(
+    copy,
+    names.map((name) => join(copy, name)),
+  )
   return names.length > 0
 }
 
