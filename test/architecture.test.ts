@@ -48,6 +48,7 @@ const SHOW_RULES: readonly string[] = [
   // Findings about the lines of policy.csv, one by one.
   'tools/check/reach/self-grants.ts',
   'tools/check/reach/without-effect.ts',
+  'tools/check/rules/asking.ts',
   'tools/check/rules/contradictions.ts',
   'tools/check/rules/duplicates.ts',
   'tools/check/rules/gaps.ts',

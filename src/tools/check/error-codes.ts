@@ -12,6 +12,12 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'A `policy apply` is writing the files, or was killed while it did; the previous files are in force',
     'Wait for it, or run `sallyport policy apply` or `sallyport policy rollback` again',
   ),
+  entry(
+    'unknown-file',
+    'The folder has a file that no policy has, perhaps because of a typing error (`masks.yml`): nothing in it would be ' +
+      'in force',
+    'Rename it as the message says, or move it out of the folder',
+  ),
   entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
   entry(
     'invisible-character',

@@ -42,8 +42,8 @@ async function findingsIn(folder: string): Promise<string> {
   try {
     await lay(folder, directory)
     const resources = await loadResources(join(directory, 'schemas'))
-    const hasUsers = (await readdir(directory)).includes('users.txt')
-    const users = hasUsers ? await readDirectory(join(directory, 'users.txt'), resources) : undefined
+    const hasUsers = (await readdir(folder)).includes('users.txt')
+    const users = hasUsers ? await readDirectory(join(folder, 'users.txt'), resources) : undefined
     const { findings, suppressed } = await checkPolicy({ policies: directory, resources, users, now: NOW })
     const lines = findings.map(
       ({ file, line, column, code, message }) => `${basename(file)}:${line}:${column} ${code}: ${message}`,
@@ -56,7 +56,10 @@ async function findingsIn(folder: string): Promise<string> {
 
 async function lay(folder: string, directory: string): Promise<void> {
   await cp(BASE, directory, { recursive: true })
-  await cp(folder, directory, { recursive: true })
+  await cp(folder, directory, {
+    recursive: true,
+    filter: (path) => !/(?:expected\.txt|users\.txt|\.absent)$/.test(path),
+  })
   const absent = (await readdir(folder)).filter((file) => file.endsWith('.absent'))
   for (const file of absent) await rm(join(directory, file.replace(/\.absent$/, '')))
 }

@@ -76,7 +76,10 @@ describe('sallyport policy check', () => {
           /^error: option '--format <format>' argument 'xml' is invalid\. Allowed choices are text/,
         ],
         [['--fail-on', 'hint'], /^error: option '--fail-on <severity>' argument 'hint' is invalid/],
-        [['--at', '2026-02-30T00:00:00Z'], /^sallyport: --at is not a time with an offset/],
+        [
+          ['--at', '2026-02-30T00:00:00Z'],
+          /^sallyport: --at: `2026-02-30T00:00:00Z` names a day that doesn't exist: write /,
+        ],
         [['policies', 'another'], /^error: too many arguments/],
         [['--directory', 'nobody.txt'], /^sallyport: the directory `nobody.txt` can't be read: ENOENT/],
         [['--directory', 'policies'], /^sallyport: the directory `policies` can't be read: EISDIR/],
