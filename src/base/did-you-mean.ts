@@ -8,7 +8,7 @@ const LEAST_ALIKE = 0.4
 
 /** `; did you mean \`member\`?`, for the end of a sentence; empty if no known name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  const found = nearest(name, known)
+  const found = nearestName(name, known)
   return found === undefined ? '' : `; did you mean \`${found}\`?`
 }
 
@@ -20,7 +20,7 @@ export function oneOf(name: string, known: Iterable<string>): string {
 }
 
 /** The first of the nearest names. Case, and stray characters at the ends, don't count as differences. */
-function nearest(name: string, known: Iterable<string>): string | undefined {
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let found: string | undefined
   let least = FARTHEST + 1
   for (const candidate of known) {

@@ -14,6 +14,31 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
+/** What is wrong with a text that `parseTime` refuses, as a sentence without its end. */
+export function timeFault(text: string): string {
+  const { year, month, day } = DAY.exec(text)?.groups ?? {}
+  const days = daysIn(Number(year), Number(month))
+  const isDay = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days
+  if (day !== undefined && !isDay) return `\`${text}\` names a day that doesn't exist`
+  return `\`${text}\` is not a time with an offset (RFC 3339)`
+}
+
+const DAY = /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})(?!\d)/
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Tells users what `readMoment` takes. */
+export const MOMENT_FORMS =
+  'a time with an offset, like 2026-12-04T18:00:00Z, a day (its beginning in UTC), like 2026-12-04, or `now`, ' +
+  '`today`, `yesterday` or `tomorrow`'
+
+/** Milliseconds since the epoch of what a person writes in a command; undefined for anything else. */
+export function readMoment(text: string, now: number): number | undefined {
+  if (text === 'now') return now
+  const days = ['yesterday', 'today', 'tomorrow'].indexOf(text) - 1
+  if (days >= -1) return (Math.floor(now / DAY_MS) + days) * DAY_MS
+  return parseTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
+}
+
 /** In UTC, whole seconds without a fraction. */
 export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('.000Z', 'Z')

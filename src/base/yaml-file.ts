@@ -6,6 +6,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } fro
 import type { SourceFile } from './diagnostic.ts'
 import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
 import { type Path, pathOfPointer } from './json-pointer.ts'
+import { tellable } from './problems/shape-faults.ts'
 import { shapeHint, shapeSentence } from './problems/shape-words.ts'
 
 export interface YamlFile<T> {
@@ -27,8 +28,22 @@ export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
   }
 }
 
-/** Parses a file; reports faults to `report`, and then returns no value. */
+/** Files without a fault: a command that tries a thousand policies changes one file of each. */
+const parsed = new WeakMap<SourceFile, WeakMap<Shape<unknown>, YamlFile<unknown>>>()
+
+/** Parses a file; reports faults to `report`, and then returns no value. The same file is parsed once. */
 export function parseYaml<T>(
+  file: SourceFile,
+  shape: Shape<T>,
+  report: (diagnostic: Diagnostic) => void,
+): YamlFile<T> | undefined {
+  const known = parsed.getOrInsertComputed(file, () => new WeakMap<Shape<unknown>, YamlFile<unknown>>())
+  const found = known.get(shape) ?? readYaml(file, shape, report)
+  if (found) known.set(shape, found)
+  return found as YamlFile<T> | undefined
+}
+
+function readYaml<T>(
   { name, text }: SourceFile,
   shape: Shape<T>,
   report: (diagnostic: Diagnostic) => void,
@@ -44,15 +59,17 @@ export function parseYaml<T>(
     ...(hint ? { hint } : {}),
   })
   const at = placesIn(name, text)
-  const problems = [...document.errors, ...document.warnings]
-  for (const problem of problems) {
+  // After the first error the parser guesses how to continue, so its later errors would mislead.
+  const [problem] = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
+  if (problem) {
     const [line = '', ...rest] = problem.message.split('\n')
     const message = line.replace(/ at line \d+, column \d+:?$/, '')
     report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
+    return undefined
   }
   const repeated = repeatedKeysOf(document)
   for (const offset of repeated) report(fault(at(offset), 'yaml-syntax', 'a key is repeated', 'keep one of them'))
-  if (problems.length > 0 || repeated.length > 0) return undefined
+  if (repeated.length > 0) return undefined
   const offsetOf = offsetsIn(document)
   const place = (path: Path): Place => {
     const offset = offsetOf(path)
@@ -66,7 +83,7 @@ export function parseYaml<T>(
   if (aliases.length > 0) return undefined
   const checked = shape(document.toJS() ?? {})
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
-  for (const error of innermost(checked.errors)) {
+  for (const error of tellable(checked.errors)) {
     report(fault(place(pathOf(error)), 'yaml-shape', shapeSentence(error), shapeHint(error)))
   }
   return undefined
@@ -146,14 +163,4 @@ function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): P
   const path = pathOfPointer(instancePath).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
   if (keyword === 'additionalProperties') return [...path, String(params.additionalProperty)]
   return propertyName === undefined ? path : [...path, propertyName]
-}
-
-/** Keeps the useful errors: for `oneOf` only those of the nearest cases, for `propertyNames` only the inner fault. */
-function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const inner = errors.filter(({ keyword }) => keyword !== 'propertyNames' && keyword !== 'oneOf')
-  const choices = errors.filter(({ keyword }) => keyword === 'oneOf')
-  const outside = inner.filter(
-    ({ instancePath }) => !choices.some((choice) => instancePath.startsWith(choice.instancePath)),
-  )
-  return [...outside, ...choices]
 }

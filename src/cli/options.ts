@@ -1,6 +1,6 @@
 /** Shared by the commands: options, the functions that read their values, and a command with notes and examples. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
+import { DURATION_FORM, MOMENT_FORMS, readDuration, readMoment, timeFault } from '../base/time.ts'
 import type { PublishedSettings } from '../identity/keys/published-settings.ts'
 import { withCommands, wordHere } from '../present/invocation.ts'
 import type { Resources } from '../resources/resource.ts'
@@ -11,10 +11,10 @@ export const POLICY = 'a directory, or database: or database:<version> for a pub
 export const POLICIES = ['--policies <directory>', 'policy files, or database: (POLICIES, policies)'] as const
 export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
 export const MIGRATIONS = ['--migrations <directory>', 'migration files (MIGRATIONS, migrations)'] as const
-export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z (now)'] as const
+export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z or 2027-01-31 (now)'] as const
 export const SINCE = [
   '--since <time>',
-  'only records of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago',
+  'only records of this time or later: 2026-12-04T18:00:00Z, 2026-12-04, yesterday, or 1h for an hour ago',
 ] as const
 export const UNTIL = ['--until <time>', 'only records before this time; the format is that of --since'] as const
 
@@ -102,9 +102,9 @@ export function lifetime(text: string): number {
 /** Reads a time, or a duration before now, as milliseconds since the epoch. */
 export function moment(text: string): number {
   const ago = readDuration(text)
-  const time = ago === undefined ? parseTime(text) : Date.now() - ago
+  const time = ago === undefined ? readMoment(text, Date.now()) : Date.now() - ago
   if (time !== undefined) return time
-  throw new InvalidArgumentError('Write a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
+  throw new InvalidArgumentError(`${timeFault(text)}: write ${MOMENT_FORMS}; 1h is an hour ago.`)
 }
 
 /** Loaded when a command runs, so that the others start without it. */

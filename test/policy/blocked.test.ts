@@ -39,6 +39,32 @@ describe('blocked.txt', () => {
     expect(() => blocked('first last', NOON, 'user:first last')).to.throw('has a space in it')
   })
 
+  it('takes no list of users for one id', () => {
+    for (const line of [
+      'user:eve,user:bob',
+      'user:eve, user:bob',
+      'user:eve, bob',
+      'eve,bob',
+      'user:eve,',
+      'eve, bob',
+    ]) {
+      expect(() => blocked('eve', NOON, line), line).to.throw(
+        'blocked.txt:1:1: the line has a comma between its parts (write each user on a line of its own',
+      )
+    }
+    const end = 'until=2027-02-01T00:00:00Z'
+    for (const line of [`user:eve,${end}`, `user:eve, ${end}`]) {
+      expect(() => blocked('eve', NOON, line), line).to.throw('put a space, and no comma, before until=')
+    }
+    expect(blocked('a, user:b', NOON, '"user:a, user:b"')).to.equal(true)
+    expect(blockedLine('a,user:b')).to.equal('"user:a,user:b"')
+  })
+
+  it('says that a day of `until=` does not exist', () => {
+    const line = 'user:eve until=2027-02-30T00:00:00Z'
+    expect(() => blocked('eve', NOON, line)).to.throw("`2027-02-30T00:00:00Z` names a day that doesn't exist")
+  })
+
   it('names any id as a JSON string, with a time and a comment behind it', () => {
     expect(blocked('first last', NOON, '"user:first last"')).to.equal(true)
     expect(blocked(' a # b"c ', NOON, '"user: a # b\\"c " until=2027-02-01T00:00:00Z # why')).to.equal(true)

@@ -219,6 +219,14 @@ describe('the commands of a published policy', () => {
     expect((await run(apply, { POLICY_SIGNING_KEY: '', POLICY_PUBLIC_KEYS: '' })).stderr).to.contain('is not set')
     expect((await run(apply, { POLICY_SIGNING_KEY: '' })).stderr).to.contain('there is no database')
     expect((await run(apply, { POLICY_SIGNING_KEY: '/nowhere' })).stderr).to.contain('ENOENT')
+    const secret = await readFile(published.privateKey(), 'utf8')
+    for (const text of [secret, secret.split('\n')[1] ?? '', `{"d":"${secret.split('\n')[1]}"}`]) {
+      for (const name of ['POLICY_SIGNING_KEY', 'POLICY_PUBLIC_KEYS']) {
+        const { code, stderr } = await run(apply, { [name]: text })
+        expect([code, stderr]).to.match(new RegExp(`^2,sallyport: ${name}: the file that it names can't be read`))
+        expect(stderr).to.not.include(secret.split('\n')[1])
+      }
+    }
     expect((await run(apply, { POLICY_SIGNING_KEY: published.publicKey() })).stderr).to.contain('not a private Ed25519')
     expect((await run(['status'])).stderr).to.contain('there is no database')
     expect((await run(['history'])).stderr).to.contain('there is no database')

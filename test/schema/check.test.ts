@@ -37,7 +37,9 @@ describe('sallyport schema check', () => {
     await writeFile(join(folder, 'Wrong.json'), '{}')
     const { stdout, code } = await schemaCommandRun('check', folder)
     expect(code).to.equal(1)
-    expect(stdout).to.match(/notes\.json:20:50: error: the keyword `maxLen` is not supported \[keyword-unknown\]/)
+    expect(stdout).to.match(
+      /notes\.json:20:50: error: the keyword `maxLen` is not supported; did you mean `maxLength`\? \[keyword-unknown\]/,
+    )
     expect(stdout).to.include('  = remove it or correct its spelling').and.include("`Wrong` can't be a resource's name")
     expect(stdout).to.include('2 errors, 0 warnings\n')
   })

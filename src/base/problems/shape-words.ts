@@ -1,16 +1,21 @@
 /** What a JSON Schema finds wrong with a file, in plain words. */
 import type { ErrorObject } from 'ajv'
+import { didYouMean, oneOf } from '../did-you-mean.ts'
 import { pathOfPointer } from '../json-pointer.ts'
+import { knownKeys } from './shape-faults.ts'
 
 const HINTS: ReadonlyMap<string, string> = new Map([
-  ['additionalProperties', 'remove it or correct its spelling'],
   ['required', 'add it'],
   ['dependentRequired', 'add it'],
   ['not', 'choose another name'],
 ])
 
-export function shapeHint({ keyword }: ErrorObject): string | undefined {
-  return HINTS.get(keyword)
+export function shapeHint(error: ErrorObject): string | undefined {
+  if (error.keyword !== 'additionalProperties') return HINTS.get(error.keyword)
+  const { title } = error.parentSchema ?? {}
+  const [name, known] = [String(error.params.additionalProperty), knownKeys(error)]
+  // Of a choice, the title says which forms there are.
+  return title?.includes('{') ? `write ${title}${didYouMean(name, known)}` : oneOf(name, known)
 }
 
 export function shapeSentence(error: ErrorObject): string {
@@ -43,7 +48,7 @@ function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): s
     case 'type':
       return `must be ${[params.type].flat().map(kindNamed).join(' or ')}`
     case 'pattern':
-      return parentSchema?.title ? `must be ${parentSchema.title}` : `must match the pattern \`${params.pattern}\``
+      return parentSchema?.title ? `must be ${parentSchema.title}` : 'does not have the form of such a value'
     case 'uniqueItems':
       return 'must not name an element twice'
     case 'minProperties':

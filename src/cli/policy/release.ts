@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
+import { MOMENT_FORMS, readMoment, timeFault, timeText } from '../../base/time.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
@@ -187,7 +188,11 @@ function declareBlock(policy: CliCommand, settings: PolicySettings): void {
     .command('block')
     .description('block a user at once, with a line in blocked.txt')
     .argument(...USER)
-    .option('--until <time>', 'end of the block: 2027-01-31T18:00:00Z, or a duration from now (2h, 30d)', readEnd)
+    .option(
+      '--until <time>',
+      'end of the block: 2027-01-31T18:00:00Z, 2027-01-31, tomorrow, or a duration from now (2h, 30d)',
+      readEnd,
+    )
     .option('--reason <text>', 'the reason, written as a comment into the file')
     .option(...POLICIES)
     .formats()
@@ -218,10 +223,14 @@ function declareUnblock(policy: CliCommand, settings: PolicySettings): void {
     .formats()
     .examples('policy unblock user:mallory')
     .action(async (named: string, flags: Pick<BlockFlags, 'policies' | 'format'>) => {
-      const { idOf } = await import('../../identity/directory/directory-access.ts')
-      const id = await idOf(openDirectory, named)
+      const { emailOwner, idOf } = await import('../../identity/directory/directory-access.ts')
       const target = { ...settings(), ...flags }
-      const changed = (await inReleaseTarget(target, (found) => found.unblock(id, new Date()))) > 0
+      const unblock = (one: string) => inReleaseTarget(target, (found) => found.unblock(one, new Date()))
+      const written = await idOf(openDirectory, named)
+      const removed = await unblock(written)
+      // `user:bob@example.com` may mean the user with this address.
+      const id = removed > 0 ? written : ((await emailOwner(openDirectory, written)) ?? written)
+      const changed = removed > 0 || (id !== written && (await unblock(id)) > 0)
       const text = `${printable(`user:${id}`)} ${changed ? 'is no longer blocked' : 'was not blocked'}.\n`
       printResult(flags.format, { user: `user:${id}`, blocked: false, changed }, text)
     })
@@ -231,9 +240,9 @@ function readEnd(text: string): string {
   const duration = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/.test(text)
     ? (ms(text as StringValue) ?? Number.NaN)
     : Number.NaN
-  const time = Number.isNaN(duration) ? Date.parse(text) : Date.now() + duration
-  if (Number.isNaN(time))
-    throw new InvalidArgumentError('Write a time like 2027-01-31T18:00:00Z, or a duration like 2h.')
+  const time = Number.isNaN(duration) ? readMoment(text, Date.now()) : Date.now() + duration
+  if (time === undefined)
+    throw new InvalidArgumentError(`${timeFault(text)}: write ${MOMENT_FORMS}; 2h is in two hours.`)
   if (time <= Date.now()) throw new InvalidArgumentError('The time is in the past. Write a later one.')
-  return Number.isNaN(duration) ? text : new Date(time).toISOString()
+  return timeText(time)
 }

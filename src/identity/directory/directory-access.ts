@@ -73,6 +73,12 @@ function idOfEmail(open: OpenDirectory, email: string): Promise<string> {
   })
 }
 
+/** The id of the user with this e-mail address; undefined also if there is no database to look it up. */
+export async function emailOwner(open: OpenDirectory, email: string): Promise<string | undefined> {
+  const found = await withDirectory(open, ({ directory }) => directory.personByEmail(email)).catch(() => undefined)
+  return found?.id
+}
+
 /** A sentence for an id that no user here has; also undefined if there is no database to look it up. */
 export async function doubtAbout(open: OpenDirectory, id: string): Promise<string | undefined> {
   try {

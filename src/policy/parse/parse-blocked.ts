@@ -6,7 +6,7 @@
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { Faults } from '../../base/diagnostic.ts'
-import { parseTime } from '../../base/time.ts'
+import { parseTime, timeFault } from '../../base/time.ts'
 import type { Block } from '../../decide/policy.ts'
 import { reportInvisible } from './rule-lines.ts'
 
@@ -45,7 +45,7 @@ export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
 /** The line that blocks a user without end: plain if possible, otherwise as a JSON string of visible characters. */
 export function blockedLine(id: string): string {
   const plain = `user:${id}`
-  if (/^[!-~]+$/.test(id)) return plain
+  if (/^(?!.*,)[!-~]+$/.test(id)) return plain
   return JSON.stringify(plain).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
@@ -57,6 +57,11 @@ function withoutComment(line: string): string {
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
   const example = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
   const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
+  // An id may have commas, but a list of users would pass for one id, which blocks nobody.
+  if (quoted === undefined && LISTED.test(line)) {
+    const hint = line.includes('until=') ? `put a space, and no comma, before until=; ${ONE_A_LINE}` : ONE_A_LINE
+    return fault('blocked-line', 'the line has a comma between its parts', hint)
+  }
   const id = quoted === undefined ? plain : idOf(quoted)
   if (!id) return fault('blocked-line', 'the line is not `user:<id>`, optionally followed by `until=<time>`', example)
   if ([...id].length > 128) return fault('user-id', 'the user id has more than 128 characters', example)
@@ -66,11 +71,15 @@ function parseLine(line: string, fault: (code: string, message: string, hint: st
     return words ? fault('blocked-line', `\`${id}\` has a space in it`, QUOTES) : [{ id, until }]
   }
   const time = parseTime(until)
-  if (time === undefined) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
+  if (time === undefined) return fault('blocked-until', timeFault(until), example)
   return [{ id, until: time }]
 }
 
 const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
+
+const LISTED = /,\s*(?:user:|until=|$)|,\s|^(?!\s*user:)[^"]*,/
+const ONE_A_LINE =
+  'write each user on a line of its own, as in: user:mallory (an id with a comma in quotes: "user:a, b")'
 
 const QUOTES = 'write it in quotes, as in: "user:first last"'
 

@@ -71,6 +71,11 @@ function parseSide(text: string, context: ColumnContext, fault: Fault): readonly
     wrong('`any` stands alone')
     return []
   }
+  if (text.includes('|')) {
+    const lines = text.split('|').join('` and one with `')
+    fault(RELATION_COLUMN, 'relation-list', '`|` joins no relations', `write one line each: one with \`${lines}\``)
+    return []
+  }
   if (words.some((word) => word.replace('!', '') === '')) {
     wrong('a name is missing')
     return []

@@ -1,6 +1,6 @@
 /** The number of columns in the lines of policy.csv, and the optional end (`until=`) of a `p` line. */
 
-import { parseTime } from '../../base/time.ts'
+import { parseTime, timeFault } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 
 /** Reports a fault of a cell (counted from 0, which is the `p` or `g`). */
@@ -38,7 +38,7 @@ export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | unde
   if (written === undefined) return {}
   const until = parseTime(written)
   if (until !== undefined) return { until }
-  fault(RULE_COLUMNS, 'rule-until', `\`${written}\` is not a time with an offset (RFC 3339)`, UNTIL_EXAMPLE)
+  fault(RULE_COLUMNS, 'rule-until', timeFault(written), UNTIL_EXAMPLE)
   return undefined
 }
 

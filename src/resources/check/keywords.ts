@@ -1,11 +1,13 @@
 /** Checks that the server acts on every keyword of a schema, and that the keyword stands where it has an effect. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { didYouMean, nearestName } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
 import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas } from '../schema/subschemas.ts'
+import type { SchemaCode } from './codes.ts'
 
 /** Formats whose check takes linear time; `url` and `regex` of ajv-formats don't, so they aren't here. */
 export const FORMATS = [
@@ -53,12 +55,32 @@ export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
   })
 }
 
+/** What is said of a file that lacks a keyword at its top. */
+const LACKING: Readonly<Record<string, readonly SchemaCode[]>> = {
+  type: ['schema-open'],
+  additionalProperties: ['schema-open'],
+  properties: ['schema-open', 'server-field', 'required-undeclared'],
+  'x-resource': ['resource-missing'],
+}
+
+/** The faults without those that a keyword with a typing error, told by itself, brings about. */
+export function withoutConsequences({ json }: SchemaFile, faults: readonly Diagnostic[]): readonly Diagnostic[] {
+  if (!isObject(json)) return faults
+  const unknown = Object.keys(json).filter((keyword) => !KEYWORDS.has(keyword))
+  const meant = unknown.map((keyword) => nearestName(keyword, KEYWORDS) ?? '')
+  const caused = meant.flatMap((keyword): readonly string[] =>
+    Object.hasOwn(json, keyword) ? [] : (LACKING[keyword] ?? []),
+  )
+  return faults.filter(({ code }) => !caused.includes(code))
+}
+
 function keywordFaults(file: SchemaFile, path: Path, value: Json): readonly Diagnostic[] {
   const keyword = String(path.at(-1))
   if (ANYWHERE.has(keyword)) return []
   if (ROOT_ONLY.has(keyword)) return path.length === 1 ? [] : [misplaced(file, path, 'at the top of the file')]
   if (!FIELD_ONLY.has(keyword)) {
-    return [file.faultAtKey(path, 'keyword-unknown', `the keyword \`${keyword}\` is not supported`)]
+    const meant = didYouMean(keyword, KEYWORDS)
+    return [file.faultAtKey(path, 'keyword-unknown', `the keyword \`${keyword}\` is not supported${meant}`)]
   }
   if (!isOfField(path)) return [misplaced(file, path, 'on a field of the resource itself')]
   if (OWN_KEYWORDS[keyword]?.takes?.(value) ?? true) return []

@@ -80,7 +80,7 @@ describe('sallyport policy explain, where rules end', () => {
       rules: [],
       status: 200,
     }
-    const file = join(folder, 'record.json')
+    const file = join(folder, '.record.json')
     await writeFile(file, JSON.stringify(record))
     expect((await json('--record', file)).record.sameOutcome).to.equal(true)
     expect((await json('--record', file, '--at', '2031-01-01T00:00:00Z')).record.sameOutcome).to.equal(false)
@@ -96,8 +96,8 @@ describe('sallyport policy explain, where rules end', () => {
   })
 
   it('says which times it takes', async () => {
-    expect((await ask('GET', '/profile', '--at', 'tomorrow')).stderr).to.contain(
-      '--at is not a time with an offset (`tomorrow`)',
+    expect((await ask('GET', '/profile', '--at', 'soon')).stderr).to.contain(
+      '--at: `soon` is not a time with an offset (RFC 3339): write a time with an offset, like 2026-12-04T18:00:00Z, a day',
     )
   })
 })

@@ -1,0 +1,84 @@
+/** Of all that a JSON Schema finds wrong with a file, the errors that people are told: one for each fault. */
+import type { ErrorObject } from 'ajv'
+import { nearestName } from '../did-you-mean.ts'
+import { isObject } from '../is-object.ts'
+
+/** Errors that only repeat another one. */
+const ECHOES: ReadonlySet<string> = new Set(['propertyNames', 'if'])
+
+/** The errors must hold their schemas and data (`verbose` of Ajv). */
+export function tellable(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(({ keyword }) => keyword === 'oneOf')
+  const inner = errors.filter(({ keyword }) => keyword !== 'oneOf' && !ECHOES.has(keyword))
+  const outside = inner.filter((error) => !choices.some((choice) => isIn(error, choice)))
+  const chosen = choices.flatMap((choice) => faultsOfChoice(choice, inner))
+  return withoutConsequences([...outside, ...chosen])
+}
+
+function isIn({ instancePath }: ErrorObject, choice: ErrorObject): boolean {
+  return instancePath === choice.instancePath || instancePath.startsWith(`${choice.instancePath}/`)
+}
+
+/** The unknown keys; else the faults of the only case that has all its keys; else that it is none of the cases. */
+function faultsOfChoice(choice: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const { data, parentSchema = {} } = choice
+  const cases = (choice.schema as readonly object[]).map((schema) => ({ schema, keys: keysOf(schema) }))
+  if (!isObject(data)) return [choice]
+  const written = Object.keys(data)
+  const known = new Set([...cases.flatMap(({ keys }) => keys), ...keysOf(parentSchema)])
+  const unknown = written.filter((key) => !known.has(key))
+  if (unknown.length > 0) return unknown.map((key) => unknownKey(choice, key, [...known]))
+  const [meant, ...others] = cases.filter(({ keys }) => written.every((key) => keys.includes(key)))
+  if (!meant || others.length > 0) return [choice]
+  const elsewhere = new Set(cases.flatMap(({ schema }) => (schema === meant.schema ? [] : [...partsOf(schema)])))
+  const own = errors.filter((error) => isIn(error, choice) && !elsewhere.has(error.parentSchema))
+  return own.length > 0 ? own : [choice]
+}
+
+/** The title of a choice says which cases there are. */
+function unknownKey({ instancePath, schemaPath, parentSchema }: ErrorObject, key: string, known: readonly string[]) {
+  const schema = { title: parentSchema?.title, properties: Object.fromEntries(known.map((name) => [name, true])) }
+  const params = { additionalProperty: key }
+  return { keyword: 'additionalProperties', instancePath, schemaPath, params, parentSchema: schema }
+}
+
+/** A missing key that stands there with a typing error is one fault. */
+function withoutConsequences(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const meant = new Set(
+    errors.flatMap((error) => {
+      return error.keyword === 'additionalProperties' ? [placeOf(error, meantKey(error))] : []
+    }),
+  )
+  return errors.filter((error) => error.keyword !== 'required' || !meant.has(placeOf(error, missingKey(error))))
+}
+
+function placeOf({ instancePath }: ErrorObject, key: string | undefined): string {
+  return JSON.stringify([instancePath, key])
+}
+
+function missingKey({ params }: ErrorObject): string {
+  return params.missingProperty as string
+}
+
+/** The keys that may stand where an unknown one does. */
+export function knownKeys({ parentSchema }: ErrorObject): readonly string[] {
+  return keysOf(parentSchema ?? {})
+}
+
+function meantKey(error: ErrorObject): string | undefined {
+  return nearestName(String(error.params.additionalProperty), knownKeys(error))
+}
+
+function keysOf(schema: object): readonly string[] {
+  return 'properties' in schema && isObject(schema.properties) ? Object.keys(schema.properties) : []
+}
+
+/** A schema and all schemas in it. */
+function partsOf(schema: unknown): ReadonlySet<unknown> {
+  const parts = new Set<unknown>([schema])
+  for (const part of parts) {
+    if (typeof part !== 'object' || part === null) continue
+    for (const inner of Object.values(part)) parts.add(inner)
+  }
+  return parts
+}

@@ -1,0 +1,59 @@
+/** Words of policy.csv that other products use are told with the word that is meant here. */
+import { expect } from 'chai'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { RESOURCES } from './fixture.ts'
+import { filesOf } from './render.ts'
+
+const RELATIONS = 'docs: { relations: { owner: ownerId, draft: { field: status, in: [draft] } } }\n'
+
+const faultOf = (action: string, relation = 'any', end = '') => {
+  const rule = `p, everyone, docs, ${action}, ${relation}, *, allow${end}\n`
+  try {
+    parsePolicy(filesOf({ 'policy.csv': rule, 'ownership.yaml': RELATIONS }), RESOURCES)
+    return 'sound'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('a word of another product in a rule', () => {
+  for (const [written, meant] of [
+    ['GET', 'read'],
+    ['get', 'read'],
+    ['view', 'read'],
+    ['POST', 'create'],
+    ['PUT', 'replace'],
+    ['edit', 'update'],
+    ['PATCH', 'update'],
+    ['remove', 'delete'],
+    ['DELETE', 'delete'],
+    ['raed', 'read'],
+  ] as const) {
+    it(`leads to the action that is meant: ${written}`, () => {
+      expect(faultOf(written))
+        .to.match(/^[^\n]*\[unknown-action\]$/)
+        .and.include(`did you mean \`${meant}\`?`)
+    })
+  }
+
+  it('leads to no action of another kind (negative control)', () => {
+    expect(faultOf('xyzzy')).to.include('[unknown-action]').and.not.include('did you mean')
+  })
+
+  it('that joins relations with `|` leads to one line each', () => {
+    expect(faultOf('read', 'owner|draft')).to.equal(
+      'policy.csv:1:26: `|` joins no relations (write one line each: one with `owner` and one with `draft`) [relation-list]',
+    )
+    expect(faultOf('read', 'owner+draft')).to.equal('sound')
+  })
+})
+
+describe('the end of a rule on a day that does not exist', () => {
+  it('is told so', () => {
+    const fault = faultOf('read', 'any', ', until=2027-02-30T00:00:00Z')
+    expect(fault).to.include("`2027-02-30T00:00:00Z` names a day that doesn't exist")
+    expect(faultOf('read', 'any', ', until=2027-02-30')).to.include("names a day that doesn't exist")
+    expect(faultOf('read', 'any', ', until=2027-02-20')).to.include('is not a time with an offset')
+    expect(faultOf('read', 'any', ', until=2027-02-28T00:00:00Z')).to.equal('sound')
+  })
+})

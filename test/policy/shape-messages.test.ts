@@ -1,0 +1,87 @@
+/** What is said of a key or a value that a file of the policy can't have: one message for one fault. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { isObject } from '../../src/base/is-object.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { RESOURCES } from './fixture.ts'
+import { filesOf } from './render.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const KINDS = '{ some, where, relation }'
+
+describe('one fault of a YAML file is one message', () => {
+  for (const [file, text, message, advice] of [
+    ['ownership.yaml', 'docs: { relations: { a: { trough: team, to: docs, relation: b } } }', 'trough', 'through'],
+    ['ownership.yaml', 'docs: { relations: { a: { field: team, equal: subject.team } } }', 'equal', 'equals'],
+    ['ownership.yaml', 'docs: { relation: { a: team } }', 'relation', 'relations'],
+    ['conditions.yaml', 'office: { networks: [192.0.2.0/24] }', 'networks', 'network'],
+    ['conditions.yaml', 'fresh: { signedIn: { withing: 15m } }', 'withing', 'within'],
+    ['roles.yaml', 'member: { descripton: A member }', 'descripton', 'description'],
+    ['limits.yaml', 'body: 1mb\npages: { default: 1, max: 2 }\nlimits: {}', 'pages', 'page'],
+    ['callers.yaml', 'member: { subject: { user: directory } }', 'subject', 'subjects'],
+    ['masks.yaml', 'field: [email]', 'field', 'fields'],
+  ] as const) {
+    it(`a key with a typing error, with the key that is meant: ${message} in ${file}`, () => {
+      const [only, ...others] = faultsIn(file, text)
+      expect(others).to.deep.equal([])
+      expect(only).to.include(`\`${message}\` is not known here`).and.include(`did you mean \`${advice}\`?`)
+    })
+  }
+
+  it('a key of no kind of relation, with all kinds', () => {
+    const faults = faultsIn('ownership.yaml', 'docs: { relations: { a: { group: staff } } }')
+    expect(faults).to.have.length(1)
+    expect(faults[0]).to.include('`group` is not known here (write a field name, { field').and.include(KINDS)
+  })
+
+  it('a value that its own kind does not take, instead of a list of kinds', () => {
+    const of = (relation: string) => faultsIn('ownership.yaml', `docs: { relations: { a: ${relation} } }`)
+    expect(of('{ field: team, equals: caller.team }')).to.deep.equal([
+      'ownership.yaml:1:40: `equals` must be `subject.` and the name of an attribute [yaml-shape]',
+    ])
+    expect(of('{ through: team, to: docs }')).to.deep.equal([
+      'ownership.yaml:1:22: `relation` is missing (add it) [yaml-shape]',
+    ])
+    expect(of('{ field: team, in: [a], before: now }')[0]).to.include(KINDS)
+  })
+
+  it('a fault of the syntax, whatever the parser stumbles over behind it', () => {
+    for (const text of [
+      'docs:\n  relations: { a: [b\njobs: {',
+      'docs: {a: b: c}\n  - d\n e: f',
+      '"docs: a\n\tb: "c" d',
+    ]) {
+      expect(faultsIn('ownership.yaml', text), text).to.have.length(1)
+    }
+  })
+
+  it('without a regular expression: every pattern has words for it', () => {
+    const files = ['src/policy/schemas/', 'src/migrations/file/schemas/', 'src/resources/schemas/'].flatMap(
+      (folder) => {
+        return readdirSync(new URL(folder, ROOT)).map((name) => new URL(folder + name, ROOT))
+      },
+    )
+    const shapes = [...files, new URL('docs/schemas/matrix-case.schema.json', ROOT)]
+    const wordless = shapes.flatMap((file) => patternsWithoutTitle(JSON.parse(readFileSync(file, 'utf8'))))
+    expect(wordless).to.deep.equal([])
+    expect(patternsWithoutTitle({ items: [{ pattern: '^a$' }] })).to.deep.equal(['^a$'])
+  })
+})
+
+function faultsIn(file: string, text: string): readonly string[] {
+  try {
+    parsePolicy(filesOf({ 'policy.csv': '', [file]: text }), RESOURCES)
+    return []
+  } catch (error) {
+    if (error instanceof FileError) return error.message.split('\n')
+    throw error
+  }
+}
+
+function patternsWithoutTitle(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(patternsWithoutTitle)
+  if (!isObject(schema)) return []
+  const own = typeof schema.pattern === 'string' && schema.title === undefined ? [schema.pattern] : []
+  return [...own, ...Object.values(schema).flatMap(patternsWithoutTitle)]
+}
