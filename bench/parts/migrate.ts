@@ -108,7 +108,7 @@ async function migrateOnce({ migrations }: OpenedStore, round: number) {
     resources,
     files,
     now: () => new Date(),
-    hideIds: false,
+    hidesIds: () => false,
     onBegin: () => {
       begun = performance.now()
     },

@@ -1,7 +1,5 @@
 /** The decision log: records of reads and refusals go straight to it, those of writes go through the store's outbox. */
 import type { Outbox } from '../store/contract.ts'
-import type { DecisionRecord } from './decision-record.ts'
-import { recordLine } from './decision-record.ts'
 import { type Shipper, startShipper } from './shipper.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
@@ -15,10 +13,10 @@ export type DecisionLogEvent =
   | { readonly kind: 'lost' }
 
 export interface DecisionLog {
-  /** Resolves when the operating system has the record; rejects if it can't be written. */
-  note(record: DecisionRecord): Promise<void>
-  /** Like `note`, but nobody waits: a record that can't be written is reported as lost. */
-  noteUnawaited(record: DecisionRecord): void
+  /** Takes a line without its end. Resolves when the operating system has it; rejects if it can't be written. */
+  note(line: string): Promise<void>
+  /** Like `note`, but nobody waits: a line that can't be written is reported as lost. */
+  noteUnawaited(line: string): void
   /** Takes whole lines that another process made, each with its end. Otherwise like `note`. */
   noteLines(lines: string): Promise<void>
   /** Must be called when a write is committed with its record. */
@@ -36,15 +34,9 @@ export async function openDecisionLog(
   const lines = new Lines((text) => sink.append(text), tell)
   const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
   return {
-    note: (record) =>
-      new Promise((done, failed) => {
-        lines.add({ line: recordLine(record), done, failed })
-      }),
-    noteLines: (text) =>
-      new Promise((done, failed) => {
-        lines.add({ line: text.slice(0, -1), done, failed })
-      }),
-    noteUnawaited: (record) => lines.add({ line: recordLine(record) }),
+    note: (line) => lines.written(line),
+    noteLines: (text) => lines.written(text.slice(0, -1)),
+    noteUnawaited: (line) => lines.add({ line }),
     committed: () => shipper.wake(),
     reopen: () => sink.reopen(),
     get failing() {
@@ -84,6 +76,13 @@ export class Lines {
 
   get failing(): boolean {
     return this.#noteFails || this.#shippingFails
+  }
+
+  /** Resolves when the line is written, and rejects if it can't be. */
+  written(line: string): Promise<void> {
+    return new Promise((done, failed) => {
+      this.add({ line, done, failed })
+    })
   }
 
   add(pending: Pending): void {

@@ -50,6 +50,10 @@ export interface DecisionRecord {
   readonly asked?: readonly AskedRecord[] | undefined
   /** What another service searched for, and what it found. */
   readonly searched?: SearchRecord | undefined
+  /** Facts that would make the record too long are left out. */
+  readonly cut?: true | undefined
+  /** For a refusal by a limit: how many alike it stands for, itself included, since the last one that was recorded. */
+  readonly repeated?: number | undefined
   /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
 }
@@ -72,6 +76,10 @@ export interface AskedRecord
   /** Absent for `user`. */
   readonly subjectType?: string | undefined
   readonly decision: boolean
+  /** The place of the question of the same record, from 0, that has the same facts. */
+  readonly factsOf?: number | undefined
+  /** Too long to be told whole. */
+  readonly cut?: true | undefined
 }
 
 /** A page of a search of another service: each candidate was decided like an evaluation. */
@@ -85,27 +93,11 @@ export interface SearchRecord extends Pick<DecisionRecord, 'subject' | 'resource
   readonly found: readonly string[]
 }
 
-/** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */
-const LOUD = /[\u007f-\u009f\u2028\u2029]/g
+/** In characters: of an unknown name or id, so that invented ones don't fill the log. */
+const LONGEST_UNKNOWN = 128
 
-/** JSON, without the end of the line. */
-export function recordLine(record: DecisionRecord): string {
-  return quiet(`{"record":"decision",${JSON.stringify(record).slice(1)}`)
-}
-
-const RECORD = /^\{"record":"decision",.*\}$/
-
-/** The record of a write with its number in the outbox; `line` is a line of recordLine, or a damaged one. */
-export function withSequence(line: string, sequence: number): string {
-  if (!RECORD.test(line)) return quiet(`{"damaged":${JSON.stringify(line)},"write":${sequence}}`)
-  return `${line.slice(0, -1)},"write":${sequence}}`
-}
-
-/** Such a character occurs only inside a JSON string, where its escape means the same. */
-function quiet(json: string): string {
-  // Most records are in ASCII, where only U+007F must be escaped; this check takes a fifth of the time of the search.
-  if (Buffer.byteLength(json) === json.length && !json.includes('\u007f')) return json
-  return json.replace(LOUD, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+export function cutName(name: string): string {
+  return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }
 
 type Members = Readonly<Record<string, unknown>>

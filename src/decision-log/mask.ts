@@ -8,6 +8,20 @@ import { type AskedRecord, type DecisionRecord, MASKED, type SearchRecord } from
 
 type Values = Readonly<Record<string, Json>>
 
+/** The sign-in's object is the user. */
+const SIGN_IN = 'system/tokens'
+
+/** Whether the masks cover the ids of the resource's objects. */
+export function hidesIds(masks: Masks, resource: string | undefined): boolean {
+  return masks.fields.has('objectId') || namesIds(masks, resource === SIGN_IN ? USERS : resource)
+}
+
+/** `id` is a field like the others. */
+function namesIds({ facts }: Masks, resource = ''): boolean {
+  const names = facts.get(resource)
+  return names !== undefined && (names.has('id') || names.has('*'))
+}
+
 /**
  * Returns the record with masked values; unchanged if nothing is masked. A value that is masked in one place is also
  * masked as object id and fact: otherwise an owner's id could reveal a masked subject. Only `subject` masks the
@@ -26,11 +40,18 @@ export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
 /** What was found are ids of subjects or of objects, which a mask may hide. */
 function maskSearch(record: SearchRecord, masks: Masks): SearchRecord {
   const masked = maskOne(record, masks)
-  const [field, resource] =
-    record.for === 'subject' ? ['subject' as const, USERS] : ['objectId' as const, record.resource]
-  const facts = masks.facts.get(resource ?? '')
-  const hides = record.for !== 'action' && (masks.fields.has(field) || facts?.has('id') || facts?.has('*'))
-  return hides ? { ...masked, found: masked.found.map(() => MASKED) } : masked
+  return hidesFound(record, masks) ? { ...masked, found: masked.found.map(() => MASKED) } : masked
+}
+
+function hidesFound({ for: kind, resource }: SearchRecord, masks: Masks): boolean {
+  switch (kind) {
+    case 'action':
+      return false
+    case 'resource':
+      return hidesIds(masks, resource)
+    case 'subject':
+      return masks.fields.has('subject') || namesIds(masks, USERS)
+  }
 }
 
 /** A record, or one question in it. */
@@ -72,11 +93,11 @@ function nameMasks({ resource: own }: Maskable, { facts }: Masks): Named {
 }
 
 /** The texts and numbers to hide everywhere; true, false and null reveal nothing in other places. */
-function hiddenValues({ subject, objectId, facts = {} }: Maskable, { fields }: Masks, named: Named): Hidden {
+function hiddenValues({ subject, resource, objectId, facts = {} }: Maskable, masks: Masks, named: Named): Hidden {
   const { attributes, object, proposed, where } = facts
   const values = [
-    ...(fields.has('subject') ? [subject] : []),
-    ...(fields.has('objectId') ? [objectId] : []),
+    ...(masks.fields.has('subject') ? [subject] : []),
+    ...(hidesIds(masks, resource) ? [objectId] : []),
     ...valuesOf(attributes, named.attribute),
     ...valuesOf(object, named.field),
     ...valuesOf(proposed, named.field),

@@ -3,7 +3,9 @@
 import type { Masks } from '../decide/policy.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { DecisionRecord } from './decision-record.ts'
+import { type LogShares, logWriterOf } from './log-shares.ts'
 import { mask } from './mask.ts'
+import { recordLine } from './record-line.ts'
 
 export interface Recorder {
   /**
@@ -11,8 +13,8 @@ export interface Recorder {
    * RecordRefused if the answer requires its record.
    */
   note(record: DecisionRecord, masks: Masks): void | Promise<void>
-  /** Takes the record of a write, which was committed together with it. */
-  committed(record: DecisionRecord): void
+  /** Takes the record of a write, and its line, which was committed together with it. */
+  committed(record: DecisionRecord, line: string): void
 }
 
 /** A required record can't be written, so the request is refused. */
@@ -23,22 +25,45 @@ export class RecordRefused extends Error {
   }
 }
 
-export function requiredRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): Recorder {
+type Log = Pick<DecisionLog, 'note' | 'noteUnawaited' | 'committed'>
+
+export function requiredRecorder(log: Omit<Log, 'noteUnawaited'>, shares: LogShares): Recorder {
   return {
     async note(record, masks) {
-      await log.note(mask(record, masks)).catch((error) => {
+      const line = lineOf(record, masks, shares)
+      if (line === undefined) return
+      await log.note(line).catch((error) => {
         throw new RecordRefused(error)
       })
     },
-    committed: () => log.committed(),
+    committed: committedTo(log, shares),
   }
 }
 
 /** The log itself counts and reports lost records. */
-export function bestEffortRecorder(log: Pick<DecisionLog, 'noteUnawaited' | 'committed'>): Recorder {
+export function bestEffortRecorder(log: Omit<Log, 'note'>, shares: LogShares): Recorder {
   return {
-    note: (record, masks) => log.noteUnawaited(mask(record, masks)),
-    committed: () => log.committed(),
+    note(record, masks) {
+      const line = lineOf(record, masks, shares)
+      if (line !== undefined) log.noteUnawaited(line)
+    },
+    committed: committedTo(log, shares),
+  }
+}
+
+/** Undefined for a record that another one stands for. */
+function lineOf(record: DecisionRecord, masks: Masks, shares: LogShares): string | undefined {
+  const toWrite = shares.toWrite(record)
+  if (!toWrite) return undefined
+  const line = recordLine(mask(toWrite, masks))
+  shares.spend(logWriterOf(record), Buffer.byteLength(line))
+  return line
+}
+
+function committedTo(log: Pick<Log, 'committed'>, shares: LogShares): Recorder['committed'] {
+  return (record, line) => {
+    shares.spend(logWriterOf(record), Buffer.byteLength(line))
+    log.committed()
   }
 }
 
@@ -49,8 +74,8 @@ export function observedRecorder(recorder: Recorder, observe: (record: DecisionR
       await recorder.note(record, masks)
       observe(record)
     },
-    committed(record) {
-      recorder.committed(record)
+    committed(record, line) {
+      recorder.committed(record, line)
       observe(record)
     },
   }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outbox, OutboxRecord } from '../store/contract.ts'
-import { withSequence } from './decision-record.ts'
+import { withSequence } from './record-line.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 

@@ -30,9 +30,9 @@ export class SlidingWindow {
     if (step !== this.step || passed < -1) this.fold(step, Math.floor(nowMicros / step))
   }
 
-  /** Counts one more request in the current sub-window. */
-  count(): void {
-    this.add(this.index, 1)
+  /** Counts one more request, or so many bytes, in the current sub-window. */
+  count(more = 1): void {
+    this.add(this.index, more)
   }
 
   /** The time at which one more request would be admitted than now; 0 if nothing counts. */

@@ -152,6 +152,14 @@ describe('sallyport decisions', () => {
   it('query --since and --until take how long ago it was', async () => {
     expect(ids(await queryHere(log, ['--since', '1h']))).to.have.length.greaterThan(0)
     expect(await queryHere(log, ['--until', '1h'])).to.equal('[]\n')
+    for (const [since, until] of [
+      ['yesterday', 'tomorrow'],
+      ['2020-02-29', '2999-01-01'],
+    ] as const) {
+      expect(ids(await queryHere(log, ['--since', since, '--until', until]))).to.have.length.greaterThan(0)
+      expect(await queryHere(log, ['--since', until])).to.equal('[]\n')
+      expect(await queryHere(log, ['--until', since])).to.equal('[]\n')
+    }
   })
 
   it('prints a line a record for people, whatever is in it', async () => {
@@ -187,7 +195,8 @@ describe('sallyport decisions', () => {
       [['query', 'nowhere.log'], {}, 'sallyport: there is no decision log nowhere.log: name another file\n'],
       [['tail'], { DECISION_LOG_FILE: '-' }, /goes to standard output/],
       [['query', '--outcome', 'perhaps'], {}, /It must be allowed, refused or failed/],
-      [['query', '--since', 'yesterday'], {}, /Write a time with an offset/],
+      [['query', '--since', 'tomorow'], {}, /`tomorow` is not a time with an offset.*: write .*yesterday/],
+      [['query', '--until', '2026-02-30'], {}, /`2026-02-30` names a day that doesn't exist/],
       [['query', '--status', '7'], {}, /It must be a status code/],
     ] as const) {
       const { code, stdout, stderr } = await decisions(args, { DECISION_LOG_FILE: log, ...env })

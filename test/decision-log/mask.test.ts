@@ -5,8 +5,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import { MASKABLE, type Masks, NO_MASKS } from '../../src/decide/policy.ts'
-import { type DecisionRecord, MASKED, recordLine } from '../../src/decision-log/decision-record.ts'
+import { type DecisionRecord, MASKED } from '../../src/decision-log/decision-record.ts'
+import { LogShares } from '../../src/decision-log/log-shares.ts'
 import { mask } from '../../src/decision-log/mask.ts'
+import { recordLine } from '../../src/decision-log/record-line.ts'
 import { bestEffortRecorder, observedRecorder, requiredRecorder } from '../../src/decision-log/recorder.ts'
 import { openCandidate } from '../../src/tools/replay/candidate.ts'
 import { type ReplayReport, replay } from '../../src/tools/replay/replay.ts'
@@ -55,7 +57,7 @@ const ALL = ['value-department', ...Object.values(BY_FIELD).flat(), ...MASKABLE.
 
 const randomMasks = fc.record({
   fields: fc.subarray([...MASKABLE]),
-  orders: fc.subarray(['customerId', 'status', '*']),
+  orders: fc.subarray(['id', 'customerId', 'status', '*']),
   users: fc.subarray(['department', '*', 'email']),
 })
 
@@ -86,6 +88,7 @@ function placesOf({ subject, objectId, facts = {} }: DecisionRecord): readonly (
   return [
     ['subject', subject],
     ['objectId', objectId],
+    ['orders.id', objectId],
     ['users.department', attributes?.department],
     ...[object, proposed].flatMap((one) => [
       ['orders.customerId', one?.customerId] as const,
@@ -122,6 +125,7 @@ function hiddenBy({ fields, orders, users }: Named): ReadonlySet<string> {
   return new Set([
     ...fields.map((name) => `value-${name}`),
     ...ofOrders.flatMap((field) => BY_FIELD[field] ?? []),
+    ...(orders.includes('*') || orders.includes('id') ? ['value-objectId'] : []),
     ...(users.includes('*') || users.includes('department') ? ['value-department'] : []),
   ])
 }
@@ -215,11 +219,13 @@ describe('a recorder', () => {
     for (const recorder of [requiredRecorder, bestEffortRecorder]) {
       const [written, seen]: [DecisionRecord[], DecisionRecord[]] = [[], []]
       const log = {
-        note: async (record: DecisionRecord) => void written.push(record),
-        noteUnawaited: (record: DecisionRecord) => void written.push(record),
+        note: async (line: string) => void written.push(JSON.parse(line)),
+        noteUnawaited: (line: string) => void written.push(JSON.parse(line)),
         committed: () => undefined,
       }
-      const both = observedRecorder(recorder(log), (record) => seen.push(record))
+      const both = observedRecorder(recorder(log, new LogShares({ share: Number.POSITIVE_INFINITY })), (record) =>
+        seen.push(record),
+      )
       await both.note(RECORD, masks)
       expect([written[0]?.subject, seen[0]?.subject]).to.deep.equal([MASKED, RECORD.subject])
     }
@@ -257,6 +263,27 @@ describe('masks.yaml', () => {
       await server.ask('GET', path, { token })
     }
     expect(JSON.stringify(await server.decisions())).not.to.contain('alice')
+  })
+
+  it('of the ids of users leaves none as an object id: of found and missing ones, sign-ins and other kinds', async () => {
+    const files = { 'policies/masks.yaml': 'facts: { users: [id] }\n' }
+    server = await startTestServer({ demo: true, files })
+    const token = await server.token('root', 'admin')
+    for (const id of ['alice', 'gone-for-good']) {
+      for (const method of ['GET', 'DELETE', 'OPTIONS']) await server.ask(method, `/users/${id}`, { token })
+      await server.ask('PATCH', `/users/${id}`, { token, body: { name: 1 } })
+      await server.ask('GET', `/users/${id}`, {})
+      await server.ask('GET', `/users/${id}?x=1`, { token: 'invalid' })
+    }
+    await server.ask('GET', '/api/orders/order-1', { token })
+    const records = await server.decisions()
+    const users = records.filter(({ resource }) => resource === 'users')
+    expect(users).to.have.length(12)
+    expect(new Set(users.map(({ objectId }) => objectId))).to.deep.equal(new Set([MASKED]))
+    expect(records.at(-1)).to.include({ objectId: 'order-1' })
+    const signIn: DecisionRecord = { ...RECORD, resource: 'system/tokens', objectId: 'alice' }
+    expect(mask(signIn, masksOf({ fields: [], orders: [], users: ['id'] })).objectId).to.equal(MASKED)
+    expect(mask(signIn, masksOf({ fields: [], orders: ['id'], users: [] })).objectId).to.equal('alice')
   })
 
   it('that is a link which leads nowhere is refused: it was to mask something', async () => {

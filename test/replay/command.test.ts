@@ -174,7 +174,7 @@ describe('sallyport policy replay', () => {
         [log, '--candidate', join(folder, 'none')],
         `sallyport: ${folder}/none is not a directory: name a directory of policy files\n`,
       ],
-      [[log, '--since', 'yesterday'], /Write a time with an offset/],
+      [[log, '--since', 'soon'], /`soon` is not a time with an offset/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args)
       expect([code, stdout]).to.deep.equal([2, ''])

@@ -14,7 +14,7 @@ import { proposeNew, proposeReplacement, proposeUpdate } from '../../src/decide/
 import { NO_MASKS } from '../../src/decide/policy.ts'
 import { orRefuse } from '../../src/decide/refusal.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { recordLine } from '../../src/decision-log/decision-record.ts'
+import { recordLine } from '../../src/decision-log/record-line.ts'
 import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import type { Revision } from '../../src/policy/policy-files.ts'
 import { represent } from '../../src/resources/object.ts'

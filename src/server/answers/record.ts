@@ -6,7 +6,7 @@ import type { Evidence } from '../../decide/evidence.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
 import { credentialKindOf } from '../../decide/request-conditions/credential.ts'
-import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { cutName, type DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -19,7 +19,7 @@ import { problemOf } from './to-problem.ts'
 /** What the stages that ran found out about a request: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
 
-type NotRecorded = Pick<RequestState, 'headers' | 'policy'>
+type NotRecorded = Pick<RequestState, 'headers' | 'policy' | 'body'>
 
 /**
  * Writes the record before the answer is sent; the record of a write is already committed with the write. If a required
@@ -30,7 +30,7 @@ export function settleRecord(
   state: Writable<RequestState>,
 ): void | Promise<void> {
   if (state.committed) {
-    recorder.committed(state.committed)
+    recorder.committed(state.committed.unmasked, state.committed.line)
     return
   }
   const noted = recorder.note(recordOf(state), state.masks)
@@ -76,7 +76,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     route: asked?.route.path,
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
-    objectId: outcome?.objectId ?? asked?.id ?? refusedSignIn?.userId ?? objectIdOf(decision),
+    objectId: outcome?.objectId ?? askedId(request, asked?.id) ?? refusedSignIn?.userId ?? objectIdOf(decision),
     subject: caller?.id ?? rejected?.subject,
     roles: caller?.roles,
     authentication: authentication?.kind,
@@ -124,6 +124,11 @@ function secondsOf({ started }: RequestFacts): number {
 function evidenceOf({ problem, outcome, decision }: RequestFacts): Evidence | undefined {
   if (problem?.cause instanceof Refused && problem.cause.refusal.evidence) return problem.cause.refusal.evidence
   return outcome?.evidence ?? decision?.evidence
+}
+
+/** Whole only if it is the id of an object: a path may have 8 kB. */
+function askedId({ decision }: RequestFacts, id: string | undefined): string | undefined {
+  return id === undefined || id === objectIdOf(decision) ? id : cutName(id)
 }
 
 function objectIdOf(decision: Decision | undefined): string | undefined {

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { decisionLogFault } from '../../config/start/decision-log.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions } from '../../decision-log/log-file.ts'
+import { LogShares } from '../../decision-log/log-shares.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'
 import { createStandardOutput } from '../../decision-log/standard-output.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
@@ -56,7 +57,26 @@ export async function startCandidate(
   return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }
 
-export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {
-  const recorder = (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog)
+/** One caller may fill half of the files within a day; nothing deletes what goes to standard output. */
+export function logSharesOf({ decisionLog: { file, maxBytes, keep }, workers }: Config, log: Logger): LogShares {
+  const share = file === undefined ? Number.POSITIVE_INFINITY : Math.floor((maxBytes * (keep + 1)) / 2 / workers)
+  return new LogShares({
+    share,
+    tell: () => {
+      log.warn(
+        { share },
+        'a caller has written its share of the decision log for a day and gets 429: if that is its usual work, raise DECISION_LOG_MAX or DECISION_LOG_KEEP',
+      )
+    },
+  })
+}
+
+export function recorderOf(
+  config: Config,
+  decisionLog: DecisionLog,
+  shares: LogShares,
+  shadow: Shadow | undefined,
+): Recorder {
+  const recorder = (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog, shares)
   return shadow ? observedRecorder(recorder, (record) => shadow.observe(record)) : recorder
 }

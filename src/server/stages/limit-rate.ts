@@ -3,6 +3,7 @@
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Limit } from '../../decide/policy.ts'
+import type { LogShares } from '../../decision-log/log-shares.ts'
 import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
 import { type Credentials, readCredentials } from '../../identity/caller.ts'
 import type { Admission, Limiter, Quota, QuotaState } from '../../limits/limiter.ts'
@@ -31,13 +32,32 @@ export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddr
   }
 }
 
-/** Counts every request, before any other refusal is answered. */
-export function limitRate(rateLimiter: RateLimiter): Stage<Received & Matched & Addressed & Authenticated> {
+/** Counts every request, before any other refusal is answered, and refuses a caller who has filled its share of the log. */
+export function limitRate(
+  rateLimiter: RateLimiter,
+  logShares: Pick<LogShares, 'waitMs'>,
+): Stage<Received & Matched & Addressed & Authenticated> {
   return (ctx, next) =>
     onceKnown(rateLimiter.count(ctx.state.policy, ctx.state), (headers) => {
       Object.assign(ctx.state.headers, headers)
+      refuseOverShare(logShares, ctx.state)
       return next()
     })
+}
+
+function refuseOverShare(
+  logShares: Pick<LogShares, 'waitMs'>,
+  { authentication, address }: Addressed & Authenticated,
+): void {
+  const whose = authentication.kind === 'caller' ? { subject: authentication.caller.id } : { address }
+  const waitMs = logShares.waitMs(whose)
+  if (waitMs === 0) return
+  const seconds = Math.ceil(waitMs / 1000)
+  const detail = `This caller has filled its share of the decision log; try again in ${seconds} s.`
+  throw new Problem('quota-exceeded', detail, {
+    headers: { 'Retry-After': String(seconds) },
+    members: { 'violated-policies': ['decision-log'] },
+  })
 }
 
 export interface RateLimiter {

@@ -38,6 +38,7 @@ export function explainRecord(
   { reviewed, resources, now = timeOf(record) }: Files,
 ): Explanation {
   refuseMasked(record)
+  refuseCut(record)
   const request = requestOf(record, resources)
   const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
@@ -54,6 +55,13 @@ function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {
   if (hidden === undefined) return
   throw new ToolError(
     `masks.yaml hides the ${hidden} of the record: explain METHOD and PATH with --role and --subject instead`,
+  )
+}
+
+function refuseCut({ cut }: ExplainableRecord): void {
+  if (!cut) return
+  throw new ToolError(
+    'the record was too long to hold its facts: explain METHOD and PATH with --role and --subject instead',
   )
 }
 

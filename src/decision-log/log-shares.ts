@@ -1,0 +1,118 @@
+/**
+ * What of the decision log one caller may fill in a day. The files of a log have a size, and the oldest is deleted: a
+ * caller who could fill them all would delete what others did, and what it did itself.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Quota } from '../limits/limiter.ts'
+import { SlidingWindow, stepMicros } from '../limits/sliding-window.ts'
+import type { DecisionRecord } from './decision-record.ts'
+
+const DAY_MS = 86_400_000
+
+/** The callers that wrote last. Each takes some hundred bytes of memory. */
+const MOST_CALLERS = 10_000
+
+const MINUTE_MS = 60_000
+
+/** Of one caller in a minute, refusals by a limit that have a record each. Of the others, the 2nd, 4th, 8th … has one. */
+const RECORDED_EACH = 100
+
+export interface LogSharesOptions {
+  /** In bytes; infinite where no file of the log is ever deleted. */
+  readonly share: number
+  /** Somebody used up a share. */
+  readonly tell?: () => void
+  /** Milliseconds, 0 or more; monotonic. */
+  readonly now?: () => number
+}
+
+interface Writer {
+  readonly written: SlidingWindow
+  isTold: boolean
+  refusals: { since: number; count: number; left: number }
+}
+
+/** Who fills the log: a caller, or an address where nobody is known. */
+export interface LogWriter {
+  readonly subject?: string | undefined
+  readonly address?: string | undefined
+}
+
+export class LogShares {
+  readonly #quota: Quota
+  readonly #tell: () => void
+  readonly #now: () => number
+  readonly #writers = new LRUCache<string, Writer>({ maxSize: MOST_CALLERS, sizeCalculation: () => 1 })
+
+  constructor({ share, tell = () => {}, now = () => performance.now() }: LogSharesOptions) {
+    this.#quota = { name: 'decision-log', key: '', allow: share, windowMs: DAY_MS }
+    this.#tell = tell
+    this.#now = now
+  }
+
+  /** Milliseconds until this caller's requests may write again; 0 if they may now. */
+  waitMs(whose: LogWriter): number {
+    const writer = this.#writers.get(keyOf(whose))
+    if (!writer) return 0
+    const { allow } = this.#quota
+    const micros = this.#micros()
+    writer.written.moveTo(stepMicros(this.#quota), micros)
+    if (writer.written.used < allow) {
+      writer.isTold = false
+      return 0
+    }
+    if (!writer.isTold) this.#tell()
+    writer.isTold = true
+    return Math.max(1, (writer.written.freesAtMicros(allow) - micros) / 1000)
+  }
+
+  /** Counts a record of so many bytes. */
+  spend(whose: LogWriter, bytes: number): void {
+    if (this.#quota.allow === Number.POSITIVE_INFINITY) return
+    const { written } = this.#writerOf(whose)
+    written.moveTo(stepMicros(this.#quota), this.#micros())
+    written.count(bytes)
+  }
+
+  /** The record as it is to be written; undefined for one of many alike refusals, which a later one stands for. */
+  toWrite(record: DecisionRecord): DecisionRecord | undefined {
+    if (record.problem !== 'quota-exceeded' || this.#quota.allow === Number.POSITIVE_INFINITY) return record
+    const { refusals } = this.#writerOf(logWriterOf(record))
+    const now = this.#now()
+    if (now - refusals.since >= MINUTE_MS) {
+      refusals.since = now
+      refusals.count = 0
+    }
+    refusals.count += 1
+    const beyond = refusals.count - RECORDED_EACH
+    if (beyond > 0 && (beyond & (beyond - 1)) !== 0) {
+      refusals.left += 1
+      return undefined
+    }
+    const repeated = refusals.left + 1
+    refusals.left = 0
+    return repeated === 1 ? record : { ...record, repeated }
+  }
+
+  #writerOf(whose: LogWriter): Writer {
+    const key = keyOf(whose)
+    const known = this.#writers.get(key)
+    if (known) return known
+    const written = new SlidingWindow(stepMicros(this.#quota), this.#micros())
+    const made = { written, isTold: false, refusals: { since: this.#now(), count: 0, left: 0 } }
+    this.#writers.set(key, made)
+    return made
+  }
+
+  #micros(): number {
+    return Math.floor(this.#now() * 1000)
+  }
+}
+
+export function logWriterOf({ authentication, subject, address }: DecisionRecord): LogWriter {
+  return authentication === 'caller' ? { subject } : { address }
+}
+
+function keyOf({ subject, address }: LogWriter): string {
+  return subject === undefined ? `a:${address}` : `s:${subject}`
+}
