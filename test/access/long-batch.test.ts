@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
 import { withRules } from '../policy-text.ts'
+import { sleep } from '../request/raw.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
@@ -50,16 +51,14 @@ describe('a batch of dear questions', () => {
   })
   after(() => server.stop())
 
+  const BATCH = {
+    subject: { type: 'user', id: 'alice' },
+    action: { name: 'call' },
+    resource: { type: 'parts', id: 'p1' },
+    evaluations: Array.from({ length: 1000 }, () => ({})),
+  }
   const askAll = async () =>
-    server.ask('POST', '/access/v1/evaluations', {
-      token: await server.token('service', 'pdp-client'),
-      body: {
-        subject: { type: 'user', id: 'alice' },
-        action: { name: 'call' },
-        resource: { type: 'parts', id: 'p1' },
-        evaluations: Array.from({ length: 1000 }, () => ({})),
-      },
-    })
+    server.ask('POST', '/access/v1/evaluations', { token: await server.token('service', 'pdp-client'), body: BATCH })
 
   it('is decided in small groups from its first items on', async () => {
     const sizes: number[] = []
@@ -91,5 +90,38 @@ describe('a batch of dear questions', () => {
     expect(answers.evaluations[0].decision).to.equal(false)
     // Without turns in between, at most those that came before the body was read.
     expect(others).to.be.above(10)
+  }).timeout(60_000)
+
+  const recordOf = async (subject: string) => {
+    for (;;) {
+      const record = await server.lastDecision({ subject })
+      if (record) return record
+      await sleep(10)
+    }
+  }
+
+  it('ends soon after its client is gone', async () => {
+    let slices = 0
+    const client = new AbortController()
+    SharedReads.prototype.run = function (work) {
+      slices += 1
+      if (slices === 3) client.abort()
+      return run.call(this, work) as ReturnType<typeof work>
+    }
+    const answer = fetch(`${server.url}/access/v1/evaluations`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await server.token('leaver', 'pdp-client')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(BATCH),
+      signal: client.signal,
+    })
+    expect(await answer.catch((error: Error) => error.name)).to.equal('AbortError')
+    const record = await recordOf('leaver')
+    expect(record).to.deep.include({ outcome: 'refused', problem: 'malformed-request' })
+    expect(record).not.to.have.property('asked')
+    // Forty at least for the whole batch.
+    expect(slices).to.be.below(35)
   }).timeout(60_000)
 })

@@ -1,6 +1,6 @@
 /** An evaluation as the service gets it (a decision of AuthZEN), and as the decision record keeps it. */
 import { rulePlace } from '../../decide/evidence.ts'
-import type { AskedRecord } from '../../decision-log/decision-record.ts'
+import { type AskedRecord, cutName } from '../../decision-log/decision-record.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { Evaluated } from './ask.ts'
 import type { Asker } from './asker.ts'
@@ -24,9 +24,6 @@ export function decisionOf({ policy }: Asker, { decision, reason, fields }: Eval
 /** With these reasons, a name was not found, or not looked for. */
 const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 'resource-unknown', 'action-unknown']
 
-/** In characters: of an unknown name, so that invented names don't fill the log. */
-const LONGEST_UNKNOWN = 128
-
 /** Without the id of a resource, the question is about all objects. */
 export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluated: Evaluated): AskedRecord {
   const { decision, reason, evidence, caller, action: known } = evaluated
@@ -46,8 +43,4 @@ export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluat
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     facts: evidence?.facts,
   }
-}
-
-function cutName(name: string): string {
-  return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }

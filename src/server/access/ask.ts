@@ -7,6 +7,7 @@ import { decideTold, lacksAttributes, type ToldDecision, type ToldObject } from 
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
+import type { Resource } from '../../resources/resource.ts'
 import type { Asker } from './asker.ts'
 import { type DenialReason, denialReasonOf } from './denial-reasons.ts'
 import { type Evaluation, fieldsAsked } from './entities.ts'
@@ -77,7 +78,7 @@ function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
     const granted = isRefusal(decision) ? decision : fieldsGranted(asker, decision, target, evaluation)
     return onceKnown(granted, (result) => {
       if (isRefusal(result)) return refusedBy(result)
-      const judged = judge(asker, result, fieldsAsked(evaluation))
+      const judged = judge(asker, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
       return subject.isTold && judged.decision ? unlessLacking(asker, asked, judged) : judged
     })
   })
@@ -108,7 +109,8 @@ function judgeTold(asker: Asker, asked: Asked, { fields, possible, evidence }: T
   const concerned = endpoint.operation === 'read' ? shownBy(asker, target) : new Set(resource.fields.keys())
   const all = hasFields ? concerned : new Set<string>()
   const wanted = fieldsAsked(evaluation)
-  const judged = judge(asker, { kind: 'granted', fields: hasFields ? fields : all, all, evidence }, wanted)
+  const granted = { kind: 'granted', fields: hasFields ? fields : all, all, evidence } as const
+  const judged = judge(asker, granted, { resource, asked: wanted })
   const depends = !judged.decision && new Set(wanted ?? all).isSubsetOf(possible)
   return depends ? { ...judged, reason: 'attributes-missing' } : judged
 }
@@ -130,17 +132,17 @@ function refusedBy(refusal: Refusal): Judged {
 function judge(
   { trust: { understandsFields } }: Asker,
   { fields, all, evidence, dependsOnBody }: GrantedFields,
-  asked: readonly string[] | undefined,
+  { resource, asked }: { readonly resource: Resource; readonly asked: readonly string[] | undefined },
 ): Judged {
   const wanted = asked ?? [...all]
   const refused = wanted.filter((name) => !fields.has(name))
   const told = understandsFields && asked === undefined && all.size > 0 ? { fields: [...fields] } : {}
   if (refused.length === 0 || ('fields' in told && fields.size > 0)) return { decision: true, evidence, ...told }
   if (dependsOnBody) return { decision: false, reason: 'body-needed', evidence }
-  const fieldsRefused = refused.slice(0, MOST_TOLD)
+  const fieldsRefused = refused.filter((name) => resource.fields.has(name)).slice(0, MOST_TOLD)
   const reason = asked || fields.size === 0 ? 'fields-refused' : 'partly-granted'
   return { decision: false, reason, evidence: { ...evidence, fieldsRefused } }
 }
 
-/** In a decision record. */
+/** In a decision record. Names that the schema doesn't declare aren't told: a service could fill the log with them. */
 const MOST_TOLD = 100

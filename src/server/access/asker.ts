@@ -8,6 +8,7 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
+import type { Turns } from './turns.ts'
 
 /** What the routes of `system/access` need. */
 export interface AccessParts {
@@ -18,6 +19,8 @@ export interface AccessParts {
   readonly verifier: TokenVerifier
   /** PUBLIC_URL, or where the server listens. */
   readonly publicUrl: () => string
+  /** For the work of batches and searches. */
+  readonly turns: Turns
 }
 
 export interface Asker extends AccessParts {
@@ -32,20 +35,44 @@ export interface Asker extends AccessParts {
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** Remembers what was found, or a promise of it, for the rest of the request. */
   readonly once: <T>(key: string, find: () => T) => T
+  /** Runs work in slices. Throws Problem quota-exceeded with too many such requests under way. */
+  readonly atLength: <T>(work: () => Promise<T>) => Promise<T>
+  /** When the next slice may begin. */
+  readonly turn: () => void | Promise<void>
+  /** Aborts when nobody waits for the answer any more. */
+  readonly gone: AbortSignal
 }
 
 interface Request {
   readonly caller: Caller | undefined
+  /** The client's address, as limits count it. */
+  readonly address: string
+  readonly gone: AbortSignal
   readonly policy: ActivePolicy
   readonly at: number
 }
 
-export function askerOf(parts: AccessParts, { caller, policy, at }: Request): Asker {
+export function askerOf(parts: AccessParts, request: Request): Asker {
+  const { caller, address, policy, at } = request
   const known = new Map<string, unknown>()
   const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
   const facts = factsOnce(parts)
   const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
-  return { ...parts, caller, policy, now: at, trust, ask: (steps) => withFacts(steps, facts), once }
+  const whose = caller ? `s:${caller.id}` : `a:${address}`
+  return {
+    ...parts,
+    caller,
+    policy,
+    now: at,
+    trust,
+    ask: (steps) => withFacts(steps, facts),
+    once,
+    atLength: (work) => parts.turns.run(whose, work),
+    turn: () => parts.turns.next(whose),
+    get gone() {
+      return request.gone
+    },
+  }
 }
 
 function factsOnce({ resources, store }: AccessParts): FactSource {

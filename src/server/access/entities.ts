@@ -65,9 +65,10 @@ export function readEvaluations(body: Members): Evaluation | Evaluations {
   const { evaluations = [], options, subject, resource, action, context } = body as BatchBody
   if (!hasItems(body)) return body as unknown as Evaluation
   const defaults = { subject, resource, action, context }
+  const faultsOf = memberFaultsOnce()
   return {
     semantic: options?.evaluations_semantic ?? 'execute_all',
-    items: evaluations.map((item) => readItem(defaults, item)),
+    items: evaluations.map((item) => readItem(defaults, item, faultsOf)),
   }
 }
 
@@ -79,7 +80,7 @@ interface BatchBody extends Partial<Record<keyof Evaluation, Json>> {
 type Defaults = Readonly<Record<keyof Evaluation, Json | undefined>>
 
 /** A member of an item replaces the default as a whole. */
-function readItem(defaults: Defaults, item: Members): Evaluation | FaultyItem {
+function readItem(defaults: Defaults, item: Members, faultsOf: typeof faultsOfEvaluation): Evaluation | FaultyItem {
   const {
     subject = defaults.subject,
     resource = defaults.resource,
@@ -92,8 +93,24 @@ function readItem(defaults: Defaults, item: Members): Evaluation | FaultyItem {
     ...(action === undefined ? {} : { action }),
     ...(context === undefined ? {} : { context }),
   }
-  const faults = faultsOfEvaluation(whole)
+  const faults = faultsOf(whole)
   return faults.length > 0 ? { faults } : (whole as unknown as Evaluation)
+}
+
+const MEMBERS: readonly (keyof Evaluation)[] = ['subject', 'resource', 'action', 'context']
+
+/** `faultsOfEvaluation`, where a member that many items share is checked once. */
+function memberFaultsOnce(): typeof faultsOfEvaluation {
+  const known = new Map<string, Map<Json | undefined, readonly FieldFault[]>>(MEMBERS.map((name) => [name, new Map()]))
+  return (evaluation) =>
+    MEMBERS.flatMap((name) => {
+      const value = (evaluation as Members)[name]
+      const find = () =>
+        faultsOfEvaluation(value === undefined ? {} : { [name]: value }).filter(
+          ({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`),
+        )
+      return known.get(name)?.getOrInsertComputed(value, find) ?? find()
+    })
 }
 
 /** The fields that an evaluation asks about; undefined if it asks about the whole object. */

@@ -68,6 +68,8 @@ export interface HandledRequest {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
+  /** Aborts when the client is gone before its answer; made when it is first asked for. */
+  readonly gone: AbortSignal
   readonly ask: AskFacts
   /** What this caller can do with objects of the resource. */
   readonly abilities: () => Abilities | Promise<Abilities>

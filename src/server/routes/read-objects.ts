@@ -76,6 +76,8 @@ export async function listObjects(
     return abilities ? withCan(rowWriter(shown), abilities, decision.marks.length) : rowWriter(shown)
   })
   const next = hasNext && last ? nextCursor(services, request, query, last) : null
+  // A count can take long, and a client may be gone by now.
+  if (query.counted) request.gone.throwIfAborted()
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
   const can = abilities ? `,"can":${JSON.stringify(abilities.collection)}` : ''
   return {

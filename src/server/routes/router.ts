@@ -1,4 +1,5 @@
 /** Registers a handler in @koa/router for each method that a route accepts. */
+import type { ServerResponse } from 'node:http'
 import type { default as Router, RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
@@ -9,6 +10,7 @@ import { StaleObject } from '../../store/errors.ts'
 import { admit } from '../access/forward/identity-headers.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/commit.ts'
+import { clientGone } from '../http/client-gone.ts'
 import type { Input } from '../input/input.ts'
 import type { Stage, Writable } from '../stages/stage.ts'
 import type {
@@ -119,7 +121,7 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
   const queues = new Queues()
   return (handler) => async (ctx) => {
     const { state, method } = ctx
-    const request = requestOf(state, method as Method, store)
+    const request = requestOf(state, ctx.res, method as Method, store)
     const handle = () => handler(services, request, state.decision, state.input)
     try {
       state.outcome = await handle()
@@ -145,7 +147,7 @@ async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Prom
   }
 }
 
-function requestOf(state: RouteState, method: Method, store: Store): HandledRequest {
+function requestOf(state: RouteState, response: ServerResponse, method: Method, store: Store): HandledRequest {
   const { policy, at, accepted, resource, address, input } = state
   const { match, caller } = accepted
   const { route, target } = match
@@ -156,6 +158,9 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
     resource,
     caller,
     address,
+    get gone() {
+      return clientGone(response)
+    },
     ask: state.ask,
     abilities: state.abilities,
     snapshot: policy.snapshot,

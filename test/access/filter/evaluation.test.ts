@@ -15,6 +15,7 @@ import { type Asker, askerOf } from '../../../src/server/access/asker.ts'
 import type { Sql } from '../../../src/server/access/filter/condition-sql.ts'
 import { type FilterRequest, filter } from '../../../src/server/access/filter/filter.ts'
 import { readForms, tellFilter } from '../../../src/server/access/filter/forms.ts'
+import { Turns } from '../../../src/server/access/turns.ts'
 import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
 import { LANGUAGE_RESOURCES, STORED } from '../../policy/language-fixture.ts'
 import { factsOf, filesOfWorld } from '../../policy/language-product.ts'
@@ -88,8 +89,15 @@ function askerIn(world: World): Asker {
     store: { get: facts.object, lookup: facts.lookup },
     directory: { standing: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
     publicUrl: () => '',
+    turns: new Turns(),
   } as unknown as Parameters<typeof askerOf>[0]
-  return askerOf(parts, { caller: undefined, policy, at: now })
+  return askerOf(parts, {
+    caller: undefined,
+    address: '127.0.0.1',
+    gone: new AbortController().signal,
+    policy,
+    at: now,
+  })
 }
 
 function requestOf({ world, action, fields }: Question): FilterRequest {

@@ -126,6 +126,12 @@ describe('a filter', () => {
       [sqlite({ columns: { ownerId: { list: 'json' } } }), '/options/sql/columns/ownerId/list'],
       [sqlite({ columns: { tags: { list: 'array' } } }), '/options/sql/columns/tags/list'],
       [sqlite({ table: 'Sallyport_r1' }), '/options/sql/table'],
+      [sqlite({ columns: { ownerId: 'sallyport_r1' } }), '/options/sql/columns/ownerId'],
+      [sqlite({ columns: { ownerId: { column: 'SALLYPORT_x' } } }), '/options/sql/columns/ownerId'],
+      [
+        sqlite({ related: { orders: { table: 'orders', columns: { id: 'sallyport_id' } } } }),
+        '/options/sql/related/orders/columns/id',
+      ],
       [sqlite({ related: { planes: { table: 'planes' } } }), '/options/sql/related/planes'],
       [sqlite({ related: { orders: {} } }), '/options/sql/related/orders/table'],
       [sqlite({ dialect: 'mysql' }), '/options/sql/dialect'],

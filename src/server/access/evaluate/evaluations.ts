@@ -1,6 +1,5 @@
 /** POST /access/v1/evaluations: several questions, with defaults, each answered by itself. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { onceAllKnown, onceKnown, orElse } from '../../../base/now-or-later.ts'
+import { onceKnown, orElse } from '../../../base/now-or-later.ts'
 import { Problem } from '../../../base/problems/problem.ts'
 import type { AskedRecord } from '../../../decision-log/decision-record.ts'
 import type { Json } from '../../../resources/resource.ts'
@@ -16,6 +15,7 @@ import {
   readEvaluations,
   type Semantic,
 } from '../entities.ts'
+import { answerInSlices } from '../in-slices.ts'
 import { answerOne } from './evaluation.ts'
 
 /** An answer, and its record if the item was an evaluation. */
@@ -25,12 +25,12 @@ interface Answered {
   readonly asked?: AskedRecord
 }
 
-/** Throws Problem invalid-body. */
+/** Throws Problem invalid-body, and quota-exceeded for too many at a time. */
 export async function answerEvaluations(services: Services, request: HandledRequest, body: Members): Promise<Outcome> {
   const asker = askerOf(services.access, request)
   const evaluations = readEvaluations(body)
   if (!('items' in evaluations)) return answerOne(asker, evaluations)
-  const answered = await answerAll(asker, evaluations)
+  const answered = await asker.atLength(() => answerAll(asker, evaluations))
   return {
     status: 200,
     headers: {},
@@ -42,31 +42,13 @@ export async function answerEvaluations(services: Services, request: HandledRequ
 /** Items that are answered at the same time, at most: a store may answer their questions together. */
 const MOST_TOGETHER = 25
 
-/** Nobody knows yet how long an item takes: some decide about many conditions, under a policy that is new. */
-const FIRST_TOGETHER = 4
-
-/** In milliseconds: other requests wait no longer for a part of a batch, unless one item takes longer. */
-const SLICE_MS = 5
-
-/** With a semantic that stops, each decision is waited for. Other requests are answered in between. */
-async function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
-  const most = semantic === 'execute_all' ? MOST_TOGETHER : 1
-  const answered: Answered[] = []
-  let since = performance.now()
-  let size = Math.min(most, FIRST_TOGETHER)
-  while (answered.length < items.length) {
-    const group = items.slice(answered.length, answered.length + size)
-    const begun = performance.now()
-    const answers = asker.store.atOnce(() => onceAllKnown(group.map((item) => answerItem(asker, item))))
-    // While a store is waited for, others are answered.
-    size = performance.now() - begun < SLICE_MS / 2 ? Math.min(most, 2 * size) : 1
-    answered.push(...(answers instanceof Promise ? await answers : answers))
-    if (answered.at(-1)?.decision === STOPS[semantic]) break
-    if (performance.now() - since < SLICE_MS) continue
-    await nextTurn()
-    since = performance.now()
-  }
-  return answered
+/** With a semantic that stops, each decision is waited for. */
+function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
+  return answerInSlices<Evaluation | FaultyItem, Answered>(asker, items, {
+    most: semantic === 'execute_all' ? MOST_TOGETHER : 1,
+    answer: (item) => answerItem(asker, item),
+    isLast: ({ decision }) => decision === STOPS[semantic],
+  })
 }
 
 /** The decision that ends a batch. */

@@ -38,7 +38,11 @@ export async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<Fi
   const { evidence } = first
   if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence }
   const all = [first]
-  for (const assumed of nonEmptySubsets([...unknown])) all.push(await decideWith(assumed))
+  for (const assumed of nonEmptySubsets([...unknown])) {
+    await asker.turn()
+    asker.gone.throwIfAborted()
+    all.push(await decideWith(assumed))
+  }
   const cases = all.filter((one) => !isRefusal(one))
   if (isRefusal(first)) return { reason: cases.length > 0 ? 'condition-unknown' : denialReasonOf(first), evidence }
   // What a service doesn't tell of a subject is unknown, and may be what a deny asks for.

@@ -62,9 +62,7 @@ function readTable({ table, columns }: DescribedTable, reading: Reading, tell: T
   const name = table.split('.')
   if (name.length > 2 || !name.every(isName))
     tell([...place, 'table'], 'must be a name, or a schema and a name', 'name')
-  if (name.some((part) => part.toLowerCase().startsWith(OWN_NAMES))) {
-    tell([...place, 'table'], `must not begin with \`${OWN_NAMES}\``, 'name')
-  }
+  refuseOwnNames(name, [...place, 'table'], tell)
   const described = columns ? Object.entries(columns) : namedAlike(resource)
   const read = described.flatMap(([fieldName, column]) => {
     const field = resource.fields.get(fieldName)
@@ -78,7 +76,16 @@ function readTable({ table, columns }: DescribedTable, reading: Reading, tell: T
 }
 
 function namedAlike({ fields }: Resource): readonly (readonly [string, string])[] {
-  return [...fields.keys()].filter(isName).map((name) => [name, name] as const)
+  return [...fields.keys()].filter((name) => isName(name) && !isOwnName(name)).map((name) => [name, name] as const)
+}
+
+/** A name of the statement would hide a name of the database. */
+function refuseOwnNames(names: readonly string[], place: readonly string[], tell: Tell): void {
+  if (names.some(isOwnName)) tell(place, `must not begin with \`${OWN_NAMES}\``, 'name')
+}
+
+function isOwnName(name: string): boolean {
+  return name.toLowerCase().startsWith(OWN_NAMES)
 }
 
 function isName(text: string): boolean {
@@ -93,6 +100,7 @@ function readColumn(
 ): MappedColumn {
   const { column = field.name, type, list } = typeof described === 'string' ? { column: described } : described
   if (!isName(column)) tell(place, 'must be the name of a column: letters, digits and `_`', 'name')
+  refuseOwnNames([column], place, tell)
   const types = TYPES[field.time ? 'time' : field.type].filter((one) => dialect.types.includes(one))
   const lists = field.list ? dialect.lists : []
   if (type && !types.includes(type)) tell([...place, 'type'], `must be one of ${types.join(', ')}`, 'type')

@@ -2,12 +2,12 @@
  * POST /access/v1/search/subject, /resource and /action: of the candidates, those that an evaluation allows. The work
  * for a page is bounded: a page may have fewer results than its limit, and its token goes on after the last candidate.
  */
-import { onceAllKnown } from '../../../base/now-or-later.ts'
 import type { SearchRecord } from '../../../decision-log/decision-record.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { evaluate } from '../ask.ts'
 import { type Asker, askerOf } from '../asker.ts'
 import type { Members } from '../entities.ts'
+import { answerInSlices } from '../in-slices.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { actionsFor } from './search-actions.ts'
 import { pagesOf, type SearchPage } from './search-pages.ts'
@@ -21,7 +21,7 @@ const MOST_CANDIDATES = 1000
 /** How many are decided at a time, with one reading of each fact. */
 const AT_A_TIME = 50
 
-/** Throws Problem invalid-body. */
+/** Throws Problem invalid-body, and quota-exceeded for too many at a time. */
 export async function answerSearch(
   services: Services,
   request: HandledRequest,
@@ -32,8 +32,10 @@ export async function answerSearch(
   const { page: limits } = request.snapshot.limits
   const pages = pagesOf(search, { cursors: services.cursors, service: request.caller?.id, page: limits })
   const makeAsker = () => askerOf(services.access, request)
-  const candidates = await candidatesOf(makeAsker(), services, search)
-  const { results, next, decided } = await findPage(candidates, pages.current, makeAsker)
+  const asker = makeAsker()
+  const { results, next, decided } = await asker.atLength(async () => {
+    return findPage(await candidatesOf(asker, services, search), pages.current, makeAsker)
+  })
   const token = next === undefined ? '' : pages.tokenAfter(next.after)
   return {
     status: 200,
@@ -90,9 +92,10 @@ async function findPage(
 }
 
 async function allowedOf(asker: Asker, some: readonly Candidate[]): Promise<readonly boolean[]> {
-  const evaluated = await asker.store.atOnce(() =>
-    onceAllKnown(some.map(({ evaluation }) => evaluate(asker, evaluation))),
-  )
+  const evaluated = await answerInSlices(asker, some, {
+    most: AT_A_TIME,
+    answer: ({ evaluation }: Candidate) => evaluate(asker, evaluation),
+  })
   return evaluated.map(({ decision }) => decision)
 }
 

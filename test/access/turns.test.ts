@@ -1,0 +1,62 @@
+/** Slices of long work: one in a turn of the event loop, callers in turn, and a bound on the requests under way. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Problem } from '../../src/base/problems/problem.ts'
+import { Turns } from '../../src/server/access/turns.ts'
+
+/** Takes slices until it may end, and says in which turn of the event loop each began. */
+async function slicesOf(turns: Turns, caller: string, count: number, told: (caller: string) => void): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await turns.next(caller)
+    told(caller)
+  }
+}
+
+describe('the turns of long work', () => {
+  it('are one for each turn of the event loop, and go round the callers, however many batches one has', async () => {
+    const turns = new Turns()
+    let turn = 0
+    let isRunning = true
+    const began: { readonly caller: string; readonly turn: number }[] = []
+    const told = (caller: string) => began.push({ caller, turn })
+    const counting = (async () => {
+      for (; isRunning; turn++) await nextTurn()
+    })()
+    const many = Array.from({ length: 10 }, () => slicesOf(turns, 'many', 5, told))
+    await slicesOf(turns, 'one', 5, told)
+    const whenOneEnded = began.length
+    await Promise.all(many)
+    isRunning = false
+    await counting
+    // Two at most: a slice may begin just before the turns are counted.
+    for (const group of Map.groupBy(began, (one) => one.turn).values()) expect(group.length).to.be.at.most(2)
+    expect(whenOneEnded).to.be.below(20)
+    expect(began).to.have.length(55)
+  })
+
+  it('refuse more than a bound of requests under way, of one caller and of all, and take new ones as others end', async () => {
+    const turns = new Turns({ ofCaller: 2, ofAll: 3 })
+    const held = Promise.withResolvers<void>()
+    const refused = (caller: string) =>
+      turns
+        .run(caller, async () => {})
+        .then(
+          () => 'taken',
+          (error: unknown) => (error instanceof Problem ? error.status : error),
+        )
+    const running = [turns.run('a', () => held.promise), turns.run('a', () => held.promise)]
+    expect(await refused('a')).to.equal(429)
+    expect(await refused('b')).to.equal('taken')
+    running.push(turns.run('b', () => held.promise))
+    expect(await refused('c')).to.equal(429)
+    held.resolve()
+    await Promise.all(running)
+    expect(await refused('a')).to.equal('taken')
+  })
+
+  it('count work that fails no longer', async () => {
+    const turns = new Turns({ ofCaller: 1, ofAll: 1 })
+    await turns.run('a', () => Promise.reject(new Error('failed'))).catch(() => {})
+    expect(await turns.run('a', async () => 'taken')).to.equal('taken')
+  })
+})
