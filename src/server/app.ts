@@ -10,11 +10,13 @@ import type { LivePolicy } from '../policy/live-policy.ts'
 import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { OpenedStore } from '../store/contract.ts'
+import { Turns } from './access/turns.ts'
 import { createCors } from './answers/cors.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
 import { runStages } from './http/run-stages.ts'
+import { UnreadAnswers, type UnreadBounds } from './http/unread-answers.ts'
 import { type AdminSources, createAdminServer } from './observe/admin-server.ts'
 import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
@@ -22,7 +24,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createDescribe } from './openapi/describe.ts'
 import { claimForDemo, claimForProduction } from './parts/demo/seed-demo.ts'
 import { fitData } from './parts/fit-data.ts'
-import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
+import { logSharesOf, openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
@@ -68,6 +70,7 @@ export interface AppOptions {
   readonly verifier?: TokenVerifier
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
+  readonly unread?: Partial<UnreadBounds>
   /** The functions of a worker that its primary provides. */
   readonly worker?: WorkerParts
 }
@@ -116,6 +119,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
+    const logShares = logSharesOf(config, log)
     warnOfLoss(log)
     const shadow = await startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
@@ -165,6 +169,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           directory,
           verifier: identity.verifier,
           publicUrl: () => config.publicUrl ?? url,
+          turns: new Turns(),
         },
       },
       policy,
@@ -174,9 +179,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       rateLimiter: createRateLimiter(limiter, identity.verifier),
       clientAddress: createClientAddress(config.trustProxy),
       cors: createCors(config.cors),
-      recorder: recorderOf(config, decisionLog, shadow),
+      logShares,
+      recorder: recorderOf(config, decisionLog, logShares, shadow),
       faults,
       metrics,
+      unread: new UnreadAnswers(options.unread),
       draining: () => draining,
     })
     const server = createHttpServer(runStages(koa), timeouts)

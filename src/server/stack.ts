@@ -1,19 +1,21 @@
 /** The path of one request: Koa middleware in this order, one stage a file (src/server/stages/). */
 import type Koa from 'koa'
+import type { LogShares } from '../decision-log/log-shares.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
-import { readForwarded } from './access/forward/read-forwarded.ts'
+import { readForwarded, recognizeGateway } from './access/forward/read-forwarded.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import type { PolicyChannel } from './policy-changes/follow-versions.ts'
 import type { Services } from './routes/handler.ts'
 import { createRouters, routes } from './routes/router.ts'
-import { type AnswerParts, answer } from './stages/answer.ts'
+import { type AnswerParts, answer, refuseWhileDraining } from './stages/answer.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { limitRate, type RateLimiter, refuseFloods } from './stages/limit-rate.ts'
 import { match } from './stages/match.ts'
 import { refusePathMethodToken } from './stages/refuse-path-method-token.ts'
+import { refuseUnread } from './stages/refuse-unread.ts'
 import { requirePolicy } from './stages/require-policy.ts'
 import { Stages } from './stages/stage.ts'
 import { validate } from './stages/validate.ts'
@@ -24,23 +26,27 @@ export interface StackParts extends AnswerParts {
   readonly services: Services
   readonly verifier: TokenVerifier
   readonly rateLimiter: RateLimiter
+  readonly logShares: LogShares
   readonly clientAddress: ClientAddress
   /** Undefined for a policy from a folder. */
   readonly channel: PolicyChannel | undefined
 }
 
 export function useStages(app: Koa, parts: StackParts): void {
-  const { resources, store, services, verifier, rateLimiter, clientAddress, channel, now } = parts
+  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel, now } = parts
   const routers = createRouters(resources.routes, services, store)
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
     .use(match(routers))
+    .use(recognizeGateway(routers))
+    .use(refuseWhileDraining(parts.draining))
     .use(refuseFloods(rateLimiter, clientAddress))
     // For a gateway: from here on, the request is its client's.
     .use(readForwarded({ resources, store }, verifier))
     .use(authenticate(verifier, { resources, store }))
-    .use(limitRate(rateLimiter))
+    .use(limitRate(rateLimiter, logShares))
+    .use(refuseUnread(parts.unread))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources, now))
     .use(requirePolicy(channel))

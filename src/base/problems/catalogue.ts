@@ -56,6 +56,7 @@ export const CATALOGUE = {
   'policy-expired': { status: 503, title: 'The policy may be out of date' },
   'decision-log-unavailable': { status: 503, title: 'The decision log is not available' },
   'key-server-unavailable': { status: 503, title: 'The key server is not available' },
+  'answers-unread': { status: 503, title: 'Too many answers wait to be read' },
   'sign-in-busy': { status: 503, title: 'Too many users are signing in' },
   'not-ready': { status: 503, title: 'The server is not ready' },
   draining: { status: 503, title: 'The server is shutting down' },

@@ -61,6 +61,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'internal-error': 'fault',
   'store-unavailable': 'fault',
   'not-ready': 'fault',
+  'answers-unread': 'fault',
   'sign-in-busy': 'fault',
 }
 

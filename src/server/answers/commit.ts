@@ -3,8 +3,8 @@
  * other.
  */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { recordLine } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
+import { recordLine } from '../../decision-log/record-line.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
 import type { Writable } from '../stages/stage.ts'
@@ -21,7 +21,7 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     return line
   }
   const committed = (line: string) => {
-    state.committed = made.findLast((one) => one.line === line)?.unmasked
+    state.committed = made.findLast((one) => one.line === line)
   }
   const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
     const line = record({ outcome })

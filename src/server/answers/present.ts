@@ -2,6 +2,7 @@
 import type { Context } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
+import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unread-answers.ts'
 import { hasBody } from '../input/read-body.ts'
 import type { Outcome } from '../routes/handler.ts'
 import { WrittenJson } from '../routes/written-json.ts'
@@ -11,18 +12,23 @@ import { answeredStatus } from './answered-status.ts'
 import type { Cors } from './cors.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from './to-problem.ts'
 
+interface PresentParts {
+  readonly cors: Cors
+  readonly unread: UnreadAnswers
+}
+
 interface Answer {
   readonly status: number
   readonly headers: ResponseHeaders
   /** Undefined for an answer without a body. */
-  readonly text: string | undefined
+  readonly body: AnswerBody | undefined
 }
 
 /**
  * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Node's
  * `writeHead` writes the headers, all at once (docs/decisions/0026).
  */
-export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
+export function present(ctx: Context, state: Writable<RequestState>, parts: PresentParts): void {
   if (!ctx.writable) {
     // Nobody reads it any more, but what waits for its end goes on.
     ctx.res.end()
@@ -30,26 +36,32 @@ export function present(ctx: Context, state: Writable<RequestState>, cors: Cors)
   }
   try {
     if (state.outcome && !state.problem) {
-      send(ctx, state, answerOf(ctx, state.outcome, state.headers, cors))
+      send(ctx, state, answerOf(ctx, state.outcome, state, parts.cors), parts.unread)
       return
     }
   } catch (error) {
     state.problem = problemOf(error, undefined)
   }
-  send(ctx, state, problemAnswerOf(ctx, state))
+  send(ctx, state, problemAnswerOf(ctx, state), parts.unread)
+}
+
+/** The body of an outcome as it is sent. */
+export function bodyOfOutcome({ body }: Outcome): AnswerBody | undefined {
+  if (body === undefined) return undefined
+  return answerBodyOf(body instanceof WrittenJson ? body.text : JSON.stringify(body))
 }
 
 function answerOf(
   { req }: Context,
-  { status, headers: own, body }: Outcome,
-  common: ResponseHeaders,
+  { status, headers: own }: Outcome,
+  { headers: common, body }: RequestState,
   cors: Cors,
 ): Answer {
   const headers = { ...common, ...own }
   if (status === 204) cors.answerPreflight(req, headers)
-  if (body === undefined) return { status, headers, text: undefined }
+  if (body === undefined) return { status, headers, body }
   headers['Content-Type'] = 'application/json; charset=utf-8'
-  return { status, headers, text: body instanceof WrittenJson ? body.text : JSON.stringify(body) }
+  return { status, headers, body }
 }
 
 function problemAnswerOf({ req }: Context, { problem, requestId, headers: common, forwarded }: RequestState): Answer {
@@ -59,14 +71,19 @@ function problemAnswerOf({ req }: Context, { problem, requestId, headers: common
   if (forwarded) headers['X-Sallyport-Problem'] = told.code
   // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
-  return { status, headers, text: JSON.stringify({ ...problemDocument(told, requestId), status }) }
+  return { status, headers, body: JSON.stringify({ ...problemDocument(told, requestId), status }) }
 }
 
-function send(ctx: Context, { match, forwarded }: RequestState, { status, headers, text }: Answer): void {
+function send(
+  ctx: Context,
+  { match, forwarded }: RequestState,
+  { status, headers, body }: Answer,
+  unread: UnreadAnswers,
+): void {
   if (!forwarded) announceLifecycle(headers, match)
   // RFC 9110 section 8.6: 204 and 304 have no Content-Length here.
-  if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
-  ctx.res.writeHead(status, headers).end(text)
+  if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(body ?? ''))
+  unread.send(ctx.res.writeHead(status, headers), body)
 }
 
 /** Every answer of a deprecated route has these headers, problems included. The Link of a list stays. */

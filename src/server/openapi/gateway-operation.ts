@@ -53,7 +53,7 @@ export function gatewayOperation(
     responses: {
       204: { description: 'The gateway may let the request pass.', headers: headersPart(components, passed) },
       ...problemResponses(components, {
-        codes: [...new Set([...codes, ...FORWARDING, ...(limited ? (['quota-exceeded'] as const) : [])])],
+        codes: [...new Set([...codes, ...FORWARDING])],
         operation: pascal(gateway.name),
         patches: false,
         headers: joinHeaders(every, REFUSED),

@@ -49,7 +49,7 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   )
   const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
   const { gateway } = routeMethod.route
-  const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp, origin: describing.origin })
+  const codes = possibleProblems(routeMethod, { stepUp, origin: describing.origin })
   if (gateway) return gatewayOperation(routeMethod, gateway, describing, { codes, headers })
   const patches = endpoint.operation === 'update'
   const parameters = parametersOf(routeMethod, describing)

@@ -17,6 +17,7 @@ const ANYWHERE: readonly ProblemCode[] = [
   'request-timeout',
   'url-too-long',
   'expectation-failed',
+  'quota-exceeded',
   'headers-too-large',
   'internal-error',
   'key-server-invalid',
@@ -24,6 +25,7 @@ const ANYWHERE: readonly ProblemCode[] = [
   'key-server-unavailable',
   // The server asks the store about the caller with every request (docs/decisions/0020).
   'store-unavailable',
+  'answers-unread',
   'draining',
 ]
 
@@ -99,21 +101,15 @@ export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
   'invalid-path',
   'route-not-found',
   'method-not-allowed',
-  'quota-exceeded',
 ]
 
 interface Possible {
-  /** Whether a rate limit can count the operation. */
-  readonly limited: boolean
   /** Whether the policy can ask the caller to sign in again. */
   readonly stepUp: boolean
   readonly origin: PolicyOrigin
 }
 
-export function possibleProblems(
-  routeMethod: RouteMethod,
-  { limited, stepUp, origin }: Possible,
-): readonly ProblemCode[] {
+export function possibleProblems(routeMethod: RouteMethod, { stepUp, origin }: Possible): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
@@ -134,7 +130,6 @@ export function possibleProblems(
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(origin === 'published', ...WITH_VERSIONS)
-  add(limited, 'quota-exceeded')
   add(stepUp, 'step-up-required')
   return [...codes]
 }

@@ -34,7 +34,7 @@ const PROBLEM: Part = {
 const HEADERS: Readonly<Record<number, Headers>> = {
   401: { always: ['WWW-Authenticate'], maybe: [] },
   409: { always: [], maybe: ['Retry-After'] },
-  429: { always: ['Retry-After', 'RateLimit', 'RateLimit-Policy'], maybe: [] },
+  429: { always: ['Retry-After'], maybe: [] },
   503: { always: ['Retry-After'], maybe: [] },
 }
 

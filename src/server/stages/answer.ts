@@ -3,18 +3,21 @@
  * record.
  */
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { textOfTime } from '../../base/instant.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Cors } from '../answers/cors.ts'
 import { echoRequestId } from '../answers/echo-request-id.ts'
-import { present } from '../answers/present.ts'
+import { bodyOfOutcome, present } from '../answers/present.ts'
 import { observe, settleRecord } from '../answers/record.ts'
 import { problemOf } from '../answers/to-problem.ts'
 import { createEndOfTurn } from '../http/end-of-turn.ts'
+import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { holderOf } from './refuse-unread.ts'
 import type { Stage, Writable } from './stage.ts'
 import type { Received, RequestState } from './state.ts'
 
@@ -26,6 +29,7 @@ export interface AnswerParts {
   readonly recorder: Recorder
   readonly faults: FaultLog
   readonly metrics: Pick<Metrics, 'observeRequest'>
+  readonly unread: UnreadAnswers
   readonly draining: () => boolean
 }
 
@@ -42,8 +46,8 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
       state.time = textOfTime(time)
       state.at = time.getTime()
       state.policy = parts.policy.at(state.at)
-      if (parts.draining()) throw draining()
       await next()
+      holdAnswer(parts.unread, ctx.res, state)
     } catch (error) {
       const { authentication } = state
       state.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
@@ -53,9 +57,18 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     await endOfTurn()
     // Otherwise the connection would stay open, and the shutdown would wait for it.
     if (parts.draining()) state.headers.Connection = 'close'
-    present(ctx, state, parts.cors)
+    present(ctx, state, parts)
     observe(parts, state)
   }
+}
+
+/** A write is stored by now, so its answer is only counted. */
+function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writable<RequestState>): void {
+  const body = state.outcome && bodyOfOutcome(state.outcome)
+  if (body === undefined) return
+  state.body = body
+  if (state.committed) unread.keep(response, holderOf(state), body)
+  else unread.hold(response, holderOf(state), body)
 }
 
 function receive({ instance, policy: { active } }: AnswerParts, method: string): RequestState {
@@ -78,6 +91,9 @@ function receive({ instance, policy: { active } }: AnswerParts, method: string):
 }
 
 /** Requests in flight are completed. Later requests on a connection that is still open are refused. */
-function draining(): Problem {
-  return new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
+export function refuseWhileDraining(draining: () => boolean): Stage<Received> {
+  return (_, next) => {
+    if (!draining()) return next()
+    throw new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
+  }
 }

@@ -10,6 +10,7 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Gateway, Resource } from '../../resources/resource.ts'
 import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import type { AnswerBody } from '../http/unread-answers.ts'
 import type { Input } from '../input/input.ts'
 import type { AskFacts, Outcome } from '../routes/handler.ts'
 
@@ -123,6 +124,8 @@ export interface RequestState
   extends Received,
     Partial<Matched & Addressed & Forwarding & Authenticated & Accepted & Authorized & Validated & Handled> {
   readonly problem?: Problem
+  /** The body of the outcome, as it is sent. */
+  readonly body?: AnswerBody | undefined
   /** The record that was stored together with its write. */
-  readonly committed?: DecisionRecord | undefined
+  readonly committed?: { readonly line: string; readonly unmasked: DecisionRecord } | undefined
 }

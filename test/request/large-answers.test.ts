@@ -1,0 +1,130 @@
+/** A client that asks for large pages and doesn't read them fills neither the memory nor the room of its neighbours. */
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { expect } from 'chai'
+import { unreadBounds } from '../../src/server/http/unread-answers.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { tokensOf } from './callers.ts'
+import { open, request, sleep } from './raw.ts'
+
+const MEGABYTE = 2 ** 20
+
+/** More than the buffers of a connection take. */
+const PAGE_BYTES = 9 * MEGABYTE
+
+const BOUNDS = { eachBytes: 24 * MEGABYTE, allBytes: 40 * MEGABYTE }
+
+/** Three bytes a character: 60 kB a note. */
+const NOTE = { title: 't', body: '\u20ac'.repeat(20_000) }
+
+describe('large answers that nobody reads', () => {
+  let server: TestServer
+  let tokens: Awaited<ReturnType<typeof tokensOf>>
+  const sockets: Socket[] = []
+
+  before(async () => {
+    server = await startTestServer({ demo: true, unread: BOUNDS, uncheckedBecause: 'a page is 9 MB' })
+    tokens = await tokensOf(server)
+    for (const token of [tokens.alice, tokens.bob]) {
+      for (let i = 0; i < PAGE_BYTES / 60_000; i += 1) {
+        expect((await server.ask('POST', '/api/v1/notes', { token, body: NOTE })).status).to.equal(201)
+      }
+    }
+  })
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+    await untilStatus(tokens.alice, 200)
+    await untilStatus(tokens.bob, 200)
+  })
+  after(() => server.stop())
+
+  it('are refused to a caller beyond a bound, and given to others', async () => {
+    const { status, headers, body } = await leaveUnread(tokens.alice)
+    expect([status, headers.get('retry-after'), body.code]).to.deep.equal([503, '5', 'answers-unread'])
+    expect((await page(tokens.bob)).status).to.equal(200)
+    expect(await server.lastDecision({ problem: 'answers-unread' })).to.include({ subject: 'alice', status: 503 })
+  })
+
+  it('are given again once the caller has read or left', async () => {
+    await leaveUnread(tokens.alice)
+    for (const socket of sockets) socket.removeAllListeners('readable').resume()
+    await untilStatus(tokens.alice, 200)
+  })
+
+  it('are refused to everybody beyond a bound, while small answers are given', async () => {
+    await leaveUnread(tokens.alice)
+    await leaveUnread(tokens.bob)
+    expect((await page(tokens.audrey)).status).to.equal(503)
+    expect((await server.ask('GET', '/api/v1/notes?limit=1&fields=id', { token: tokens.audrey })).status).to.equal(200)
+    expect((await server.ask('GET', '/livez')).status).to.equal(200)
+  })
+
+  it('are never refused to clients that read them', async () => {
+    const answers = await Promise.all(Array.from({ length: 2 }, () => page(tokens.alice)))
+    expect(answers.map(({ status, text }) => [status, Buffer.byteLength(text) > PAGE_BYTES])).to.deep.equal([
+      [200, true],
+      [200, true],
+    ])
+  })
+
+  it('hold up a share of the memory that the process may use', () => {
+    expect(unreadBounds(64 * MEGABYTE)).to.include({ eachBytes: 2 * MEGABYTE, allBytes: 8 * MEGABYTE })
+    expect(unreadBounds(2 ** 40)).to.include({ eachBytes: 64 * MEGABYTE, allBytes: 256 * MEGABYTE })
+  })
+
+  it('are cut off when a client takes too little, also if it takes some now and then', async () => {
+    const impatient = await startTestServer({
+      demo: true,
+      unread: { pieceMs: 500 },
+      uncheckedBecause: 'a page is 9 MB',
+    })
+    const { alice } = await tokensOf(impatient)
+    for (let i = 0; i < PAGE_BYTES / 60_000; i += 1) {
+      await impatient.ask('POST', '/api/v1/notes', { token: alice, body: NOTE })
+    }
+    const socket = open(impatient.url)
+    sockets.push(socket)
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    let taken = 0
+    socket.on('data', (data) => {
+      taken += data.length
+      socket.pause()
+      setTimeout(() => socket.resume(), 1500)
+    })
+    socket.write(request('GET /api/v1/notes?limit=200', [`Authorization: Bearer ${alice}`]))
+    await closed
+    expect(taken).to.be.lessThan(PAGE_BYTES)
+    await impatient.stop()
+  })
+
+  function page(token: string) {
+    return server.ask('GET', '/api/v1/notes?limit=200', { token })
+  }
+
+  /** Resolves when the answer has begun to come; nothing of it is read. */
+  async function askUnread(token: string): Promise<void> {
+    const socket = open(server.url)
+    sockets.push(socket)
+    socket.write(request('GET /api/v1/notes?limit=200', [`Authorization: Bearer ${token}`]))
+    await once(socket, 'readable')
+  }
+
+  /** Asks until the server refuses. */
+  async function leaveUnread(token: string) {
+    for (;;) {
+      await askUnread(token)
+      const answer = await page(token)
+      if (answer.status !== 200) return answer
+    }
+  }
+
+  /** Other requests, and closed connections, are noticed a moment later. */
+  async function untilStatus(token: string, status: number) {
+    for (;;) {
+      const answer = await page(token)
+      if (answer.status === status) return answer
+      expect([200, 503]).to.include(answer.status)
+      await sleep(20)
+    }
+  }
+})
