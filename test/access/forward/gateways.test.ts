@@ -36,6 +36,24 @@ const SPOOFED = [
   'X-Sallyport-Roles: admin',
 ]
 
+/** Headers that frameworks take a method, a path, a host or an address from, or the client's identity. */
+const MISLEADING = [
+  ...['Method', 'URI', 'URL', 'Host', 'Path', 'Forwarded-For'].map((name) => `X-Original-${name}`),
+  ...['Method', 'Uri', 'Path', 'Prefix', 'Host', 'Port', 'Server', 'Scheme', 'Ssl'].map(
+    (name) => `X-Forwarded-${name}`,
+  ),
+  ...['X-Rewrite-URL', 'X-Rewrite-URI', 'X-Override-URL', 'X-HTTP-Method-Override', 'X-HTTP-Method'],
+  ...['X-Method-Override', 'X-Method', 'X-Host', 'X-Script-Name', 'X-Envoy-Original-Path', 'Forwarded', 'Proxy'],
+  ...['X-Real-IP', 'X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'Fastly-Client-IP'],
+  ...['X-Envoy-External-Address', 'X-ProxyUser-IP', ...IDENTITY],
+]
+
+/** With other marks in place of each `-`, also of the last one alone, as WSGI, Rack and PHP read names. */
+function spellings(name: string): readonly string[] {
+  const others = ['_', '.', '~'].flatMap((mark) => [name.replaceAll('-', mark), name.replace(/-(?=[^-]*$)/, mark)])
+  return [...new Set([name, name.toLowerCase(), ...others])]
+}
+
 const UPGRADES = [
   ['Connection: close, Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'],
   ['Connection: close, upgrade', 'upgrade: h2c'],
@@ -139,6 +157,18 @@ describe('a real gateway', function () {
         expect(names.filter((one) => /original|rewrite|override|-uri|-method/.test(one))).to.deep.equal([])
         // nginx passes on no empty header.
         expect(application.received[0]?.headers.get('x-sallyport-subject')?.join('|') ?? '').to.equal(subject)
+      }
+    })
+
+    it(`${name} passes on no header that an application may take for what was decided`, async () => {
+      const ask = (headers: readonly string[]) =>
+        send(at(), 'GET /api/orders', [bearer(callers.sam), ...headers.map((one) => `${one}: spoofed`)])
+      for (const misleading of MISLEADING) {
+        application.forget()
+        expect((await ask(['X-Own', ...spellings(misleading)])).status, misleading).to.equal(200)
+        const got = [...(application.received[0]?.headers ?? [])].filter(([, values]) => values.includes('spoofed'))
+        // The negative control: other headers pass.
+        expect(got.map(([one]) => one)).to.deep.equal(['x-own'])
       }
     })
 

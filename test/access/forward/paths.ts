@@ -41,6 +41,12 @@ export const PIECES = [
   '/7%EF%BC%8Fx',
   '/%EF%BC%8E%EF%BC%8E',
   '/%E2%81%84x',
+  '/%E2%80%A4%E2%80%A4',
+  '/%E2%80%A5',
+  '/%EF%B8%B0/7',
+  '/%E2%84%80',
+  '/%CD%BE7',
+  '/%C2%BD',
   '/7%E2%80%AE',
   '/%E3%83%8E',
   '/"7"',
@@ -57,7 +63,9 @@ export function isPlain(uri: string): boolean {
   try {
     const text = decodeURIComponent(id)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-    return !/[/\\;?#%\0-\x1f\x7f\p{Bidi_Control}⁄∕∖⧸⧹﹒﹨％．／＼]|^\.\.?$/u.test(text)
+    const fault = /[/\\;?#%\0-\x1f\x7f\p{Bidi_Control}⁄∕∖⧸⧹﹒﹨％．／＼]|^\.\.?$/u
+    const dots = (one: string) => one.split('.').length
+    return !fault.test(text) && !fault.test(text.normalize('NFKC')) && dots(text) === dots(text.normalize('NFKC'))
   } catch {
     return false
   }

@@ -12,6 +12,9 @@ const PATH = /^(?:[\w.~!$&'()*+,=:@/-]|%[\dA-Fa-f]{2})+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const HIDDEN = /[/\\;?#%\0-\x1f\x7f-\x9f]/
 
+/** What NFKC makes of some characters: `‥` becomes `..`, and `℀` becomes `a/c`. ASCII stays as it is. */
+const DELIMITER = /[./\\;?#%]/
+
 /** Some servers take these for a slash, a backslash, a dot or a percent sign (best fit); the last turn texts around. */
 const LOOKS_ALIKE = /[\u2044\u2215\u2216\u29f8\u29f9\ufe52\ufe68\uff05\uff0e\uff0f\uff3c\p{Bidi_Control}]/u
 
@@ -31,8 +34,15 @@ function faultOfPath(path: string): string | undefined {
   if (!PATH.test(path)) return 'has a character that servers read differently, such as `;` or a backslash'
   const segments = path.split('/').map((segment) => decodeURIComponent(segment))
   if (segments.some((segment) => HIDDEN.test(segment))) return 'has an encoded delimiter, `%25` or a control character'
-  if (segments.some((segment) => LOOKS_ALIKE.test(segment))) return 'has a character that looks like a delimiter'
+  if (segments.some(hasLookAlike)) return 'has a character that looks like a delimiter'
   return segments.some((segment) => segment === '.' || segment === '..') ? 'has a dot segment' : undefined
+}
+
+/** A program that normalises text (NFKC) after it has split the path would find delimiters there. */
+function hasLookAlike(segment: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  const others = segment.replace(/[\0-\x7f]+/g, '').normalize('NFKC')
+  return LOOKS_ALIKE.test(others) || DELIMITER.test(others)
 }
 
 function refused(fault: string): Problem {
