@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
+import { isIpAddress } from '../base/ip-address.ts'
 
 /**
  * Its message is one sentence: the variable, the wrong value, and what to set it to. `mend`: the command for it
@@ -44,7 +45,9 @@ export function cidr(value: string): string {
   if (/\/0+$/.test(value)) {
     throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which trusts every client; list only your proxies`)
   }
-  if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
+  const [address = '', bits] = value.split('/')
+  if (isIpAddress(address) && (bits === undefined || (/^[1-9]\d*$/.test(bits) && ipaddr.isValidCIDR(value))))
+    return value
   throw new ConfigError(`TRUST_PROXY has ${quote(value)}; list addresses or CIDRs, separated by commas`)
 }
 
@@ -83,6 +86,7 @@ export function list(value: string | undefined): readonly string[] {
     .filter((item) => item !== '')
 }
 
+/** Without the user and the password of a URL: messages are logged. */
 export function quote(value: string): string {
-  return JSON.stringify(value)
+  return JSON.stringify(value.replace(/\/\/[^/\s]*@/g, '//…@'))
 }

@@ -56,6 +56,16 @@ describe('an archive', () => {
     return parts
   }
 
+  async function expectRefusal(made: Promise<unknown>, text: string): Promise<void> {
+    const told = await made.then(
+      () => 'made',
+      (error: Error) => `${error.name}: ${error.message}`,
+    )
+    expect(told)
+      .to.match(/^ToolError: /)
+      .and.contain(text)
+  }
+
   const faultsOf = (identity?: string) =>
     read(identity).then(
       () => [],
@@ -126,6 +136,21 @@ describe('an archive', () => {
     await writeFile(file, bytes)
     await truncate(file, bytes.length - 1)
     expect(await faultsOf(identity)).to.have.length(1)
+  })
+
+  it('with a header for 20,000 recipients is damaged, and one for 100 is read', async () => {
+    const { identity, recipient } = await keyFile()
+    const stanza = `-> X25519 ${'A'.repeat(43)}\n${'A'.repeat(43)}\n`
+    await writeFile(file, `age-encryption.org/v1\n${stanza.repeat(20_000)}--- ${'A'.repeat(43)}\n`)
+    expect(await faultsOf(identity)).to.deep.equal([
+      "it can't be read to its end (its header for recipients is longer than 65536 bytes)",
+    ])
+    const others = Array.from({ length: 99 }, () => recipient)
+    file = join(folder, 'b.tar')
+    await write([...others, recipient])
+    expect(await read(identity)).to.deep.equal(PARTS)
+    file = join(folder, 'c.tar')
+    await expectRefusal(write([...others, ...others]), 'name at most 100')
   })
 
   it('that is not encrypted is refused where a key is given', async () => {

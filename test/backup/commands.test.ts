@@ -133,6 +133,10 @@ describe('the commands of backups', () => {
       [['backup', 'verify', '.'], /`.` is a folder; name a file that `sallyport backup` made/],
       [['restore', 'three.tar', 'three.tar'], /`three.tar` can't be written/],
       [['restore', 'three.tar', 'there', '--database', 'postgres://127.0.0.1/x'], /leave out --database/],
+      [
+        ['restore', 'three.tar', 'there', '--database', 'postgres://u:sesame@127.0.0.1/x'],
+        /^(?!.*sesame).*has a password/,
+      ],
       [['restore', 'three.tar', 'there', '--identity', 'three.tar'], /is not encrypted/],
       [['backup', 'x', 'y'], /too many arguments/],
     ]

@@ -60,6 +60,9 @@ describe('discovery', () => {
       ['access_evaluation_endpoint', 'http://pdp.example.com/access/v1/evaluation'],
       ['access_evaluation_endpoint', '/access/v1/evaluation'],
       ['search_subject_endpoint', 7],
+      ['access_evaluation_endpoint', 'https://elsewhere.example.com/access/v1/evaluation'],
+      ['search_action_endpoint', server.url.replace(/:\d+$/, ':1')],
+      ['search_action_endpoint', server.url.replace('127.0.0.1', 'localhost')],
     ]
     const { metadata } = server
     for (const [member, value] of wrong) {

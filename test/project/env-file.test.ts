@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { addEnvFile } from '../../src/config/start/env-file.ts'
@@ -72,12 +73,57 @@ describe('the .env of a project', () => {
     await removeFolder(at('.env'))
   })
 
+  it('sends no password of the user to a database that the file names', async () => {
+    const heard: string[] = []
+    const evil = createServer((socket) => {
+      socket.on('error', () => undefined)
+      // AuthenticationCleartextPassword
+      socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])))
+      socket.on('data', (bytes) => heard.push(bytes.toString('latin1')))
+    })
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
+    const { port } = evil.address() as AddressInfo
+    const url = `postgres://app@127.0.0.1:${port}/app`
+    const secret = 'word-of-the-user'
+    await writeFile(join(workshop.folder, '.pgpass'), `*:*:*:*:${secret}\n`, { mode: 0o600 })
+    try {
+      await write(`DATABASE_URL=${url}`)
+      for (const words of ['doctor', 'policy status --policies database:', 'user list']) {
+        await run(words, { PGPASSWORD: secret, PORT: '0', ADMIN_PORT: '0' })
+        await run(words, { PORT: '0', ADMIN_PORT: '0' })
+      }
+      expect(heard.length).to.be.greaterThan(0)
+      expect(heard.join()).to.not.include(secret)
+      // The negative control: the user's own words count for the user's own choice.
+      await run('user list', { PGPASSWORD: secret, DATABASE_URL: url })
+      expect(heard.join()).to.include(secret)
+    } finally {
+      evil.close()
+      await rm(join(workshop.folder, '.pgpass'))
+    }
+  }).timeout(60_000)
+
   it('tells no program what to run', async () => {
     const names = ['NODE_OPTIONS', 'LD_PRELOAD', 'GIT_CONFIG_COUNT', 'PATH', 'npm_config_registry', 'PGPASSWORD']
     await write(...names.map((name) => `${name}=of-file`), 'PORT=1')
     const environment = {}
     addEnvFile(environment, at(''))
     expect(environment).to.deep.equal({ PGPASSWORD: 'of-file', PORT: '1' })
+
+    await write('DATABASE_URL=postgres://evil.example/app', 'PGUSER=of-file', 'PGPASSFILE=.env', 'PGSSLKEY=.env')
+    const own = { PGPASSWORD: 'own', PGUSER: 'own', PGPASSFILE: 'own', PGSSLCERT: 'own', PGSERVICE: 'own' }
+    const named = { ...own }
+    addEnvFile(named, at(''))
+    expect(named).to.deep.equal({
+      DATABASE_URL: 'postgres://evil.example/app',
+      PGUSER: 'of-file',
+      PGPASSFILE: '/dev/null/none',
+    })
+    await write('DATABASE_URL=postgres://evil.example/app', 'PGHOST=evil.example', 'PGPORT=1', 'PGSERVICE=evil')
+    const users = { ...own, DATABASE_URL: 'postgres:///own' }
+    const kept = { ...users }
+    addEnvFile(kept, at(''))
+    expect(kept).to.deep.equal(users)
 
     const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: at('') })
     git('init', '-q')

@@ -53,7 +53,8 @@ export function metadataUrl(base: URL): URL {
 function endpointOf(member: string, text: unknown, { base, allowPlainHttp }: Settings): URL {
   try {
     const url = readUrl(member, String(text), allowPlainHttp)
-    if (base.protocol === 'https:' && url.protocol !== 'https:') throw new TypeError(`\`${member}\` is not encrypted`)
+    // The client's token goes there.
+    if (url.origin !== base.origin) throw new TypeError(`\`${member}\` is on another server than \`url\``)
     return url
   } catch (cause) {
     throw new AuthzenError('invalid-answer', `the metadata name no usable \`${member}\``, { cause })

@@ -1,5 +1,6 @@
 /** sallyport restore: makes a server's folder of an archive. */
 import { printResult, tell } from '../../present/print.ts'
+import { refusePassword } from '../data/database-flag.ts'
 import { CliCommand, type FormatFlag } from '../options.ts'
 import { damage, IDENTITY, type IdentityFlag } from './archive-options.ts'
 import { describeManifest } from './describe.ts'
@@ -19,11 +20,12 @@ export function restoreCommand(): CliCommand {
     .note('Nothing is overwritten: a folder or a database with content is refused. Start the server there afterwards.')
     .examples(
       'restore monday.tar /srv/restored',
-      'restore monday.tar /srv/restored --database "$EMPTY_DATABASE"',
+      'restore monday.tar /srv/restored --database postgres://sallyport@127.0.0.1/restored',
       'restore monday.tar.age /srv/restored --identity backup.key',
     )
     .action(async (file: string, directory: string, { identity, database, format }: RestoreFlags) => {
       const { restoreArchive } = await import('../../tools/backup/restore.ts')
+      refusePassword(database)
       const databaseUrl = database ?? process.env.DATABASE_URL
       const restored = await restoreArchive({ archive: { file, identity }, directory, databaseUrl })
       if ('faults' in restored) return damage(format, file, restored.faults)

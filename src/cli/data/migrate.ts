@@ -93,9 +93,9 @@ async function run({ config, plan, stop, program, backup, format }: Run): Promis
   const changes = plan.pending.length > 0
   const archive = backup && changes ? await backUpFirst(config, program) : undefined
   const { database } = config
-  const hideIds = await hidesIds(config, plan)
+  const hidesIds = await idsHiddenBy(config, plan)
   const result = await inProgress('migrating', (progress) =>
-    runPlan({ database, plan, hideIds, now: () => new Date(), signal: stop }, progress),
+    runPlan({ database, plan, hidesIds, now: () => new Date(), signal: stop }, progress),
   )
   const { reportText } = await import('../../tools/data/migrate/formats.ts')
   const told = await report(plan, result.kind, archive)
@@ -112,12 +112,14 @@ async function backUpFirst(config: Config, program: string): Promise<string> {
 }
 
 /** As masks.yaml says; where the policy isn't a folder of files that fit, ids stay out of the records. */
-async function hidesIds({ policies }: Config, { resources }: MigrationPlan): Promise<boolean> {
+async function idsHiddenBy({ policies }: Config, { resources }: MigrationPlan): Promise<(resource: string) => boolean> {
   const { loadPolicy } = await import('../../tools/load-policy.ts')
+  const { hidesIds } = await import('../../decision-log/mask.ts')
   try {
-    return (await loadPolicy(policies, resources)).policy.masks.fields.has('objectId')
+    const { masks } = (await loadPolicy(policies, resources)).policy
+    return (resource) => hidesIds(masks, resource)
   } catch {
-    return true
+    return () => true
   }
 }
 

@@ -17,6 +17,16 @@ const MOST_BYTES = 1024 * 1024
 const OF_PROGRAMS =
   /^(?:(?:LD|DYLD|NODE|GIT|NPM|OPENSSL|XDG|BASH)_.*|PATH|SHELL|ENV|HOME|USERPROFILE|COMSPEC|GCONV_PATH)$/i
 
+/**
+ * What PostgreSQL's driver adds to a connection: a user's own password must not go to a database that the file names,
+ * nor the file lead a connection of the user's elsewhere.
+ */
+const OF_POSTGRESQL = /^PG[A-Z]+$/i
+/** These read other files of the user. */
+const FILES_OF_POSTGRESQL = /^PG(?:PASSFILE|SERVICE|SERVICEFILE|SYSCONFDIR|SSL\w+)$/i
+/** No file, so that the driver doesn't read the passwords in the user's home. */
+const NO_PASSWORDS = '/dev/null/none'
+
 type Environment = Record<string, string | undefined>
 
 /** What the file of the folder says; empty without one, and outside of a project. Throws ConfigError. */
@@ -39,9 +49,20 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
 
 /** All but OF_PROGRAMS. Throws ConfigError. */
 export function addEnvFile(environment: Environment, folder: string): void {
-  for (const [name, value] of Object.entries(readEnvFile(folder))) {
-    if (!OF_PROGRAMS.test(name)) environment[name] ??= value
+  const file = readEnvFile(folder)
+  const namesDatabase = file.DATABASE_URL !== undefined && environment.DATABASE_URL === undefined
+  if (namesDatabase) {
+    for (const name of Object.keys(environment)) if (OF_POSTGRESQL.test(name)) delete environment[name]
+    environment.PGPASSFILE = NO_PASSWORDS
   }
+  for (const [name, value] of Object.entries(file)) {
+    if (!OF_PROGRAMS.test(name) && mayNameOf(name, namesDatabase)) environment[name] ??= value
+  }
+}
+
+function mayNameOf(name: string, namesDatabase: boolean): boolean {
+  if (!OF_POSTGRESQL.test(name) || name === 'PGPASSWORD') return true
+  return namesDatabase && !FILES_OF_POSTGRESQL.test(name)
 }
 
 /** Its package.json names this program. The `.env` of any other folder belongs to other programs. */

@@ -7,6 +7,7 @@ import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
 import { discoveryUrl, fetchKeys, fetchKeysOf, KeyServerFault } from './fetch-keys.ts'
 import { KeyError } from './key-error.ts'
+import { hasCredentials } from './key-url.ts'
 import { isWeakRsa, type KeyDetails } from './public-key.ts'
 
 /** The limit for the whole answer. */
@@ -29,7 +30,7 @@ interface KeyServer {
  */
 export function createKeyServer(url: string): KeyServer {
   const address = new URL(url)
-  if (address.username !== '' || address.password !== '') {
+  if (hasCredentials(url)) {
     throw new KeyError('JWT_JWKS_URL has a user name or password; remove it, because a key set is public')
   }
   return keep(address, fetchKeys)

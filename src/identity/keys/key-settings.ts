@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { AGAIN } from '../../base/problems/mend.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
-import { isSafeForKeys } from './key-url.ts'
+import { hasCredentials, isSafeForKeys } from './key-url.ts'
 
 export type KeySettings =
   /** With secrets, the keys are in the database; otherwise in the data folder. */
@@ -33,6 +33,9 @@ export function readKeySettings(env: Env): KeySettings {
   }
   if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
   if (jwksUrl === undefined) return { kind: 'embedded', secrets }
+  if (hasCredentials(jwksUrl)) {
+    throw new KeyError('JWT_JWKS_URL has a user name or password; remove it, because a key set is public')
+  }
   if (isSafeForKeys(jwksUrl)) return { kind: 'jwks', url: jwksUrl }
   throw new KeyError('JWT_JWKS_URL is not an https URL; set it to one (http is accepted only for this machine)')
 }
@@ -59,7 +62,7 @@ function pem(value: string): string {
   try {
     return readFileSync(value, 'utf8')
   } catch (error) {
-    const { message } = error as Error
-    throw new KeyError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${message}); set it to one of them`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new KeyError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${code}); set it to one of them`)
   }
 }

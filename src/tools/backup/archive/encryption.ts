@@ -9,6 +9,11 @@ import { toldOfReading } from '../file-faults.ts'
 /** The first bytes of an encrypted file. */
 export const ENCRYPTED = 'age-encryption.org/v1\n'
 
+/** Of the text before the encrypted bytes: more lines for recipients than this would only keep a restore busy. */
+const LONGEST_HEADER = 64 * 1024
+/** Each takes about 100 bytes of the header. */
+const MOST_RECIPIENTS = 100
+
 /** Readable by the holder of the identity of any recipient. Throws ToolError for a recipient that isn't one. */
 export async function encrypted(
   bytes: AsyncIterable<Uint8Array>,
@@ -19,6 +24,9 @@ export async function encrypted(
 }
 
 function encrypterFor(recipients: readonly string[]): Encrypter {
+  if (recipients.length > MOST_RECIPIENTS) {
+    throw new ToolError(`${recipients.length} recipients are too many: name at most ${MOST_RECIPIENTS}`)
+  }
   const encrypter = new Encrypter()
   for (const recipient of recipients) {
     try {
@@ -44,13 +52,31 @@ export async function decrypted(
     }
   }
   try {
-    return Readable.fromWeb((await decrypter.decrypt(webStream(bytes))) as WebStream<Uint8Array>)
+    return Readable.fromWeb((await decrypter.decrypt(webStream(withShortHeader(bytes)))) as WebStream<Uint8Array>)
   } catch (error) {
     if (!/no identity matched/.test((error as Error).message)) throw error
     throw new ToolError(
       `no key of \`${identityFile}\` opens the archive; name its own key file (or its first bytes were changed)`,
     )
   }
+}
+
+/** Throws Error where the header has no end in the bytes that it may have. */
+async function* withShortHeader(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let beginning: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of bytes) {
+    if (!beginning) {
+      yield chunk
+      continue
+    }
+    beginning = Buffer.concat([beginning, chunk])
+    const isWhole: boolean = beginning.subarray(0, LONGEST_HEADER).includes('\n--- ')
+    if (!isWhole && beginning.length < LONGEST_HEADER) continue
+    if (!isWhole) throw new Error(`its header for recipients is longer than ${LONGEST_HEADER} bytes`)
+    yield beginning
+    beginning = undefined
+  }
+  if (beginning) yield beginning
 }
 
 async function readIdentities(file: string): Promise<readonly string[]> {
