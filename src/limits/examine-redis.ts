@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { answerWithin } from '../base/deadline.ts'
 import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
 import { againWith } from '../base/problems/mend.ts'
-import { CONNECTION } from './redis.ts'
+import { CONNECTION, isOfCluster } from './redis.ts'
 
 const CHECK = 'redis'
 const WAIT_MS = 2000
@@ -52,6 +52,15 @@ async function look(client: Redis, url: string): Promise<readonly Checked[]> {
       : []),
     ...(told('role') === 'slave'
       ? [faulted(CHECK, 'it is a replica, which counts nothing', againWith('REDIS_URL', 'redis://<primary>:6379'))]
+      : []),
+    ...((await isOfCluster(client))
+      ? [
+          faulted(
+            CHECK,
+            'it is a node of a Redis Cluster, which is not supported, so each process counts limits alone',
+            againWith('REDIS_URL', 'redis://<host>:6379'),
+          ),
+        ]
       : []),
     evictions(told('maxmemory_policy'), url),
     clockChecked(CHECK, { theirs, ours: Date.now(), aroundMs }),

@@ -38,3 +38,6 @@ export interface Limiter {
   state(): 'ok' | 'degraded'
   close(): Promise<void>
 }
+
+/** What should keep shared counts answers, but can't keep them: the message says what to set. */
+export class UnusableCounts extends Error {}

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from '../base/deadline.ts'
-import type { Admission, Quota } from './limiter.ts'
+import { type Admission, type Quota, UnusableCounts } from './limiter.ts'
 import { type RequestBatch, shareCalls } from './shared-calls.ts'
 import { describeAdmission, stepMicros } from './sliding-window.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
@@ -28,6 +28,18 @@ export const CONNECTION = {
   connectTimeout: CONNECT_MS,
   disconnectTimeout: 100,
 } satisfies RedisOptions
+
+/** A node keeps a part of the keys, so it can't count all quotas of a request. */
+const OF_A_CLUSTER =
+  'REDIS_URL is a node of a Redis Cluster, which is not supported; set it to a Redis without cluster mode'
+
+/** What a node answers about keys of other nodes. */
+const CLUSTER_ANSWER = /^(?:MOVED|ASK|CROSSSLOT|CLUSTERDOWN|TRYAGAIN) /
+
+/** False where it doesn't tell, because the user may not ask for it. */
+export async function isOfCluster(client: Redis): Promise<boolean> {
+  return /^cluster_enabled:1\r?$/m.test(await client.info('cluster').catch(() => ''))
+}
 
 interface RedisAdmission extends Admission {
   /** When Redis decided, by its own clock: microseconds since the epoch. */
@@ -55,6 +67,8 @@ export interface RedisLimiter {
 export function createRedisLimiter(url: string): RedisLimiter {
   let connection: Redis | undefined
   let lost: (cause: Error) => void = () => {}
+  /** It answered as a node of a Cluster. Its user may not be allowed to ask before. */
+  let isNode = false
 
   function replace(next: Redis | undefined): void {
     const last = connection
@@ -69,7 +83,11 @@ export function createRedisLimiter(url: string): RedisLimiter {
       fault = error
     })
     replace(client)
-    await answerWithin(CONNECT_MS, client.connect()).catch((cause) => {
+    const ready = async () => {
+      await client.connect()
+      if (isNode || (await isOfCluster(client))) throw new UnusableCounts(OF_A_CLUSTER)
+    }
+    await answerWithin(CONNECT_MS, ready()).catch((cause) => {
       client.disconnect()
       throw fault ?? cause
     })
@@ -82,7 +100,12 @@ export function createRedisLimiter(url: string): RedisLimiter {
     connect,
     admit: shareCalls(async (asked) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
-      return readAnswers(asked, await answerWithin(ANSWER_MS, runScript(connection, asked)))
+      const answer = await answerWithin(ANSWER_MS, runScript(connection, asked)).catch((error: Error) => {
+        if (!CLUSTER_ANSWER.test(error.message)) throw error
+        isNode = true
+        throw new UnusableCounts(OF_A_CLUSTER)
+      })
+      return readAnswers(asked, answer)
     }),
     onLost: (listener) => {
       lost = listener
