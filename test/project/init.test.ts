@@ -129,6 +129,17 @@ describe('sallyport init', () => {
     expect((await workshop.sallyport('.', 'init', '', '--yes')).code).to.equal(2)
   })
 
+  it('writes nothing through a linked folder', async () => {
+    await mkdir(join(workshop.folder, 'elsewhere'))
+    await mkdir(join(workshop.folder, 'through'))
+    await symlink('../elsewhere', join(workshop.folder, 'through/test'))
+    const { code, stderr } = await workshop.sallyport('through', 'init', '--yes')
+    expect([code, stderr]).to.deep.include(2)
+    expect(stderr).to.match(/leads out of .*nothing was changed: remove the link/)
+    expect(await readdir(join(workshop.folder, 'elsewhere'))).to.deep.equal([])
+    expect(await readdir(join(workshop.folder, 'through'))).to.deep.equal(['test'])
+  })
+
   it('takes the present folder, beside files that are none of its own', async () => {
     await mkdir(join(workshop.folder, 'here/.git'), { recursive: true })
     const { code, stdout } = await workshop.sallyport('here', 'init', '--yes')

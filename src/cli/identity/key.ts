@@ -1,8 +1,8 @@
 /** sallyport key …: API keys, for machines that call the server. */
 import { InvalidArgumentError } from 'commander'
 import { isSubject } from '../../identity/caller.ts'
-import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
-import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../../identity/directory/directory-access.ts'
+import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
+import { issueKey } from '../../identity/directory/issue-key.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -37,7 +37,8 @@ export function keyCommand(): CliCommand {
     .examples('key add --subject robot --role auditor --expires 90d --name "nightly report" > robot.key')
     .action((flags: AddFlags) =>
       inDirectory(async (access) => {
-        const { key, text } = await add(flags, access)
+        const { role: roles, ...wish } = flags
+        const { key, text } = await issueKey({ ...wish, roles }, access)
         tell(`${describe(key)}${await warn(key, access)}`)
         printResult(flags.format, { key: text, ...publicOf(key) }, `${text}\n`)
       }),
@@ -68,24 +69,6 @@ export function keyCommand(): CliCommand {
       }),
     )
   return key
-}
-
-async function add(
-  { subject, role, expires, name }: AddFlags,
-  access: DirectoryAccess,
-): Promise<{ readonly key: NewApiKey; readonly text: string }> {
-  await refuseUndeclared(role, access)
-  const { disabled, deleted } = await access.directory.standing(subject)
-  if (disabled || deleted)
-    throw new DirectoryError(
-      `${quote(subject)} is ${disabled ? 'disabled' : 'deleted'}, so its keys do not work: name another subject`,
-    )
-  const { id, secret, text } = createApiKey()
-  const createdAt = Date.now()
-  const roles = [...new Set(role)]
-  const key = { id, secretHash: hashOfSecret(secret), subject, roles, name, createdAt, expiresAt: createdAt + expires }
-  await access.directory.addKey(key)
-  return { key, text }
 }
 
 function describe({ id, subject, roles, expiresAt }: NewApiKey): string {

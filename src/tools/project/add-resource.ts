@@ -29,39 +29,46 @@ import { changedFiles, mentions, type PatternWish, partsOfPattern } from './reso
 /** Where a matrix of the resource is there already. */
 const WAY_OUT = 'move it away, or write to another folder with --matrices'
 
-export interface NewResource extends PatternWish {
+export interface EditedFolders {
   readonly policies: string
   readonly schemas: string
   readonly matrices: string
 }
 
+export interface NewResource extends PatternWish, EditedFolders {}
+
 /** The paths of the files that were made or changed. Throws FileError and ToolError; then nothing is changed. */
 export async function addResource(wish: NewResource): Promise<readonly string[]> {
-  const { policies, schemas, matrices } = wish
-  await refuseNames(wish)
+  if (!/^[a-z][a-z0-9-]{0,49}$/.test(wish.resource)) {
+    throw new ToolError(
+      `${JSON.stringify(wish.resource)} can't be the name of a resource here: use small letters, digits and -, like \`tickets\``,
+    )
+  }
+  return addToProject(wish, () => planAdditions(wish))
+}
+
+/** The same for any additions, which are planned while no other command changes the policy. */
+export async function addToProject(folders: EditedFolders, plan: () => Promise<Additions>): Promise<readonly string[]> {
+  const { policies, schemas, matrices } = folders
+  await refuseVersions(folders)
   // The lock is a file in a folder that has to be there.
   await loadSchemas(schemas)
   await refuseNoDirectory(policies)
   const add = async (goOn: GoOn) => {
     for (const folder of [policies, schemas, matrices, join(matrices, BODIES)]) await removeUnfinished(folder)
-    const additions = await planAdditions(wish)
+    const additions = await plan()
     await goOn()
-    return orTell('the project', () => write(wish, additions))
+    return orTell('the project', () => write(folders, additions))
   }
   return whole((goOn) => withLock(policies, () => add(goOn)))
 }
 
-async function refuseNames({ resource, policies }: NewResource): Promise<void> {
-  if (!/^[a-z][a-z0-9-]{0,49}$/.test(resource)) {
-    throw new ToolError(
-      `${JSON.stringify(resource)} can't be the name of a resource here: use small letters, digits and -, like \`tickets\``,
-    )
-  }
+async function refuseVersions({ policies }: EditedFolders): Promise<void> {
   const [current] = await takenNames(policies, [CURRENT])
   if (current !== undefined) {
     throw new ToolError(
       `${policies} holds versions that \`policy apply\` put in force: ` +
-        'add the resource to the folder that you apply, and name it with --policies',
+        'add to the folder that you apply, and name it with --policies',
     )
   }
 }
@@ -70,7 +77,7 @@ async function refuseNames({ resource, policies }: NewResource): Promise<void> {
  * What isn't there yet, in the order of writing. The project works with the first of these files alone, with the first
  * two, and so on; but a rule about a relation of all resources refuses a schema whose relations aren't written yet.
  */
-interface Additions {
+export interface Additions {
   readonly schemas: readonly NewFile[]
   readonly policies: readonly NewFile[]
   readonly matrices: readonly NewFile[]
@@ -133,8 +140,8 @@ async function missingOf({ matrices }: NewResource, files: readonly NewFile[]): 
   return files.filter((_, i) => !there[i])
 }
 
-async function write(wish: NewResource, additions: Additions): Promise<readonly string[]> {
-  const { policies, schemas, matrices } = wish
+async function write(folders: EditedFolders, additions: Additions): Promise<readonly string[]> {
+  const { policies, schemas, matrices } = folders
   let made: readonly string[] = []
   await writeNew(schemas, additions.schemas, async () => {
     const others = () => storeNew(matrices, additions.matrices, WAY_OUT)

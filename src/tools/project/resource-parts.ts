@@ -16,26 +16,31 @@ export interface PatternWish {
 
 /** The lines that a pattern adds to each file of a policy, in the order of the files: each needs those before it. */
 const ADDED: Readonly<Record<string, RequiredFileName>> = {
+  'roles.yaml': 'roles.yaml',
   'ownership.yaml': 'ownership.yaml',
   'views.yaml': 'views.yaml',
   'rules.csv': 'policy.csv',
 }
 
 /** Texts by their names in the folder of the pattern. */
-type Parts = ReadonlyMap<string, string>
+export type FilledParts = ReadonlyMap<string, string>
 
-export async function partsOfPattern({ resource, pattern, role }: PatternWish, policy: Policy): Promise<Parts> {
+export async function partsOfPattern({ resource, pattern, role }: PatternWish, policy: Policy): Promise<FilledParts> {
   const values: Readonly<Record<string, string>> = { resource, role, title: titleOf(resource) }
-  const files = await packageFiles(`templates/resources/${pattern}`)
-  const texts = files.map(({ name, text }) => {
-    return [name, text.replaceAll(/\{\{(\w+)\}\}/g, (all, key: string) => values[key] ?? all)] as const
-  })
-  return new Map(texts.map(([name, text]) => [name, hasTenants(policy) ? withTenant(name, text) : text]))
+  const parts = await filledParts(`templates/resources/${pattern}`, values)
+  return new Map([...parts].map(([name, text]) => [name, hasTenants(policy) ? withTenant(name, text) : text]))
 }
 
 /** Whether users have tenants, which rules keep apart: then each resource declares its tenant. */
 function hasTenants({ ownership }: Policy): boolean {
   return ownership.get(USERS)?.relations.has('tenant') ?? false
+}
+
+/** The files of a folder of templates, with these values in their places. */
+export async function filledParts(folder: string, values: Readonly<Record<string, string>>): Promise<FilledParts> {
+  const files = await packageFiles(folder)
+  const filled = (text: string) => text.replaceAll(/\{\{(\w+)\}\}/g, (all, key: string) => values[key] ?? all)
+  return new Map(files.map(({ name, text }) => [name, filled(text)]))
 }
 
 function titleOf(resource: string): string {
@@ -59,7 +64,7 @@ function withTenant(name: string, text: string): string {
 }
 
 /** The files that lack their lines, with them. */
-export function changedFiles(files: PolicyFiles, parts: Parts): readonly NewFile[] {
+export function changedFiles(files: PolicyFiles, parts: FilledParts): readonly NewFile[] {
   return Object.entries(ADDED).flatMap(([part, name]) => {
     const added = parts.get(part)
     const { text } = files[name]

@@ -1,0 +1,73 @@
+/**
+ * Adds another service that asks for decisions to a project: its role, its rule, and the expected answers to that role.
+ * What is there already stays as it is.
+ */
+import { stat } from 'node:fs/promises'
+import type { Policy } from '../../decide/policy.ts'
+import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
+import { ACCESS } from '../../resources/built-in/access.ts'
+import { loadSchemas } from '../../resources/load/load-resources.ts'
+import { readPlace, ToolError } from '../load-policy.ts'
+import { sampleResources } from '../matrix/arrange/values/samples.ts'
+import { statedIn } from '../matrix/cells/survey.ts'
+import { everywhere, planMatrix } from '../matrix/init/plan-matrix.ts'
+import { textsIn } from '../matrix/init/store-matrix.ts'
+import { writeMissing } from '../matrix/init/write-matrix.ts'
+import { predictedSuite } from '../matrix/predict/suite.ts'
+import { readCases } from '../matrix/read/cases.ts'
+import { findMatrixFiles, readBodies, readMatrices } from '../matrix/read/read-matrices.ts'
+import { type Additions, addToProject, type EditedFolders } from './add-resource.ts'
+import { changedFiles, filledParts } from './resource-parts.ts'
+
+export interface NewService extends EditedFolders {
+  /** The role that the service has, and nobody else. */
+  readonly role: string
+}
+
+/** The paths of the files that were changed or made. Throws FileError and ToolError; then nothing is changed. */
+export async function addService(wish: NewService): Promise<readonly string[]> {
+  if (!/^[a-z][a-z0-9-]{0,49}$/.test(wish.role)) {
+    throw new ToolError(
+      `${JSON.stringify(wish.role)} can't be the name of a role here: use small letters, digits and -, like \`pdp-client\``,
+    )
+  }
+  return addToProject(wish, () => planAdditions(wish))
+}
+
+async function planAdditions({ role, policies, schemas, matrices }: NewService): Promise<Additions> {
+  const { sources, resources } = await loadSchemas(schemas)
+  const files = (await readPlace(policies)).files()
+  const policy = parsePolicy(files, resources)
+  const parts = await filledParts('templates/services', { role })
+  const lacking = new Map([...parts].filter(([name]) => !isThere(name, role, policy)))
+  const changed = changedFiles(files, lacking)
+  if (changed.length === 0) return { schemas: [], policies: [], matrices: [] }
+  const after: PolicyFiles = { ...files, ...Object.fromEntries(changed.map((file) => [file.name, file])) }
+  const found = await findMatrixFiles((await isFolder(matrices)) ? [matrices] : [])
+  const [expectations, cases] = await Promise.all([readMatrices(found.matrices), readCases(found.cases)])
+  const suite = predictedSuite(
+    {
+      folders: { policies, schemas },
+      files: after,
+      policy: parsePolicy(after, resources),
+      resources,
+      samples: sampleResources(sources, resources),
+      bodies: await readBodies(expectations),
+    },
+    Date.now(),
+  )
+  const stated = { ...suite, expectations, cases }
+  const plan = planMatrix(stated, everywhere({ kind: 'roles', roles: [role] }), statedIn(stated))
+  return { schemas: [], policies: changed, matrices: writeMissing(plan, await textsIn(matrices)) }
+}
+
+function isThere(part: string, role: string, { roles, rules }: Policy): boolean {
+  if (part === 'roles.yaml') return roles.has(role)
+  return rules.some((rule) => rule.subject === role && rule.resource === ACCESS.name)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() ?? false
+}
