@@ -1,12 +1,10 @@
-/** The size of the rooms of src/: no circle of imports, few entries in each folder, one file for each exported name. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+/** The order of the rooms of src/: no circle of imports, one file for each exported name. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect } from 'chai'
 
 const SOURCE = new URL('../src/', import.meta.url).pathname
 const TESTS = new URL('.', import.meta.url).pathname
-
-const MOST_ENTRIES = 15
 
 /** Exported names that may stand in several files: each is the one natural name of a different thing in its own room. */
 const MOST_SHARED_NAMES = 10
@@ -45,11 +43,6 @@ describe('the rooms of src/', () => {
       ['d.ts', ['a.ts']],
     ])
     expect(circlesOf(three)).to.deep.equal([['a.ts', 'b.ts', 'c.ts']])
-  })
-
-  it(`have folders of at most ${MOST_ENTRIES} entries`, () => {
-    expect(crowded(SOURCE, MOST_ENTRIES)).to.deep.equal([])
-    expect(crowded(SOURCE, 5)).to.include('tools')
   })
 
   it(`export at most ${MOST_SHARED_NAMES} names from more than one file`, () => {
@@ -120,13 +113,6 @@ function reachableFrom(file: string, imports: Imports): ReadonlySet<string> {
     next.push(...(imports.get(to) ?? []))
   }
   return reached
-}
-
-function crowded(root: string, most: number): readonly string[] {
-  const folders = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    statSync(join(root, name)).isDirectory(),
-  )
-  return folders.filter((folder) => readdirSync(join(root, folder)).length > most)
 }
 
 function sharedNames(texts: ReadonlyMap<string, string>): readonly string[] {

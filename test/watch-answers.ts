@@ -21,14 +21,18 @@ export function watchAnswers(url: string, note: Note): void {
 }
 
 function watch({ method = '', url = '', rawHeaders }: IncomingMessage, response: ServerResponse, note: Note): void {
-  const { end, writeHead } = response
-  let text = ''
+  const { end, write, writeHead } = response
+  const pieces: Buffer[] = []
   let headers = new Headers()
   response.end = ((...args: Parameters<typeof end>) => {
     const [chunk] = args as readonly unknown[]
-    if (typeof chunk === 'string' || chunk instanceof Uint8Array) text = Buffer.from(chunk as string).toString()
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) pieces.push(Buffer.from(chunk as string))
     return end.apply(response, args)
   }) as typeof end
+  response.write = ((...args: Parameters<typeof write>) => {
+    pieces.push(Buffer.from(args[0] as Uint8Array))
+    return write.apply(response, args)
+  }) as typeof write
   // What is handed to it Node writes and doesn't keep.
   response.writeHead = ((...args: Parameters<typeof writeHead>) => {
     headers = headersIn(args.at(-1))
@@ -36,6 +40,7 @@ function watch({ method = '', url = '', rawHeaders }: IncomingMessage, response:
   }) as typeof writeHead
   response.once('finish', () => {
     for (const [name, value] of Object.entries(response.getHeaders())) headers.set(name, String(value))
+    const text = Buffer.concat(pieces).toString()
     note({ method, path: url, status: response.statusCode, headers, text }, credentialsIn(rawHeaders))
   })
 }

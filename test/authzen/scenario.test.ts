@@ -220,7 +220,7 @@ describe('the certification scenario of AuthZEN 1.0', () => {
       expect(await decisions(write)).to.deep.equal([false, true])
     })
 
-    it('replaces a default as a whole: an item without a type is no evaluation (3.2.7, advisory)', async () => {
+    it('replaces a default as a whole: an item without a type is no evaluation (3.2.7)', async () => {
       const { type: _, ...untyped } = TOLD_ACTIVE
       const items = [{ resource: untyped }, { resource: TOLD_ARCHIVED }]
       const merged = { subject: ALICE, action: WRITE, resource: { type: 'record' }, evaluations: items }
@@ -236,9 +236,9 @@ describe('the certification scenario of AuthZEN 1.0', () => {
       }
     })
 
-    it('S2: finds what alice reads (4.3.1), also with an id (4.3.2)', async () => {
+    it('S2: finds what alice reads (4.3.1), also with a context (4.3.2) and an id (4.3.3)', async () => {
       const body = { subject: ALICE, action: READ, resource: { type: 'record' } }
-      for (const asked of [body, { ...body, resource: ARCHIVED }]) {
+      for (const asked of [body, { ...body, context: CONTEXT }, { ...body, resource: ARCHIVED }]) {
         expect(await results('resource', asked)).to.have.deep.members([ACTIVE, ARCHIVED])
       }
     })
@@ -284,7 +284,7 @@ describe('the certification scenario of AuthZEN 1.0', () => {
       expect(await results('subject', body)).to.deep.equal([BOB])
     })
 
-    it('S5: finds what an admin writes (4.3.3)', async () => {
+    it('S5: finds what an admin writes (4.3.4)', async () => {
       const body = { subject: ADMIN_BOB, action: WRITE, resource: { type: 'record' } }
       expect(await results('resource', body)).to.deep.equal([ARCHIVED])
     })

@@ -130,10 +130,19 @@ for (const [name, open] of ENGINES) {
       const fewer = await written([note('part')], { end: { objects: 2 } })
       const broken = await written([note('part')])
       await writeFile(broken, `${await readFile(broken, 'utf8')}{"resource":"notes","obj`)
+      const twice = await written([note('one')])
+      await writeFile(
+        twice,
+        '{"resource":"notes","object":{"title":"one","ti\\u0074le":"two"}}\n{"end":{"objects":1}}\n',
+      )
+      const rounded = await written([note('one')])
+      await writeFile(rounded, '{"resource":"notes","object":{"title":9007199254740993}}\n{"end":{"objects":1}}\n')
       const faulty: readonly (readonly [string, RegExp])[] = [
         [part, /doesn't end with the last line of a whole export/],
         [fewer, /doesn't end with the last line of a whole export/],
         [broken, /rows-\d+.ndjson:3: the line is not a JSON object: write an object a line; nothing was written/],
+        [twice, /:1: the line is not strict JSON: correct the repeated name at column \d+; nothing was written/],
+        [rounded, /:1: the line is not strict JSON: correct the number beyond 2\^53 at column \d+/],
         [await written([{ resource: 'note', object: {} }]), /:1: the line names no resource of the schemas/],
         [await written([{ resource: 'notes' }]), /:1: the line has no object/],
         [`${on.server.folder}/none`, /none can't be read \(ENOENT\)/],

@@ -59,7 +59,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       const now = () => new Date()
       const { store, migrations } = await openDatabase(shared.database, { resources, now })
       const files = texts.map((text, at) => migrationOf(`000${at + 1}-x`, text))
-      const result = await runMigrations({ store: migrations, resources, files, now, hideIds: false, atOnce: 5 })
+      const result = await runMigrations({ store: migrations, resources, files, now, hidesIds: () => false, atOnce: 5 })
       await store.close()
       expect(result.kind).to.equal('ended')
     }

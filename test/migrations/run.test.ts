@@ -37,7 +37,7 @@ describe('a run of migrations', () => {
   let options: Omit<MigrateOptions, 'files'>
   beforeEach(async () => {
     opened = await openSqlite({ file: ':memory:', resources: OLD, now: () => new Date() })
-    options = { store: opened.migrations, resources: NEW, now: () => new Date(), hideIds: false, atOnce: 3 }
+    options = { store: opened.migrations, resources: NEW, now: () => new Date(), hidesIds: () => false, atOnce: 3 }
   })
   afterEach(() => opened.store.close())
 
@@ -108,7 +108,7 @@ describe('a run of migrations', () => {
 
   it('hides ids in its records where masks.yaml hides them', async () => {
     await fill(1)
-    await runMigrations({ ...options, files: [RENAME], hideIds: true })
+    await runMigrations({ ...options, files: [RENAME], hidesIds: (resource) => resource === 'notes' })
     expect((await opened.outbox.waiting(9)).map(({ record }) => record).join()).not.to.contain('n000')
   })
 

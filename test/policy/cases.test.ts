@@ -55,7 +55,7 @@ async function faultsIn(folder: string): Promise<readonly string[]> {
 
 async function lay(folder: string, directory: string): Promise<void> {
   await cp(BASE, directory, { recursive: true })
-  await cp(folder, directory, { recursive: true })
+  await cp(folder, directory, { recursive: true, filter: (path) => !/(?:expected\.txt|\.absent)$/.test(path) })
   const absent = (await readdir(folder)).filter((file) => file.endsWith('.absent'))
   for (const file of absent) await rm(join(directory, file.replace(/\.absent$/, '')))
 }

@@ -112,6 +112,15 @@ describe('request conditions: network', () => {
     expect(holdsFor({ network: ['::/0'] }, { address: '192.0.2.1' })).to.equal(false)
   })
 
+  it('text that programs read as different addresses lies in no network', () => {
+    for (const address of ['10.0.0.1', '::ffff:10.0.0.1']) {
+      expect(holdsFor({ network: ['10.0.0.0/8'] }, { address }), address).to.equal(true)
+    }
+    for (const address of ['167772161', '010.0.0.1', '012.0.0.1', '0x0a000001', '10.1', '10.0.0.01']) {
+      expect(holdsFor({ network: ['0.0.0.0/0'] }, { address }), address).to.equal(false)
+    }
+  })
+
   it('an IPv4 network in IPv6 form is that IPv4 network', () => {
     expect(holdsFor({ network: ['::ffff:192.0.2.0/120'] }, { address: '192.0.2.9' })).to.equal(true)
     expect(meaningOfCondition(conditionOf({ network: ['::ffff:192.0.2.0/120'] }))).to.equal(

@@ -40,6 +40,14 @@ describe('the address of a client', () => {
     }
   })
 
+  it('is the proxy itself where programs read the text as different addresses', async () => {
+    server = await startTestServer({ env: { TRUST_PROXY: '127.0.0.1' } })
+    for (const forwarded of ['167838211', '010.0.0.1', '0x7f000001', '10.1', '203.0.113.1, 0x7f000001']) {
+      expect(await addressFor(forwarded), forwarded).to.equal('127.0.0.1')
+    }
+    expect(await addressFor('203.0.113.1, 127.0.0.1')).to.equal('203.0.113.1')
+  })
+
   it('is the network of 64 bits for IPv6, and IPv4 in IPv6 is IPv4', async () => {
     server = await startTestServer({ env: { TRUST_PROXY: '127.0.0.1' } })
     for (const [forwarded, address] of [

@@ -1,7 +1,13 @@
 /** A log line stays one line, one record, whatever a client puts into a field. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect } from 'chai'
 import { createLog } from '../../src/server/observe/log.ts'
+import { removeWithTests } from '../ends-with-tests.ts'
+import { program } from '../programs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { converse, request } from './raw.ts'
 
@@ -39,6 +45,33 @@ describe('a log line', () => {
       expect(parsed[`a${hostile}b`]).to.equal(`c${hostile}d`)
       expect([parsed.err.message, parsed.msg]).to.deep.equal([`e${hostile}f`, `g${hostile}h`])
     }
+  })
+
+  it('is sentences on a terminal, without a stack and whatever a field contains', () => {
+    const module = JSON.stringify(new URL('../../src/server/observe/log.ts', import.meta.url).href)
+    const error = `Object.assign(new Error('disk full\\u009b2J'), { code: 'ENOSPC' })`
+    const fault = `{ file: 'policy.csv', line: 2, column: 4, code: 'unknown-role', message: 'the role is unknown' }`
+    const code = [
+      `const { log } = (await import(${module})).openServerLog(process.argv[1])`,
+      `log.info({ url: 'http://127.0.0.1' }, 'listening'); log.error({ err: ${error}, 'a\\u009b': 'x y' }, 'not written')`,
+      `log.error({ faults: [${fault}] }, 'policy refused')`,
+    ].join(';')
+    const at = (level: string) => {
+      const file = join(removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-log-'))), 'log.mjs')
+      writeFileSync(file, code.replace('process.argv[1]', JSON.stringify(level)))
+      const command = `"${process.execPath}" "${file}"`
+      return execFileSync(program('script'), ['-qefc', command, '/dev/null'], { encoding: 'utf8' }).replaceAll('\r', '')
+    }
+    const lines = at('info').replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
+    expect(lines.split('\n')).to.deep.equal([
+      'listening  url=http://127.0.0.1',
+      'error: not written  a\\u{9b}="x y"',
+      '  disk full\\u{9b}2J',
+      'error: policy refused',
+      '  policy.csv:2:4: the role is unknown [unknown-role]',
+      '',
+    ])
+    expect(JSON.parse(at('debug').split('\n')[1] ?? '').err.stack).to.be.a('string')
   })
 
   it('a character that would end it is found by the check', () => {

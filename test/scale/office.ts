@@ -1,6 +1,6 @@
 /** What people do beside the instances: publish a policy, and read everything that the database has in the end. */
 import { readConfig } from '../../src/config/config.ts'
-import { withSequence } from '../../src/decision-log/decision-record.ts'
+import { withSequence } from '../../src/decision-log/record-line.ts'
 import { openKeyPlace, withKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
 import { publicHalf, readPolicySigner } from '../../src/identity/keys/policy-keys.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'

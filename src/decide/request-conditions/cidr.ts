@@ -1,15 +1,15 @@
 /** Networks in CIDR form: `192.0.2.0/24`, `2001:db8::/32`. */
 import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type IpAddress, readIpAddress } from '../../base/ip-address.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Range = readonly [address: Address, bits: number]
+type Range = readonly [address: IpAddress, bits: number]
 
 type NetworkFault = (code: string, message: string, hint?: string) => void
 
 /** Whether an address lies in one of the networks; IPv4 in IPv6 form counts as IPv4. An unreadable address lies in none. */
 export function isInNetworks(address: string | undefined, networks: readonly string[]): boolean {
-  const from = address === undefined || !ipaddr.isValid(address) ? undefined : ipaddr.process(address)
+  const from = address === undefined ? undefined : readIpAddress(address)
   return from !== undefined && rangesOf(networks).some((range) => isIn(from, range))
 }
 
@@ -36,7 +36,7 @@ function rangesOf(networks: readonly string[]): readonly Range[] {
   return ranges
 }
 
-function isIn(address: Address, [start, bits]: Range): boolean {
+function isIn(address: IpAddress, [start, bits]: Range): boolean {
   return address.kind() === start.kind() && address.match(start, bits)
 }
 
@@ -70,7 +70,7 @@ function asIPv4([address, bits]: Range): Range {
   return mapped ? [address.toIPv4Address(), bits - 96] : [address, bits]
 }
 
-function cidrOf(address: Address, bits: number): string {
+function cidrOf(address: IpAddress, bits: number): string {
   const { IPv4, IPv6 } = ipaddr
   const start = (address.kind() === 'ipv4' ? IPv4 : IPv6).networkAddressFromCIDR(`${address}/${bits}`)
   return `${start}/${bits}`

@@ -12,7 +12,7 @@ import { type MigrateOptions, type RunResult, runMigrations } from '../run/run-m
 import { changedResources, schemasOf } from './schemas.ts'
 
 export interface StartOptions
-  extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hideIds' | 'signal'> {
+  extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hidesIds' | 'signal'> {
   /** Whether pending migrations run first. */
   readonly migrate: boolean
   /** Is told of work that takes a while. */

@@ -1,6 +1,7 @@
 /** The decision record of a batch: what a migration changed, in place of what a caller asked. */
 import { randomUUID } from 'node:crypto'
-import { MASKED, recordLine } from '../../decision-log/decision-record.ts'
+import { MASKED } from '../../decision-log/decision-record.ts'
+import { recordLine } from '../../decision-log/record-line.ts'
 import type { Migration } from '../steps/step.ts'
 
 export interface RecordedBatch {
@@ -10,16 +11,17 @@ export interface RecordedBatch {
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string
   readonly started: number
-  /** Whether masks.yaml hides the ids of objects. */
-  readonly hideIds: boolean
+  /** Whether masks.yaml hides the ids of a resource's objects. */
+  readonly hidesIds: (resource: string) => boolean
 }
 
 const REVISION_LENGTH = 16
 
 /** One line, without its end. */
-export function migrationRecord({ migration, resource, changed, time, started, hideIds }: RecordedBatch): string {
+export function migrationRecord({ migration, resource, changed, time, started, hidesIds }: RecordedBatch): string {
+  const areHidden = hidesIds(resource)
   const idsWhere = (deleted: boolean) => {
-    return changed.filter(({ isDeleted }) => isDeleted === deleted).map(({ id }) => (hideIds ? MASKED : id))
+    return changed.filter(({ isDeleted }) => isDeleted === deleted).map(({ id }) => (areHidden ? MASKED : id))
   }
   return recordLine({
     time,

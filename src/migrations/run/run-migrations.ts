@@ -23,7 +23,7 @@ export interface MigrateOptions {
   readonly files: readonly ParsedMigration[]
   readonly now: () => Date
   /** Whether masks.yaml hides the ids of objects in records. */
-  readonly hideIds: boolean
+  readonly hidesIds: (resource: string) => boolean
   /** Stops after the batch that runs. */
   readonly signal?: AbortSignal
   /** How long to wait for another process that migrates, in milliseconds. */
@@ -152,11 +152,11 @@ class Run {
         this.#objects += all.length - counted
         counted = all.length
         const batches = needed.map((migration) => ({ migration, changed: changedBy(migration, all) }))
-        const { hideIds } = this.#options
+        const { hidesIds } = this.#options
         return {
           records: batches
             .filter(({ changed }) => changed.length > 0)
-            .map((batch) => migrationRecord({ ...batch, resource: resource.name, time, started, hideIds })),
+            .map((batch) => migrationRecord({ ...batch, resource: resource.name, time, started, hidesIds })),
           reached: batches.map(({ migration, changed }) => ({ number: migration.number, objects: changed.length })),
         }
       },

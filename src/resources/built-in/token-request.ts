@@ -1,9 +1,8 @@
 /** The body of POST /api/tokens: an e-mail address with a password, or a refresh token. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { isObject } from '../../base/is-object.ts'
 import type { Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { fieldFaults } from '../validate/ajv-errors.ts'
+import { checkerOf } from '../validate/checker.ts'
 
 /**
  * In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 if the password is the only factor, and for at least 8
@@ -49,23 +48,11 @@ export const TOKEN_REQUEST: JsonObject = {
   oneOf: [BY_PASSWORD, BY_REFRESH_TOKEN],
 }
 
-interface Validators {
-  readonly byPassword: ValidateFunction
-  readonly byRefreshToken: ValidateFunction
-}
-
-let validators: Validators | undefined
+const byPassword = checkerOf(BY_PASSWORD)
+const byRefreshToken = checkerOf(BY_REFRESH_TOKEN)
 
 /** Validated as one of the two forms, so that the faults are those of the intended form. */
 export const validateTokenRequest: Resource['validate'] = (body) => {
-  validators ??= compile()
   const isRefresh = isObject(body) && Object.hasOwn(body, 'refresh_token')
-  const validate = isRefresh ? validators.byRefreshToken : validators.byPassword
-  return validate(body) ? [] : fieldFaults(validate.errors ?? [])
-}
-
-/** Compiled with the first request: most programs never get one. */
-function compile(): Validators {
-  const ajv = new Ajv2020({ allErrors: true, ownProperties: true })
-  return { byPassword: ajv.compile(BY_PASSWORD), byRefreshToken: ajv.compile(BY_REFRESH_TOKEN) }
+  return isRefresh ? byRefreshToken(body) : byPassword(body)
 }

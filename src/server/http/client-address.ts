@@ -1,7 +1,8 @@
 /** The client address of a request: the peer's, or the one that a trusted proxy reports. */
 import type { IncomingMessage } from 'node:http'
-import ipaddr from 'ipaddr.js'
+import type { IPv6 } from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
+import { isIpAddress, readIpAddress } from '../../base/ip-address.ts'
 
 export type ClientAddress = (request: IncomingMessage) => FoundAddress
 
@@ -15,15 +16,21 @@ interface FoundAddress {
 /** The number of addresses whose network is cached; most requests come from few addresses. */
 const KEPT = 10_000
 
+/** In characters: an IPv6 address with an IPv4 address in it and a zone. */
+const LONGEST_KEPT = 64
+
 /** `trusted` are CIDRs whose `X-Forwarded-For` counts (TRUST_PROXY); throws TypeError for an invalid address. */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
-  const trust = proxyAddr.compile([...trusted])
+  const isTrusted = proxyAddr.compile([...trusted])
+  const trust: typeof isTrusted = (address, hop) => isIpAddress(address) && isTrusted(address, hop)
   const networks = new Map<string, FoundAddress | undefined>()
   const networkOf = (address: string) => {
     const known = networks.get(address)
     if (known !== undefined || networks.has(address)) return known
-    if (networks.size === KEPT) networks.clear()
     const found = find(address)
+    // A trusted proxy may pass on any text, of any length.
+    if (address.length > LONGEST_KEPT) return found
+    if (networks.size === KEPT) networks.clear()
     networks.set(address, found)
     return found
   }
@@ -38,10 +45,10 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
 
 /** One household has a /64 of IPv6 addresses, so limits count by /64. An IPv4 address inside IPv6 counts as IPv4. */
 function find(address: string): FoundAddress | undefined {
-  if (!ipaddr.isValid(address)) return undefined
-  const parsed = ipaddr.process(address)
+  const parsed = readIpAddress(address)
+  if (parsed === undefined) return undefined
   const whole = parsed.toString()
   if (parsed.kind() === 'ipv4') return { counted: whole, whole }
-  const groups = (parsed as ipaddr.IPv6).parts.slice(0, 4).map((group) => group.toString(16))
+  const groups = (parsed as IPv6).parts.slice(0, 4).map((group) => group.toString(16))
   return { counted: `${groups.join(':')}::/64`, whole }
 }

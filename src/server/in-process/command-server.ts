@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import Koa from 'koa'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
-import { recordLine } from '../../decision-log/decision-record.ts'
+import { LogShares } from '../../decision-log/log-shares.ts'
 import { requiredRecorder } from '../../decision-log/recorder.ts'
 import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
 import { createStanding } from '../../identity/directory/standing.ts'
@@ -20,9 +20,11 @@ import type { OpenedStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, openDatabaseBeside, settingsOf } from '../../store/open.ts'
 import type { Pipeline } from '../../tools/data/pipeline.ts'
+import { Turns } from '../access/turns.ts'
 import { createCors } from '../answers/cors.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { runStages } from '../http/run-stages.ts'
+import { UnreadAnswers } from '../http/unread-answers.ts'
 import { createFaultLog } from '../observe/fault-log.ts'
 import { createLog } from '../observe/log.ts'
 import { createDescribe } from '../openapi/describe.ts'
@@ -142,7 +144,7 @@ async function servicesOn({ store, directory }: OpenedStore, resources: Resource
     cursors: new Cursors(await store.secret('cursor')),
     tags: new EntityTags(await store.secret('tag')),
     describe: createDescribe(resources, 'folder'),
-    access: { resources, store, directory, verifier: NO_TOKENS, publicUrl: () => '' },
+    access: { resources, store, directory, verifier: NO_TOKENS, publicUrl: () => '', turns: new Turns() },
   }
 }
 
@@ -168,6 +170,8 @@ interface StageParts {
 function useCommandStages(koa: Koa, parts: StageParts, services: Services): void {
   const { config, resources, opened, policy, now, verify, faults } = parts
   const { store, outbox } = opened
+  // An operator's command fills as much as its work takes.
+  const logShares = new LogShares({ share: Number.POSITIVE_INFINITY })
   useStages(koa, {
     instance: config.instance,
     resources,
@@ -179,11 +183,13 @@ function useCommandStages(koa: Koa, parts: StageParts, services: Services): void
     verifier: { verify },
     rateLimiter: { refuseKnownOver: () => {}, count: () => ({}) },
     // No condition on addresses holds.
+    logShares,
     clientAddress: () => ({ counted: 'command', whole: undefined }),
     cors: createCors({ origins: [], maxAgeSeconds: 0 }),
-    recorder: requiredRecorder({ note: (record) => outbox.note([recordLine(record)]), committed: () => {} }),
+    recorder: requiredRecorder({ note: (line) => outbox.note([line]), committed: () => {} }, logShares),
     faults,
     metrics: { observeRequest: () => {} },
+    unread: new UnreadAnswers(),
     draining: () => false,
   })
 }

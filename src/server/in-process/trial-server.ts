@@ -9,7 +9,6 @@ import { readConfig } from '../../config/config.ts'
 import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
 import { openEmbeddedKey } from '../../identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'
-import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Directory } from '../../store/directory.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import { startApp } from '../app.ts'
@@ -70,10 +69,9 @@ async function addApiKey(directory: Directory, subject: string, roles: readonly 
 /** Keeps the limits of bodies and pages, and removes the rate limits: a matrix checks who may do what. */
 async function copyPolicies(from: string, to: string): Promise<void> {
   await mkdir(to)
-  const there = new Set(await readdir(from))
-  // The start reports what the policy lacks.
-  const names = POLICY_FILES.filter((name) => there.has(name))
-  for (const name of names) await cp(join(from, name), join(to, name), { dereference: true })
+  // The start reports what the policy lacks, and files that no policy has.
+  const names = (await readdir(from)).filter((name) => !name.startsWith('.'))
+  for (const name of names) await cp(join(from, name), join(to, name), { dereference: true, recursive: true })
   const limits = join(to, 'limits.yaml')
   await writeFile(limits, stringify({ ...parse(await readFile(limits, 'utf8')), limits: {} }))
 }

@@ -7,9 +7,9 @@ import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { isObject } from '../../base/is-object.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import { parseStrictJson } from '../../resources/json/strict-json.ts'
 import type { Json, Operation } from '../../resources/resource.ts'
 import { untilInterrupted } from '../http/interruption.ts'
-import { parseStrictJson } from './strict-json.ts'
 
 type JsonObject = { readonly [name: string]: Json }
 

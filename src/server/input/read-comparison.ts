@@ -52,7 +52,7 @@ function readValue(field: Field, text: string): Scalar {
 }
 
 /**
- * As in bodies (src/server/input/strict-json.ts): beyond 2^53 a double may differ from the number that the client
+ * As in bodies (src/resources/json/strict-json.ts): beyond 2^53 a double may differ from the number that the client
  * wrote.
  */
 function readNumber(field: Field, text: string, form: RegExp, what: string): number {

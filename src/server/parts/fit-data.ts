@@ -1,6 +1,7 @@
 /** Refuses to serve stored objects that don't fit the schemas, or that a migration hasn't reached. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
+import { hidesIds } from '../../decision-log/mask.ts'
 import { readMigrations } from '../../migrations/file/read-migrations.ts'
 import { fitToStart } from '../../migrations/fit/fit-to-start.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
@@ -23,7 +24,7 @@ export async function fitData({ migrations, migrate }: Config, parts: FitParts):
     resources,
     files: await readMigrations(migrations),
     now,
-    hideIds: policy.active.snapshot.masks.fields.has('objectId'),
+    hidesIds: (resource) => hidesIds(policy.active.snapshot.masks, resource),
     migrate,
     tell: (message, facts) => log.info(facts, message),
   })

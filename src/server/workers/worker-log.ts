@@ -3,7 +3,6 @@
  * the store.
  */
 import { type DecisionLog, type DecisionLogEvent, Lines } from '../../decision-log/decision-log.ts'
-import { recordLine } from '../../decision-log/decision-record.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'
 
 interface Waiting {
@@ -30,14 +29,10 @@ export function createWorkerLog(tell: (event: DecisionLogEvent) => void): Decisi
   process.on('message', (message: FromPrimary) => {
     if (message.kind === 'appended') settle(message)
   })
-  const noteLines = (text: string) =>
-    new Promise<void>((done, failed) => {
-      lines.add({ line: text.slice(0, -1), done, failed })
-    })
   return {
-    note: (record) => noteLines(`${recordLine(record)}\n`),
-    noteUnawaited: (record) => lines.add({ line: recordLine(record) }),
-    noteLines,
+    note: (line) => lines.written(line),
+    noteUnawaited: (line) => lines.add({ line }),
+    noteLines: (text) => lines.written(text.slice(0, -1)),
     committed: () => send({ kind: 'committed' }),
     // The primary does this.
     reopen: () => undefined,

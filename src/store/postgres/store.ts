@@ -1,4 +1,5 @@
 /** The contract's Store on PostgreSQL: a write is one statement with its decision record, durable when it returns. */
+import { LRUCache } from 'lru-cache'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import type { Permit, PermitKind } from '../../decide/permits/permit.ts'
 import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
@@ -39,6 +40,9 @@ export interface PostgresEngine {
 /** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
 const SWEPT_AT_ONCE = 10
 
+/** The texts of statements for pages: filters and orders of clients make ever new ones. */
+const MOST_PAGE_TEXTS = 1000
+
 /** A resource without a table is a bug, so StoreUnavailable would be wrong. */
 export function tableOf({ tables }: PostgresEngine, resource: string) {
   const table = tables.get(resource)
@@ -51,7 +55,7 @@ export class PostgresStore implements Store {
   readonly #queriedOf: TableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
   /** By the text of their statement. */
-  readonly #gatheredPages = new Map<string, Gathered<Row | undefined>>()
+  readonly #gatheredPages = new LRUCache<string, Gathered<Row | undefined>>({ max: MOST_PAGE_TEXTS })
   readonly #keptPages = new KeptPages()
   readonly #sharedCreates: SharedCreates
   readonly #parsed = new ParsedObjects()
@@ -81,7 +85,11 @@ export class PostgresStore implements Store {
   }
 
   #pagesOf(text: string): Gathered<Row | undefined> {
-    return this.#gatheredPages.getOrInsertComputed(text, () => this.#engine.connections.gatheredPages(text))
+    const known = this.#gatheredPages.get(text)
+    if (known) return known
+    const made = this.#engine.connections.gatheredPages(text)
+    this.#gatheredPages.set(text, made)
+    return made
   }
 
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { LineTooLong, linesIn } from '../../../base/files/lines.ts'
 import { isObject } from '../../../base/is-object.ts'
+import { parseStrictLine } from '../../../resources/json/strict-json.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import type { NamingField } from '../../references.ts'
@@ -83,7 +84,9 @@ async function* textLines(file: string): AsyncGenerator<string> {
 }
 
 function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): Entry {
-  const json = parsed(text)
+  const json = parseStrictLine(text, (what) => {
+    throw faulty(file, line, `is not strict JSON: correct ${what}`)
+  })
   if (!isObject(json)) throw faulty(file, line, 'is not a JSON object: write an object a line')
   if (isObject(json.end) && Number.isInteger(json.end.objects)) {
     return { kind: 'end', line, objects: Number(json.end.objects) }
@@ -93,14 +96,6 @@ function read(file: string, text: string, line: number, byName: ReadonlyMap<stri
   if (!resource) throw faulty(file, line, 'names no resource of the schemas: write {"resource": …, "object": …}')
   if (!isObject(object)) throw faulty(file, line, 'has no object: write {"resource": …, "object": …}')
   return { kind: 'row', line, row: { line, text, resource, object: object as Representation } }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function faulty(file: string, line: number, what: string): ToolError {

@@ -74,7 +74,7 @@ async function countAll(reader: ObjectReader, resources: Resources): Promise<num
 interface PlanRun {
   readonly database: Database
   readonly plan: MigrationPlan
-  readonly hideIds: boolean
+  readonly hidesIds: (resource: string) => boolean
   readonly now: () => Date
   readonly signal: AbortSignal
 }

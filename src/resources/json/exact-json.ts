@@ -2,8 +2,8 @@
  * Whether JSON.parse gave back exactly what a text says: it silently drops repeated names, rounds numbers, takes lone
  * surrogates, and mistakes some names. It is found out by counting, which is far cheaper than to look for a place.
  */
-import type { Scalar } from '../../resources/object.ts'
-import type { Json } from '../../resources/resource.ts'
+import type { Scalar } from '../object.ts'
+import type { Json } from '../resource.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

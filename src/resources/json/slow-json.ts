@@ -5,28 +5,34 @@
 import { type JSONVisitor, type Node, type ParseErrorCode, parseTree, visit } from 'jsonc-parser'
 import { placeAt } from '../../base/diagnostic.ts'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Json } from '../../resources/resource.ts'
-import { syntaxFault } from '../../resources/schema/schema-file.ts'
+import type { Json } from '../resource.ts'
+import { syntaxFault } from '../schema/schema-file.ts'
 
 /** The most lists and objects inside one another. */
 export const DEEPEST = 32
 
 /** Throws Problem invalid-json, saying line and column. */
 export function refuseFaultyJson(text: string): void {
-  visit(text, strictVisitor(text), { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false })
-}
-
-/** Throws at the first fault, so a hostile text isn't read further. */
-function strictVisitor(text: string): JSONVisitor {
-  const names: Set<string>[] = []
-  let depth = 0
-  const refuse = (offset: number, what: string): never => {
+  visitStrictly(text, DEEPEST, (offset, what) => {
     const { line, column } = placeAt('', text, offset)
     throw new Problem('invalid-json', `The body is not strict JSON; correct ${what} at line ${line}, column ${column}.`)
-  }
+  })
+}
+
+type Refuse = (offset: number, what: string) => never
+
+/** Calls `refuse` at the first fault, so a hostile text isn't read further. */
+export function visitStrictly(text: string, deepest: number, refuse: Refuse): void {
+  const options = { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false }
+  visit(text, strictVisitor(deepest, refuse), options)
+}
+
+function strictVisitor(deepest: number, refuse: Refuse): JSONVisitor {
+  const names: Set<string>[] = []
+  let depth = 0
   const enter = (offset: number) => {
     depth++
-    if (depth > DEEPEST) refuse(offset, `the nesting deeper than ${DEEPEST} levels`)
+    if (depth > deepest) refuse(offset, `the nesting deeper than ${deepest} levels`)
   }
   const checkText = (value: string, offset: number) => {
     if (!value.isWellFormed()) refuse(offset, 'the lone surrogate')
