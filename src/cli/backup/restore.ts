@@ -20,7 +20,7 @@ export function restoreCommand(): CliCommand {
     .note('Nothing is overwritten: a folder or a database with content is refused. Start the server there afterwards.')
     .examples(
       'restore monday.tar /srv/restored',
-      'restore monday.tar /srv/restored --database postgres://sallyport@127.0.0.1/restored',
+      'restore monday.tar /srv/restored --database "$EMPTY_DATABASE"',
       'restore monday.tar.age /srv/restored --identity backup.key',
     )
     .action(async (file: string, directory: string, { identity, database, format }: RestoreFlags) => {

@@ -40,7 +40,6 @@ function faultOfPath(path: string): string | undefined {
 
 /** A program that normalises text (NFKC) after it has split the path would find delimiters there. */
 function hasLookAlike(segment: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
   const others = segment.replace(/[\0-\x7f]+/g, '').normalize('NFKC')
   return LOOKS_ALIKE.test(others) || DELIMITER.test(others)
 }
