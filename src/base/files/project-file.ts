@@ -11,7 +11,7 @@ export const MOST_BYTES = 64 * 1024 * 1024
 
 /** `folder`: the folder that the file belongs to, which may itself be a link. Throws the system's errors, and Error. */
 export async function readProjectFile(path: string, folder: string): Promise<Buffer> {
-  const real = await realpath(path)
+  const real = await realpath(path).catch(asOpening)
   const top = await workTreeOf(await realpath(folder))
   if (top !== undefined && !isWithin(real, top)) throw new Error('it leads out of the git work tree')
   // Opening a pipe would wait for a writer.
@@ -27,6 +27,12 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
     if (length > MOST_BYTES) throw new Error(TOO_LARGE)
     chunks.push(buffer.subarray(0, bytesRead))
   }
+}
+
+/** The message says that the file can't be opened, not by which calls. */
+function asOpening(error: NodeJS.ErrnoException): never {
+  error.message = error.message.replace(', realpath ', ', open ')
+  throw error
 }
 
 const LEAST_CHUNK = 64 * 1024
