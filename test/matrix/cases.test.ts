@@ -62,7 +62,11 @@ describe('a case in steps', () => {
       "can't be tried: `nobody` is neither a caller nor saved by an earlier step: add it to callers or to save",
     )
     expect(await told(`as: bob, method: GET, path: ${path}, expect: { status: 200, view: wide }`)).to.equal(
-      "can't be tried: views.yaml has no view `wide` of notes",
+      "can't be tried: views.yaml has no view `wide` of notes: declare it",
+    )
+    const elsewhere = 'as: bob, method: GET, path: /nowhere, expect: { status: 404, view: wide }'
+    expect(await told(elsewhere)).to.equal(
+      "can't be tried: the path is of no resource, so it has no view `wide`: remove the view",
     )
     expect(await told(`as: bob, method: GET, path: ${path}, expect: { status: 200 }`, 'ghost')).to.equal(
       "can't be tried: roles.yaml declares no role `ghost`",

@@ -115,6 +115,7 @@ describe('trying a cell', () => {
     expect(
       await tried(`method,path,object,body,anonymous,member,ghost,Member
         GET,/nowhere,none,,200,-,-,-
+        GET,/paper,none,,200,-,-,-
         GET,/papers/{id},none,,200,-,-,-
         GET,/papers,own,,-,200,-,-
         POST,/papers,own,,-,201,-,-
@@ -128,6 +129,7 @@ describe('trying a cell', () => {
         GET,/profile,other,,-,200,-,-`),
     ).to.deep.equal([
       "can't be tried: no route has the path `/nowhere`",
+      "can't be tried: no route has the path `/paper`; did you mean `/papers`?",
       "can't be tried: `/papers/{id}` names an object: write the relations of the caller to it, or `missing`",
       "can't be tried: `/papers` names no object: write `none` in the column object",
       "can't be tried: `/papers` names no object: write `none` in the column object, and the relations of the new object in the column becomes",

@@ -56,6 +56,9 @@ describe('blocked.txt', () => {
     for (const line of [`user:eve,${end}`, `user:eve, ${end}`]) {
       expect(() => blocked('eve', NOON, line), line).to.throw('put a space, and no comma, before until=')
     }
+    for (const line of ['user:eve user:bob', 'user:eve; user:bob', 'user:eve;user:bob']) {
+      expect(() => blocked('eve', NOON, line), line).to.throw('the line names several users (write each user on a line')
+    }
     expect(blocked('a, user:b', NOON, '"user:a, user:b"')).to.equal(true)
     expect(blockedLine('a,user:b')).to.equal('"user:a,user:b"')
   })

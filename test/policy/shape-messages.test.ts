@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { isObject } from '../../src/base/is-object.ts'
+import { parseMigration } from '../../src/migrations/file/parse-migration.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'
@@ -28,6 +29,21 @@ describe('one fault of a YAML file is one message', () => {
       expect(only).to.include(`\`${message}\` is not known here`).and.include(`did you mean \`${advice}\`?`)
     })
   }
+
+  it('an unknown key where another is missing: it may be the missing one', () => {
+    expect(faultsIn('roles.yaml', 'member: { titel: A member }')).to.deep.equal([
+      'roles.yaml:1:11: `titel` is not known here (one of description, privileged, claims) [yaml-shape]',
+    ])
+    const two = faultsIn('limits.yaml', 'body: 1mb\npage: { default: 1, max: 2 }\nlimits: { a: { pr: address } }')
+    expect(two.map((fault) => fault.split(' ')[1])).to.deep.equal(['`allow`', '`window`', '`pr`'])
+  })
+
+  it('a step that has two kinds', () => {
+    const steps = 'description: x\nresources:\n  notes:\n    - drop: [a]\n      rename: { from: b, to: c }\n'
+    const faults: string[] = []
+    parseMigration({ name: '0001-x.yaml', text: steps }, '0001-x', ({ message }) => faults.push(message))
+    expect(faults).to.deep.equal(['an element of `notes` must not have two members'])
+  })
 
   it('a key of no kind of relation, with all kinds', () => {
     const faults = faultsIn('ownership.yaml', 'docs: { relations: { a: { group: staff } } }')

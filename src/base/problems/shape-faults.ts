@@ -42,18 +42,20 @@ function unknownKey({ instancePath, schemaPath, parentSchema }: ErrorObject, key
   return { keyword: 'additionalProperties', instancePath, schemaPath, params, parentSchema: schema }
 }
 
-/** A missing key that stands there with a typing error is one fault. */
+/** A missing key that stands there under another name is no fault of its own. */
 function withoutConsequences(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const meant = new Set(
-    errors.flatMap((error) => {
-      return error.keyword === 'additionalProperties' ? [placeOf(error, meantKey(error))] : []
-    }),
-  )
-  return errors.filter((error) => error.keyword !== 'required' || !meant.has(placeOf(error, missingKey(error))))
+  const byPlace = Map.groupBy(errors, ({ instancePath }) => instancePath)
+  return errors.filter((error) => {
+    return error.keyword !== 'required' || !standsThere(error, byPlace.get(error.instancePath) ?? [])
+  })
 }
 
-function placeOf({ instancePath }: ErrorObject, key: string | undefined): string {
-  return JSON.stringify([instancePath, key])
+/** An unknown key is like the missing one, or there is an unknown key, like no other one, for each missing one. */
+function standsThere(missing: ErrorObject, beside: readonly ErrorObject[]): boolean {
+  const lacking = beside.filter(({ keyword }) => keyword === 'required').map(missingKey)
+  const meant = beside.flatMap((error) => (error.keyword === 'additionalProperties' ? [meantKey(error)] : []))
+  if (meant.includes(missingKey(missing))) return true
+  return meant.filter((key) => key === undefined || lacking.includes(key)).length >= lacking.length
 }
 
 function missingKey({ params }: ErrorObject): string {

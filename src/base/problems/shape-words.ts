@@ -58,7 +58,7 @@ function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): s
     case 'maxProperties':
     case 'maxItems':
     case 'maxLength':
-      return `must have at most ${limit} ${COUNTED[keyword]}`
+      return limit === 1 ? `must not have two ${COUNTED[keyword]}` : `must have at most ${limit} ${COUNTED[keyword]}`
     default:
       return message ?? `breaks \`${keyword}\``
   }

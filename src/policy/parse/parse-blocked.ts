@@ -57,11 +57,8 @@ function withoutComment(line: string): string {
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
   const example = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
   const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
-  // An id may have commas, but a list of users would pass for one id, which blocks nobody.
-  if (quoted === undefined && LISTED.test(line)) {
-    const hint = line.includes('until=') ? `put a space, and no comma, before until=; ${ONE_A_LINE}` : ONE_A_LINE
-    return fault('blocked-line', 'the line has a comma between its parts', hint)
-  }
+  const several = quoted === undefined ? severalUsers(line) : undefined
+  if (several) return fault('blocked-line', several.message, several.hint)
   const id = quoted === undefined ? plain : idOf(quoted)
   if (!id) return fault('blocked-line', 'the line is not `user:<id>`, optionally followed by `until=<time>`', example)
   if ([...id].length > 128) return fault('user-id', 'the user id has more than 128 characters', example)
@@ -77,7 +74,17 @@ function parseLine(line: string, fault: (code: string, message: string, hint: st
 
 const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
 
+/** An id may have commas, but a list of users would pass for one id, which blocks nobody. */
+function severalUsers(line: string): { readonly message: string; readonly hint: string } | undefined {
+  if (LISTED.test(line)) {
+    const hint = line.includes('until=') ? `put a space, and no comma, before until=; ${ONE_A_LINE}` : ONE_A_LINE
+    return { message: 'the line has a comma between its parts', hint }
+  }
+  return SEVERAL.test(line) ? { message: 'the line names several users', hint: ONE_A_LINE } : undefined
+}
+
 const LISTED = /,\s*(?:user:|until=|$)|,\s|^(?!\s*user:)[^"]*,/
+const SEVERAL = /[\s;]user:/
 const ONE_A_LINE =
   'write each user on a line of its own, as in: user:mallory (an id with a comma in quotes: "user:a, b")'
 

@@ -6,7 +6,7 @@ import { declaredField } from '../load/make-fields.ts'
 import type { Json } from '../resource.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, type Subschema } from '../schema/subschemas.ts'
-import { isScalarType } from './keywords.ts'
+import { isScalarType, KEYWORDS } from './keywords.ts'
 
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
 /** Parameters of a list's query string: a filter by a field of the same name would clash. */
@@ -52,6 +52,8 @@ function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json
   const schema = fields[name]
   if (schema === undefined) return [file.fault(['properties'], 'server-field', `the field \`${name}\` is missing`)]
   if (isObject(schema) && schema.type === 'string' && schema.readOnly === true) return []
+  // A typing error, such as `readonly`, is told by itself.
+  if (isObject(schema) && Object.keys(schema).some((keyword) => !KEYWORDS.has(keyword))) return []
   return [file.fault(['properties', name], 'server-field', `\`${name}\` must be a string that only the server writes`)]
 }
 

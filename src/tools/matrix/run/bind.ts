@@ -3,6 +3,7 @@
  */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
+import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
@@ -29,7 +30,7 @@ export type Binding =
 export function bind(suite: Suite, expectation: Expectation): Binding {
   const route = suite.resources.routes.find(({ path }) => path === expectation.path)
   const resource = route && suite.resources.byName.get(route.resource)
-  if (!route || !resource) return unusable(`no route has the path \`${expectation.path}\``)
+  if (!route || !resource) return unusable(unknownPath(suite, expectation.path))
   const body = bodyOf(suite, expectation)
   const why =
     unknownRole(suite, expectation) ??
@@ -42,6 +43,11 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
   const view = viewOf(suite, resource, expectation)
   const endpoint = route.endpoints.get(expectation.method)
   return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
+}
+
+function unknownPath({ resources }: Suite, path: string): string {
+  const known = resources.routes.map((route) => route.path)
+  return `no route has the path \`${path}\`${didYouMean(path, known)}`
 }
 
 function bodyOf({ bodies }: Suite, { body }: Expectation): BodyFile | undefined {
@@ -99,8 +105,12 @@ function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object
     return `\`[${list}]\` is only for lists, but ${request} does not give one: omit it`
   }
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
-  const known = policy.views.get(route.resource)?.keys() ?? []
-  return `views.yaml has no view \`${view}\` of ${route.resource}: ${oneOfNames(view, known)}`
+  return unknownView(policy, route.resource, view)
+}
+
+export function unknownView(policy: Policy, resource: string, view: string): string {
+  const known = policy.views.get(resource)?.keys() ?? []
+  return `views.yaml has no view \`${view}\` of ${resource}: ${oneOfNames(view, known)}`
 }
 
 function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {

@@ -9,6 +9,7 @@ import type { Case, Step } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
 import { type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
+import { unknownView } from './bind.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
@@ -106,8 +107,12 @@ function resourceAt({ resources }: Suite, path: string): Resource | undefined {
 
 function viewOf({ policy }: Suite, resource: Resource | undefined, view: string): ReadonlySet<string> {
   const fields = resource && policy.views.get(resource.name)?.get(view)
-  if (!fields) throw new CannotSetUp(`views.yaml has no view \`${view}\` of ${resource?.name ?? 'this path'}`)
-  return fields
+  if (fields) return fields
+  throw new CannotSetUp(
+    resource
+      ? unknownView(policy, resource.name, view)
+      : `the path is of no resource, so it has no view \`${view}\`: remove the view`,
+  )
 }
 
 interface Attempt {
