@@ -29,6 +29,13 @@ export function uncheckedSchemas(resources: Pick<Resources, 'byName'>): FittedSc
   return { digest: UNCHECKED, schemas: schemasOf(resources).schemas }
 }
 
+/** Whether the objects fitted these schemas when they were last looked at: by a start, a check, or a migration. */
+export function lastFitted(fitted: FittedSchemas | undefined, resources: Pick<Resources, 'byName'>): boolean {
+  if (fitted === undefined) return false
+  const digest = fitted.digest === UNCHECKED ? schemasOf({ byName: fittedResources(fitted) }).digest : fitted.digest
+  return digest === schemasOf(resources).digest
+}
+
 function storedPart({ 'x-resource': _routes, ...rest }: Schema): Schema {
   return rest
 }

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ParsedMigration } from '../../../migrations/file/parse-migration.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'
-import { schemasOf } from '../../../migrations/fit/schemas.ts'
+import { lastFitted, schemasOf } from '../../../migrations/fit/schemas.ts'
 import { type Pending, pendingOf } from '../../../migrations/run/pending.ts'
 import { type Rehearsal, rehearse } from '../../../migrations/run/rehearse.ts'
 import { type RunResult, runMigrations } from '../../../migrations/run/run-migrations.ts'
@@ -102,7 +102,7 @@ export async function runPlan({ database, plan, ...options }: PlanRun, progress:
 
 export interface Status extends MigrationState {
   readonly pending: readonly string[]
-  /** Whether the data last fitted the schemas of the folder. */
+  /** Whether the objects fitted the schemas of the folder when they were last looked at. */
   readonly fitsSchemas: boolean
 }
 
@@ -115,6 +115,6 @@ export async function migrationStatus({ database, schemas, migrations }: DataToM
   return {
     ...state,
     pending: pending.map(({ name }) => name),
-    fitsSchemas: state.fitted?.digest === schemasOf(resources).digest,
+    fitsSchemas: lastFitted(state.fitted, resources),
   }
 }
