@@ -1,7 +1,7 @@
 /** One plot of cost against size: how many times dearer than at the least size, on logarithmic axes, a line a quantity. */
 import type { Growth } from './fit.ts'
 import { dot, line, svg, text } from './svg.ts'
-import { exponentText } from './table.ts'
+import { powerText } from './table.ts'
 
 const WIDTH = 860
 const HEIGHT = 420
@@ -37,7 +37,7 @@ export function drawCurves(title: string, growths: readonly Growth[]): string {
   ]
   const legend = growths.flatMap(({ quantity, fit }, i) => [
     dot(LEFT + 6, 40 + i * 18, i),
-    text(LEFT + 18, 44 + i * 18, `${quantity}: size ^ ${exponentText(fit)}`),
+    text(LEFT + 18, 44 + i * 18, `${quantity}: ${powerText(fit)}`),
   ])
   const curves = lines.flatMap((points, series) =>
     points.flatMap(({ size, times }, i) => {

@@ -44,8 +44,19 @@ export function growthTable(growths: readonly Growth[]): string {
   return table(['grows', 'sizes', 'last / first', 'exponent (95 %)'], lines)
 }
 
-export function exponentText(fit: Growth['fit']): string {
+/** A wider interval has no growth in it and growth in proportion, so the exponent says nothing. */
+const WIDEST = 0.5
+const NO_FIT = 'no fit'
+
+/** As a formula, for a plot. */
+export function powerText(fit: Growth['fit']): string {
+  const exponent = exponentText(fit)
+  return exponent === NO_FIT ? NO_FIT : `size ^ ${exponent}`
+}
+
+function exponentText(fit: Growth['fit']): string {
   if (!fit) return '-'
+  if ((fit.uncertainty ?? 0) > WIDEST) return NO_FIT
   const exponent = fit.exponent.toFixed(3)
   return fit.uncertainty === undefined ? exponent : `${exponent} ± ${fit.uncertainty.toFixed(3)}`
 }
