@@ -2,6 +2,7 @@
  * The certification scenario of the AuthZEN Authorization API 1.0, over real HTTP: its fixture in this folder, its tests by
  * level, its section numbers. docs/authzen-conformance.md says what that is worth: it isn't the official suite.
  */
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
@@ -311,4 +312,30 @@ describe('the certification scenario of AuthZEN 1.0', () => {
       })
     })
   })
+})
+
+describe('docs/authzen-conformance.md', () => {
+  const page = readFileSync(new URL('../../docs/authzen-conformance.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL(import.meta.url), 'utf8')
+  const shown = [...text.matchAll(/\bit\([`'].*?\((\d[\d., ]*)/g)].flatMap(([, numbers = '']) => numbers.split(', '))
+  const rows = [...page.matchAll(/^\| [A-Z]\w+(?: \w+)? \| ([\d., -]+) \|/gm)].flatMap(([, numbers = '']) =>
+    numbers.split(', '),
+  )
+
+  it('names every part of the scenario that a test here shows', () => {
+    expect(rows).to.have.length.at.least(15)
+    expect(new Set(shown).size).to.be.at.least(20)
+    expect(shown.filter((number) => !rows.some((row) => has(row, number)))).to.deep.equal([])
+    expect(has('4.3.1-3', '4.3.4')).to.equal(false)
+  })
+
+  /** `4.3.1-3` has 4.3.3, `2.3-2.6` has 2.4.3, and `6` has 6. */
+  function has(row: string, number: string): boolean {
+    const [from = '', to = from] = row.split('-')
+    const parts = from.split('.')
+    const [first, last] = [parts.at(-1), to.split('.').at(-1)].map(Number)
+    const asked = number.split('.').slice(0, parts.length)
+    const one = Number(asked.at(-1))
+    return asked.slice(0, -1).join('.') === parts.slice(0, -1).join('.') && one >= Number(first) && one <= Number(last)
+  }
 })
