@@ -16,11 +16,16 @@ export function parseTime(text: string): number | undefined {
 
 /** What is wrong with a text that `parseTime` refuses, as a sentence without its end. */
 export function timeFault(text: string): string {
+  return missingDay(text) ?? `\`${text}\` is not a time with an offset (RFC 3339)`
+}
+
+/** A sentence without its end about a text that begins with a day like 2027-02-30. */
+export function missingDay(text: string): string | undefined {
   const { year, month, day } = DAY.exec(text)?.groups ?? {}
+  if (day === undefined) return undefined
   const days = daysIn(Number(year), Number(month))
   const isDay = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days
-  if (day !== undefined && !isDay) return `\`${text}\` names a day that doesn't exist`
-  return `\`${text}\` is not a time with an offset (RFC 3339)`
+  return isDay ? undefined : `\`${text}\` names a day that doesn't exist`
 }
 
 const DAY = /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})(?!\d)/

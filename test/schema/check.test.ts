@@ -44,6 +44,27 @@ describe('sallyport schema check', () => {
     expect(stdout).to.include('2 errors, 0 warnings\n')
   })
 
+  for (const [right, wrong, sentence] of [
+    ['"maxLength": 200', '"maxlength": 200', 'the keyword `maxlength` is not supported; did you mean `maxLength`?'],
+    ['"title": "Note"', '"titel": "Note"', 'the keyword `titel` is not supported; did you mean `title`?'],
+    ['"required"', '"requird"', 'the keyword `requird` is not supported; did you mean `required`?'],
+    ['"additionalProperties"', '"additionalProperty"', 'did you mean `additionalProperties`?'],
+    ['"routes"', '"route"', '`route` is not accepted here; did you mean `routes`?'],
+    ['"methods"', '"method"', '`method` is not accepted here; did you mean `methods`?'],
+    ['"methods"', '"sunset": "soon", "methods"', '`sunset` must be a day such as 2027-01-31'],
+    ['"methods"', '"sunset": "2027-02-30", "methods"', "`2027-02-30` names a day that doesn't exist"],
+    ['"methods"', '"view": "A b", "methods"', '`view` must be 1 to 64 letters, digits'],
+  ] as const) {
+    it(`tells a typing error once, with what is meant: ${wrong}`, async () => {
+      const text = await readFile(notes(), 'utf8')
+      expect(text).to.include(right)
+      await writeFile(notes(), text.replace(right, wrong))
+      const { findings } = JSON.parse((await schemaCommandRun('check', folder, '--format', 'json')).stdout)
+      expect(findings).to.have.length(1)
+      expect(findings[0].message).to.include(sentence)
+    })
+  }
+
   it('finds what the server refuses: the same faults', async () => {
     await breakNotes()
     const refused = await loadResources(folder).catch((error) => error)

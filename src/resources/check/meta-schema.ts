@@ -8,6 +8,7 @@ import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { knownKeys, tellable } from '../../base/problems/shape-faults.ts'
+import { missingDay } from '../../base/time.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { pathOfError, sentenceOfError } from '../validate/ajv-errors.ts'
 import type { SchemaCode } from './codes.ts'
@@ -60,10 +61,14 @@ function errorFault(file: SchemaFile, base: Path, error: ErrorObject, code: Sche
     : file.fault(path, code, message)
 }
 
-/** Nobody reads a regular expression in a message. */
+/** Nobody reads a regular expression in a message, or the name of a format. */
 function sentenceOf(error: ErrorObject): string {
-  if (error.keyword !== 'pattern') return sentenceOfError(error)
-  return `must be ${error.parentSchema?.title ?? 'what JSON Schema 2020-12 lets it be'}`
+  const { keyword, parentSchema, data } = error
+  const title = parentSchema?.title
+  if (keyword === 'pattern') return `must be ${title ?? 'what JSON Schema 2020-12 lets it be'}`
+  if (keyword !== 'format' || title === undefined) return sentenceOfError(error)
+  const missing = typeof data === 'string' ? missingDay(data) : undefined
+  return `must be ${title}${missing === undefined ? '' : `: ${missing}`}`
 }
 
 function subject({ resource }: SchemaFile, path: Path): string {
