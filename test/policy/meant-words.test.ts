@@ -6,6 +6,15 @@ import { filesOf } from './render.ts'
 
 const RELATIONS = 'docs: { relations: { owner: ownerId, draft: { field: status, in: [draft] } } }\n'
 
+const faultsOf = (files: Parameters<typeof filesOf>[0]) => {
+  try {
+    parsePolicy(filesOf({ 'policy.csv': '', ...files }), RESOURCES)
+    return []
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
 const faultOf = (action: string, relation = 'any', end = '') => {
   const rule = `p, everyone, docs, ${action}, ${relation}, *, allow${end}\n`
   try {
@@ -35,6 +44,23 @@ describe('a word of another product in a rule', () => {
         .and.include(`did you mean \`${meant}\`?`)
     })
   }
+
+  it('leads to the action in limits.yaml and callers.yaml, too', () => {
+    const limit = (match: string) =>
+      `body: 1mb\npage: { default: 1, max: 2 }\nlimits: { a: { per: address, allow: 1, window: 1h, match: ${match} } }\n`
+    const files = {
+      'limits.yaml': limit('{ resource: docs, action: PATCH }'),
+      'callers.yaml': 'reader: { actions: { docs: { look: GET } } }\n',
+      'roles.yaml': 'reader: { description: A reader }\n',
+    }
+    const told = faultsOf(files)
+    expect(told).to.have.length(2)
+    expect(told.join('\n')).to.match(/`PATCH` is not known here .*did you mean `update`/)
+    expect(told.join('\n')).to.match(/`GET` is not known here .*did you mean `read`/)
+    const unknown = faultsOf({ ...files, 'callers.yaml': '', 'limits.yaml': limit('{ resource: dcos, action: read }') })
+    expect(unknown).to.have.length(1)
+    expect(unknown[0]).to.include('did you mean `docs`?')
+  })
 
   it('leads to no action of another kind (negative control)', () => {
     expect(faultOf('xyzzy')).to.include('[unknown-action]').and.not.include('did you mean')

@@ -15,6 +15,7 @@ import type { Role } from '../../decide/policy.ts'
 import type { RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { doNetworksMeet, parseNetwork } from '../../decide/request-conditions/cidr.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { oneOfActions } from './meant-action.ts'
 
 type Source = 'directory' | 'token' | { readonly word: readonly string[] }
 type ByName<T> = Readonly<Record<string, T>>
@@ -131,7 +132,7 @@ function parseAliases(
     for (const [alias, action] of Object.entries(aliases)) {
       if (!actionsThere.has(action)) {
         const message = `the action \`${action}\` is not known here`
-        fault([...at, alias], 'unknown-action', message, oneOf(action, actionsThere))
+        fault([...at, alias], 'unknown-action', message, oneOfActions(action, actionsThere))
       }
       if (!actionsThere.has(alias)) continue
       const message = `\`${alias}\` is an action itself, so it can't be another name for \`${action}\``

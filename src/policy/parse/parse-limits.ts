@@ -7,6 +7,7 @@ import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Limit, LimitMatch, Limits, Role } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { oneOfActions } from './meant-action.ts'
 
 interface LimitsFile {
   readonly body: string
@@ -78,10 +79,11 @@ function reportUnknown(
   }
   if (resource !== undefined && !byName.has(resource)) {
     unknown('resource', `no schema declares the resource \`${resource}\``, oneOf(resource, byName.keys()))
+    return
   }
   const within = resource === undefined ? [...byName.values()] : [byName.get(resource)]
   const actions = new Set(within.flatMap((candidate) => [...(candidate?.actions.keys() ?? [])]))
   if (action !== undefined && !actions.has(action)) {
-    unknown('action', `the action \`${action}\` is not known here`, oneOf(action, actions))
+    unknown('action', `the action \`${action}\` is not known here`, oneOfActions(action, actions))
   }
 }

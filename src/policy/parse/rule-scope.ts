@@ -4,6 +4,7 @@
 import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
 import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
+import { meantAction } from './meant-action.ts'
 import { parseRelationColumn } from './relation-column.ts'
 import type { Fault } from './rule-columns.ts'
 
@@ -71,21 +72,6 @@ function soundActions(actions: readonly string[], covered: readonly Resource[], 
     (message) =>
       fault(SCOPE_COLUMN.action, 'action-list', message, 'write each name once, or * alone, as in: list|read'),
   )
-}
-
-/** What people call the actions elsewhere. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ...['get', 'head', 'view', 'show', 'fetch', 'retrieve', 'see'].map((name) => [name, 'read'] as const),
-  ...['index', 'search', 'query', 'browse', 'find'].map((name) => [name, 'list'] as const),
-  ...['post', 'add', 'insert', 'new', 'make'].map((name) => [name, 'create'] as const),
-  ...['put', 'overwrite'].map((name) => [name, 'replace'] as const),
-  ...['patch', 'edit', 'write', 'modify', 'change', 'save'].map((name) => [name, 'update'] as const),
-  ...['remove', 'destroy', 'erase', 'del'].map((name) => [name, 'delete'] as const),
-])
-
-function meantAction(name: string, known: ReadonlySet<string>): string {
-  const meant = ELSEWHERE.get(name.toLowerCase())
-  return meant !== undefined && known.has(meant) ? `; did you mean \`${meant}\`?` : didYouMean(name, known)
 }
 
 function soundViews(
