@@ -192,6 +192,9 @@ describe('an archive', () => {
       'the manifest has another shape at `/needs/0`': [
         text('manifest.json', { ...BEGINNING, ...REST, needs: ['unknown'], parts: [] }),
       ],
+      'another shape at `/parts/0/sha256` (`sha256` does not have the form of such a value)': [
+        text('manifest.json', { ...BEGINNING, ...REST, parts: [{ name: 'x', bytes: 1, sha256: 'x' }] }),
+      ],
       'it has nothing of `database`; it has nothing of `schemas`': [
         text('manifest.json', { ...BEGINNING, ...REST, parts: [] }),
       ],

@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createTarDecoder, type ParsedTarEntry } from 'modern-tar'
 import { isManifest } from '#compiled/backup-manifest'
+import { shapeSentence } from '../../../base/problems/shape-words.ts'
 import { ToolError } from '../../load-policy.ts'
 import { decrypted, ENCRYPTED } from './encryption.ts'
 import { BEGINNING, type Beginning, FORMAT, MANIFEST, type Manifest, type PartSum, placeOfPart } from './manifest.ts'
@@ -156,7 +157,8 @@ function parseManifest(text: string): Manifest {
   const value: unknown = JSON.parse(text)
   if (isManifest(value)) return value as Manifest
   const [error] = isManifest.errors ?? []
-  throw new Error(`the manifest has another shape at \`${error?.instancePath || '/'}\`: ${error?.message}`)
+  const why = error ? ` (${shapeSentence(error)})` : ''
+  throw new Error(`the manifest has another shape at \`${error?.instancePath || '/'}\`${why}`)
 }
 
 function refuseOtherFormat(name: string): void {
