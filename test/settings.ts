@@ -8,7 +8,7 @@ const NOWHERE = {
   database: { engine: 'sqlite', name: '/nowhere/sallyport.db', location: '/nowhere/sallyport.db' } as const,
   decisionLog: { file: undefined },
   policyCandidate: undefined,
-  published: { publicKeys: undefined, signingKey: undefined, maxAgeMs: 300_000 },
+  published: { publicKeys: undefined, signingKey: undefined, databaseId: undefined, maxAgeMs: 300_000 },
 }
 
 type Given = Pick<ReturnType<PolicySettings>, 'policies' | 'schemas'> & Partial<ReturnType<PolicySettings>>

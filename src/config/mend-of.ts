@@ -17,6 +17,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   DATABASE_POOLER: 'none',
   POLICY_PUBLIC_KEYS: '<file>',
   POLICY_SIGNING_KEY: '<file>',
+  POLICY_DATABASE: '<id>',
   POLICY_MAX_AGE: '5m',
   REDIS_URL: 'redis://127.0.0.1:6379',
   LIMIT_INSTANCES: '1',

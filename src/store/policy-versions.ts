@@ -3,6 +3,14 @@
  * texts are opaque here: versions are signed, and whoever reads one verifies it. test/store/contract-policy-versions.ts
  * tests every engine.
  */
+import { createHash, randomUUID } from 'node:crypto'
+
+/** Which database this is. It is made when the program first opens the versions of a database, and never changes. */
+export interface DatabaseIdentity {
+  readonly id: string
+  /** The SHA-256 digests of the signed texts that were there before. */
+  readonly former: readonly string[]
+}
 
 export interface StoredVersion {
   /** Counts from 1, without gaps. */
@@ -26,6 +34,7 @@ export interface InstanceNote {
 
 /** Any method throws StoreUnavailable. */
 export interface PolicyVersions {
+  home(): Promise<DatabaseIdentity>
   /** The number of the last version; 0 without any. */
   latest(): Promise<number>
   /**
@@ -49,6 +58,18 @@ export interface PolicyVersions {
   /** By name. */
   instances(): Promise<readonly InstanceNote[]>
   close(): Promise<void>
+}
+
+/** Of the row that keeps it. */
+export function identityIn(id: unknown, former: unknown): DatabaseIdentity {
+  if (typeof id === 'string' && typeof former === 'string') return { id, former: JSON.parse(former) }
+  throw new Error('the table `policy_database` has lost its row; start again')
+}
+
+/** Call it in the transaction that stores the identity. */
+export function newIdentity(present: readonly string[]): DatabaseIdentity {
+  const former = present.map((signed) => createHash('sha256').update(signed).digest('hex'))
+  return { id: randomUUID(), former }
 }
 
 /** Publishers write no longer text. Somebody else's could keep instances from reading anything. */

@@ -18,7 +18,7 @@ describe('a server with published policies that has ended', () => {
   })
   afterEach(() => published.remove())
 
-  it('has kept the number of the version in force', async () => {
+  it('has kept the number of the version in force, and the id of its database', async () => {
     const server = await published.start()
     const data = join(server.folder, 'data')
     const file = join(data, 'policy-sequence')
@@ -31,7 +31,8 @@ describe('a server with published policies that has ended', () => {
     expect(await Promise.race([drained, sleep(DRAINED_SOON_MS, 'open')])).to.equal('open')
     await writeFile(file, '0\n')
     await drained
-    expect(await readFile(file, 'utf8')).to.equal('2\n')
+    const { id } = await published.within(published.versions(), (versions) => versions.home())
+    expect(await readFile(file, 'utf8')).to.equal(`2\n${id}\n`)
     expect((await readdir(data)).filter((name) => name.startsWith('.'))).to.deep.equal([])
   })
 

@@ -32,13 +32,19 @@ export class PublishedPolicies {
     this.url = url
   }
 
-  /** A folder with the shipped policy, without rate limits, and a database without versions: a file, or that of `url`. */
-  static async make(url?: string): Promise<PublishedPolicies> {
+  /**
+   * A folder with the shipped policy, without rate limits, and a database without versions: a file, or that of `url`.
+   * Its keys are its own, or those of another one.
+   */
+  static async make(url?: string, keysOf?: PublishedPolicies): Promise<PublishedPolicies> {
     const root = await mkdtemp(join(tmpdir(), 'sallyport-published-'))
     const published = new PublishedPolicies(root, url ?? `sqlite:${join(root, FILE)}`)
     await cp(join(ROOT, 'policies'), published.folder, { recursive: true })
     await writeFile(join(published.folder, 'limits.yaml'), NO_LIMITS)
-    for (const name of ['one', 'two']) await published.#makeKeys(name)
+    for (const name of ['one', 'two']) {
+      if (keysOf) await published.#copyKeys(name, keysOf)
+      else await published.#makeKeys(name)
+    }
     return published
   }
 
@@ -89,11 +95,12 @@ export class PublishedPolicies {
     )
   }
 
-  async within<T>(target: ReleaseTarget, work: (target: ReleaseTarget) => Promise<T>): Promise<T> {
+  async within<C extends { close(): Promise<void> }, T>(opening: C | Promise<C>, work: (opened: C) => Promise<T>) {
+    const opened = await opening
     try {
-      return await work(target)
+      return await work(opened)
     } finally {
-      await target.close()
+      await opened.close()
     }
   }
 
@@ -125,6 +132,11 @@ export class PublishedPolicies {
   async remove(): Promise<void> {
     await this.stop()
     await removeFolder(this.root)
+  }
+
+  async #copyKeys(name: string, from: PublishedPolicies): Promise<void> {
+    await cp(from.privateKey(name), this.privateKey(name))
+    await cp(from.publicKey(name), this.publicKey(name))
   }
 
   async #makeKeys(name: string): Promise<void> {

@@ -133,6 +133,7 @@ class MemoryVersions implements VersionReader {
     const revision = revisionOf(files, { name: 'blocked.txt', text: blocked })
     const version = {
       number: this.#signed.length + 1,
+      database: 'memory',
       revision,
       time: '2027-01-01T00:00:00.000Z',
       user: 'somebody',
@@ -142,6 +143,10 @@ class MemoryVersions implements VersionReader {
     }
     this.#signed.push(await signVersion(version, { kid: 'k', privateKey: this.#pair.privateKey }))
     this.revision = revision
+  }
+
+  async home() {
+    return { id: 'memory', former: [] }
   }
 
   async last(): Promise<{ number: number; signed: string } | undefined> {

@@ -29,6 +29,12 @@ describe('a changed row of the published policy', () => {
     return signed
   }
 
+  const second = () =>
+    published.within(published.versions(), async (versions) => {
+      const keys = await readPolicyKeys(published.publicKey())
+      return verifyVersion(2, (await versions.get(2)) ?? '', keys, await versions.home())
+    })
+
   /** Stores a third version, around the commands. */
   const store = (signed: string) => published.tamper(`insert into policy_versions values (3, '${signed}')`)
 
@@ -52,8 +58,7 @@ describe('a changed row of the published policy', () => {
 
   /** The second version, changed, with the signature of a key. */
   const signedBy = async (key: string, changes: object) => {
-    const keys = await readPolicyKeys(published.publicKey())
-    const version = await verifyVersion(2, await signedAt(2), keys)
+    const version = await second()
     return signVersion({ ...version, ...changes }, await readPolicySigner(published.privateKey(key)))
   }
 
@@ -91,7 +96,7 @@ describe('a changed row of the published policy', () => {
   it('is refused if another key has signed it under the name of the right one', async () => {
     const { kid } = await readPolicySigner(published.privateKey('one'))
     const { privateKey } = await readPolicySigner(published.privateKey('two'))
-    const version = await verifyVersion(2, await signedAt(2), await readPolicyKeys(published.publicKey()))
+    const version = await second()
     store(await signVersion({ ...version, number: 3 }, { kid, privateKey }))
     await isRefused('version-signature')
   })
@@ -120,7 +125,7 @@ describe('a changed row of the published policy', () => {
     store(await new CompactSign(Buffer.from('[]')).setProtectedHeader(header).sign(privateKey))
     await soon(() => refusals().includes('version-unknown'))
     published.tamper('delete from policy_versions where number = 3')
-    const version = await verifyVersion(2, await signedAt(2), await readPolicyKeys(published.publicKey()))
+    const version = await second()
     await soon(() => server.app.policy.faults.length === 0)
     store(await signedBy('one', { number: 3, files: { ...version.files, 'later.yaml': digestOfText('') } }))
     await soon(() => server.app.policy.faults.length > 0)

@@ -1,4 +1,5 @@
 /** The contract of PolicyVersions as tests; every engine that keeps published policies passes them. */
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { LONGEST_SIGNED, type PolicyVersions } from '../../src/store/policy-versions.ts'
@@ -8,6 +9,8 @@ import { failure } from './fixture.ts'
 export interface TestPolicyDatabase {
   /** Each call opens the same database once more, as another instance does. */
   open(): Promise<PolicyVersions>
+  /** As somebody does who may write to the database. */
+  sql(text: string): Promise<void>
   /** Closes all that it opened. */
   remove(): Promise<void>
 }
@@ -33,6 +36,30 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await versions.all()).to.deep.equal([])
       expect(await versions.file('a')).to.equal(undefined)
       expect(await versions.instances()).to.deep.equal([])
+    })
+
+    it('has one id, which everybody finds who opens it, also at the same time', async () => {
+      const homes = await Promise.all(Array.from({ length: 4 }, async () => (await open()).home()))
+      expect(new Set(homes.map(({ id }) => id))).to.have.length(1)
+      expect(homes[0]?.id).to.match(/^[0-9a-f-]{36}$/)
+      expect(homes[0]?.former).to.deep.equal([])
+      const other = await create()
+      expect((await (await other.open()).home()).id).not.to.equal(homes[0]?.id)
+      await other.remove()
+    })
+
+    it('knows the versions that were there before its id', async () => {
+      const before = await open()
+      for (const [at, signed] of [ODD_TEXT, 'two'].entries()) {
+        await before.publish({ number: at + 1, signed, files: NO_FILES })
+      }
+      await database.sql('delete from policy_database')
+      expect(await failure(before.home())).to.be.instanceOf(StoreUnavailable)
+      const after = await open()
+      await after.publish({ number: 3, signed: 'three', files: NO_FILES })
+      const former = [ODD_TEXT, 'two'].map((text) => createHash('sha256').update(text).digest('hex'))
+      expect((await after.home()).former.toSorted()).to.deep.equal(former.toSorted())
+      expect(await (await open()).home()).to.deep.equal(await after.home())
     })
 
     it('keeps what was published, and shows it to every instance at once', async () => {
@@ -148,6 +175,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       await versions.close()
       await versions.close()
       const calls = [
+        versions.home(),
         versions.latest(),
         versions.last(),
         versions.get(1),

@@ -98,6 +98,7 @@ for (const engine of ENGINES) {
       await directory.addKey({ ...key } as Parameters<typeof directory.addKey>[0])
       const versions = await openPolicyVersions(databaseAt(url))
       await versions?.publish({ number: 1, signed: 'signed', files: new Map([['d', 'text']]) })
+      const home = await versions?.home()
       const keys = await openSigningKeys(databaseAt(url))
       await keys.add(1, 'sealed')
       const secret = await store.secret('guessing')
@@ -121,6 +122,8 @@ for (const engine of ENGINES) {
         await openSigningKeys(databaseAt(target)),
       ]
       expect([await versionsThere?.get(1), await versionsThere?.file('d')]).to.deep.equal(['signed', 'text'])
+      // So its signed versions stay valid there.
+      expect(await versionsThere?.home()).to.deep.equal(home)
       expect((await keysThere.read()).keys.map(({ text }) => text)).to.deep.equal(['sealed'])
       for (const one of [versions, keys, versionsThere, keysThere]) await one?.close()
     })

@@ -20,6 +20,10 @@ async function create(): Promise<TestVersions> {
       opened.push(versions)
       return versions
     },
+    sql: async (text) => {
+      const direct = await schema.raw()
+      await direct.query(text)
+    },
     remove: async () => {
       for (const versions of opened) await versions.close()
       await schema.remove()

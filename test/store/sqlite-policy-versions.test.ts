@@ -27,6 +27,11 @@ async function createFile(): Promise<TestFile> {
       opened.push(versions)
       return versions
     },
+    sql: async (text) => {
+      const direct = new DatabaseSync(file)
+      direct.exec(text)
+      direct.close()
+    },
     remove: async () => {
       for (const versions of opened) await versions.close()
       await removeFolder(folder)

@@ -1,6 +1,6 @@
 /** Opens the target of `policy apply` and its relatives: the policy directory, or the versions in the database. */
 import { ConfigError } from '../../config/values.ts'
-import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
+import { DATABASE_POLICIES, ofDatabase } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
@@ -85,13 +85,16 @@ async function trustedKeys({ published }: Pick<TargetSettings, 'published'>): Pr
 }
 
 /** Throws ConfigError for a database that isn't there or keeps no policies, and StoreUnavailable. */
-export async function openVersions({ database }: Pick<TargetSettings, 'database'>): Promise<PolicyVersions> {
+export async function openVersions({
+  database,
+  published,
+}: Pick<TargetSettings, 'database' | 'published'>): Promise<PolicyVersions> {
   const { databaseExists, openPolicyVersions } = await import('../../store/open.ts')
   if (!databaseExists(database)) {
     throw new ConfigError(`there is no database ${database.name}; set DATA_DIR or DATABASE_URL to that of the server`)
   }
   const versions = await openPolicyVersions(database)
-  if (versions) return versions
+  if (versions) return ofDatabase(versions, published)
   throw new ConfigError(`the database ${database.name} keeps no policies; set DATABASE_URL to another one`)
 }
 

@@ -27,6 +27,8 @@ interface Row {
 }
 
 interface Status {
+  /** Its id. */
+  readonly database: string
   readonly latest: number
   readonly instances: readonly Row[]
 }
@@ -69,12 +71,13 @@ function readStatus(settings: ReturnType<PolicySettings>, waitMs: number): Promi
 
 async function statusOf(versions: PolicyVersions): Promise<Status> {
   const { readInstanceState } = await import('../../policy/published/instance-state.ts')
+  const { id } = await versions.home()
   const latest = await versions.latest()
   const instances = (await versions.instances()).flatMap(({ name, state, ageMs }) => {
     const read = readInstanceState(state)
     return read ? [rowOf(name, ageMs, latest, read)] : []
   })
-  return { latest, instances }
+  return { database: id, latest, instances }
 }
 
 function rowOf(
@@ -92,8 +95,9 @@ function rowOf(
 const EMPTY = 'The database has no published version.'
 const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'REPORTED']
 
-function textOf({ latest, instances }: Status): string {
-  const last = latest === 0 ? `${EMPTY}\n` : `The last version is ${latest}.\n`
+function textOf({ database, latest, instances }: Status): string {
+  const id = `The id of the database is ${printable(database)}.\n`
+  const last = latest === 0 ? `${EMPTY}\n` : `The last version is ${latest}.\n${id}`
   if (instances.length === 0) return latest === 0 ? last : `${last}No instance follows it.\n`
   const rows = instances.map(({ instance, state, sequence, revision, ageSeconds }) => {
     return [printable(instance), state, String(sequence), printable(revision), `${ageSeconds.toFixed(1)} s ago`]

@@ -18,8 +18,32 @@ export interface PublishedSettings {
   /** Names of files, separated by commas. */
   readonly publicKeys: string | undefined
   readonly signingKey: string | undefined
+  /** The id of the database whose versions are valid; undefined takes the one that the database tells. */
+  readonly databaseId: string | undefined
   /** How long the last good policy decides while the published versions can't be read. */
   readonly maxAgeMs: number
+}
+
+/**
+ * The versions, unless they are in another database than POLICY_DATABASE names: then they are closed. Throws KeyError.
+ */
+export async function ofDatabase<T extends ClosableVersions>(
+  versions: T,
+  { databaseId }: Pick<PublishedSettings, 'databaseId'>,
+): Promise<T> {
+  if (databaseId === undefined) return versions
+  const { id } = await versions.home()
+  if (id === databaseId) return versions
+  await versions.close()
+  throw new KeyError(
+    `POLICY_DATABASE is ${databaseId}, but the id of the database is ${id}; set DATABASE_URL to the right database, or ` +
+      'POLICY_DATABASE to the right id',
+  )
+}
+
+interface ClosableVersions {
+  home(): Promise<{ readonly id: string }>
+  close(): Promise<void>
 }
 
 /** Throws KeyError. */
@@ -32,6 +56,7 @@ export function readPublishedSettings(environment: Readonly<Record<string, strin
   return Object.freeze({
     publicKeys: environment.POLICY_PUBLIC_KEYS || undefined,
     signingKey: environment.POLICY_SIGNING_KEY || undefined,
+    databaseId: environment.POLICY_DATABASE || undefined,
     maxAgeMs,
   })
 }

@@ -11,6 +11,7 @@ import {
   type PublishedVersion,
   REPUBLISH,
   refusal,
+  type VersionHome,
   type VersionKeys,
   verifyVersion,
   versionFile,
@@ -18,8 +19,17 @@ import {
 
 /** What a database keeps of versions (src/store/policy-versions.ts). Every method may reject with StoreUnavailable. */
 export interface VersionReader {
+  home(): Promise<VersionHome>
   last(): Promise<{ readonly number: number; readonly signed: string } | undefined>
   file(digest: string): Promise<string | undefined>
+}
+
+/** What this instance followed before: it takes no older version, and none of another database. */
+export interface Followed {
+  /** 0 before the first version. */
+  readonly sequence: number
+  /** The id of the database; undefined if it isn't known. */
+  readonly database: string | undefined
 }
 
 /** The texts of a version's files, by file name. */
@@ -28,7 +38,9 @@ export type VersionTexts = ReadonlyMap<string, string>
 export class PublishedSource implements PolicySource {
   readonly #versions: VersionReader
   readonly #keys: VersionKeys
-  readonly #least: number
+  readonly #followed: Followed
+  /** Asked for once: whoever writes to the database can't exchange it while the instance runs. */
+  #home: VersionHome | undefined
   /** What was looked at last. */
   #seen: { readonly number: number; readonly signed: string } | undefined
   /** The texts of the last good version, by digest. */
@@ -36,11 +48,15 @@ export class PublishedSource implements PolicySource {
   #reading: (PolicyReading & { readonly sequence: number }) | undefined
   #refused: FileError | undefined
 
-  /** `least`: the number of the version that this instance had before; no older one is taken. */
-  constructor(versions: VersionReader, keys: VersionKeys, least = 0) {
+  constructor(versions: VersionReader, keys: VersionKeys, followed: Followed = NEW) {
     this.#versions = versions
     this.#keys = keys
-    this.#least = least
+    this.#followed = followed
+  }
+
+  /** The id of the database, after a look. */
+  get database(): string | undefined {
+    return this.#home?.id
   }
 
   /** Looks for a newer version; true if there is one, good or bad. Rejects with StoreUnavailable. */
@@ -48,9 +64,11 @@ export class PublishedSource implements PolicySource {
     const last = (await this.#versions.last()) ?? NOTHING
     if (this.#hasSeen(last)) return false
     const { number, signed } = last
+    this.#home ??= await this.#versions.home()
     try {
       this.#refuseBack(number)
-      const version = await verifyVersion(number, signed, this.#keys)
+      this.#refuseOther(number, this.#home)
+      const version = await verifyVersion(number, signed, this.#keys, this.#home)
       const texts = await readTexts(version, {
         file: async (digest) => this.#texts.get(digest) ?? this.#versions.file(digest),
       })
@@ -87,13 +105,21 @@ export class PublishedSource implements PolicySource {
   }
 
   #refuseBack(number: number): void {
-    const present = this.#reading?.sequence ?? this.#least
+    const present = this.#reading?.sequence ?? this.#followed.sequence
     if (number >= present && number > 0) return
     if (present > 0) throw refusal(present, 'version-missing', 'is no longer in the database', RESTORED)
     throw refusal(1, 'version-missing', 'was not published yet', FIRST)
   }
+
+  #refuseOther(number: number, { id }: VersionHome): void {
+    const { database } = this.#followed
+    if (database === undefined || database === id) return
+    const what = `is in the database ${id}, and this instance followed ${database}`
+    throw refusal(number, 'version-database', what, RESTORED)
+  }
 }
 
+const NEW: Followed = { sequence: 0, database: undefined }
 const NOTHING = { number: 0, signed: '' }
 
 const RESTORED =

@@ -1,6 +1,7 @@
 /**
  * The signed description of one published version: a JWS (RFC 7515, compact, Ed25519), which names each file by its
- * digest. The number is signed too, so nobody can store an older version under a newer number.
+ * digest. The number is signed too, so nobody can store an older version under a newer number, and the database, so
+ * nobody can store it in another one.
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { CompactSign } from 'jose/jws/compact/sign'
@@ -12,6 +13,8 @@ import { POLICY_FILES, type Revision } from '../policy-files.ts'
 export interface PublishedVersion {
   /** Counts from 1. */
   readonly number: number
+  /** The id of the database that it is published in. Absent in versions of sallyport 0.2 and before. */
+  readonly database?: string | undefined
   /** Of all files of the version. */
   readonly revision: Revision
   /** RFC 3339, UTC. */
@@ -37,6 +40,13 @@ export interface VersionSigner {
 /** The keys that instances trust, by their thumbprints. */
 export type VersionKeys = ReadonlyMap<string, KeyObject>
 
+/** The database that versions stand in (src/store/policy-versions.ts). */
+export interface VersionHome {
+  readonly id: string
+  /** The digests of the signed texts that it had before versions named their database. */
+  readonly former: readonly string[]
+}
+
 /** A key may sign other things as well: their signatures don't count for a version. */
 const TYPE = 'sallyport-policy'
 
@@ -49,15 +59,34 @@ export function signVersion(version: PublishedVersion, { kid, privateKey }: Vers
   return new CompactSign(Buffer.from(JSON.stringify(version))).setProtectedHeader(header).sign(privateKey)
 }
 
-/** The version that is stored under this number. Throws FileError. */
-export async function verifyVersion(number: number, signed: string, keys: VersionKeys): Promise<PublishedVersion> {
+/** The version that is stored under this number in this database. Throws FileError. */
+export async function verifyVersion(
+  number: number,
+  signed: string,
+  keys: VersionKeys,
+  home: VersionHome,
+): Promise<PublishedVersion> {
   const version = read(await payloadOf(number, signed, keys))
   if (!version) {
     throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
   }
-  if (version.number === number) return version
-  const what = `is the signed version ${version.number}, stored under another number`
-  throw refusal(number, 'version-number', what, REPUBLISH)
+  if (version.number !== number) {
+    const what = `is the signed version ${version.number}, stored under another number`
+    throw refusal(number, 'version-number', what, REPUBLISH)
+  }
+  refuseForeign(version, signed, home)
+  return version
+}
+
+function refuseForeign({ number, database }: PublishedVersion, signed: string, { id, former }: VersionHome): void {
+  if (database === id) return
+  if (database !== undefined) {
+    const what = `was published in the database ${database}, and this one is ${id}`
+    throw refusal(number, 'version-database', what, REPUBLISH)
+  }
+  if (former.includes(digestOfText(signed))) return
+  const what = 'names no database, and was not in this one when its id was made'
+  throw refusal(number, 'version-database', what, 'publish it again with this version of sallyport')
 }
 
 /** Why a version is not taken. */

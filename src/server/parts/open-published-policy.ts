@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { openDataFolder } from '../../config/start/data-folder.ts'
 import { ConfigError } from '../../config/values.ts'
 import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
+import { ofDatabase } from '../../identity/keys/published-settings.ts'
 import { LivePolicy } from '../../policy/live-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { PublishedSource } from '../../policy/published/published-source.ts'
@@ -63,9 +64,10 @@ async function follow(
   const source = new PublishedSource(versions, keys, await kept.read())
   await source.look()
   const policy = await LivePolicy.open({ ...options, source })
-  await kept.keep(policy.active.sequence ?? 0)
+  const keep = (sequence: number) => kept.keep({ sequence, database: source.database })
+  await keep(policy.active.sequence ?? 0)
   const tell = tellChannel(log, maxAgeMs)
-  const reached = (sequence: number) => void kept.keep(sequence)
+  const reached = (sequence: number) => void keep(sequence)
   const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), reached, tell })
   const forget = tellInstance(config.instance, versions, policy)
   const close = async () => {
@@ -77,7 +79,7 @@ async function follow(
   return { policy, channel, close }
 }
 
-async function openVersions({ database }: Config): Promise<PolicyVersions> {
+async function openVersions({ database, published }: Config): Promise<PolicyVersions> {
   if (!databaseExists(database)) {
     throw new ConfigError(
       `POLICIES is database:, but there is no database ${database.name}; publish a policy with ` +
@@ -85,10 +87,12 @@ async function openVersions({ database }: Config): Promise<PolicyVersions> {
       PUBLISH,
     )
   }
-  const versions = await openPolicyVersions(database).catch(async (error) => {
-    throw await unreadable({ database }, error)
-  })
-  if (versions) return versions
+  try {
+    const versions = await openPolicyVersions(database)
+    if (versions) return await ofDatabase(versions, published)
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? await unreadable({ database }, error) : error
+  }
   throw new ConfigError(
     `POLICIES is database:, but the database ${database.name} keeps no policies; set DATABASE_URL to another one`,
     `env -u DATABASE_URL ${AGAIN}`,

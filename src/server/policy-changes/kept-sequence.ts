@@ -1,13 +1,16 @@
 /**
- * Keeps the number of the version in force beside the keys of the instance: somebody who deletes newer versions from
- * the database can't make a restarted instance take an older one.
+ * Keeps the number of the version in force, and the id of its database, beside the keys of the instance: somebody who
+ * writes to the database can't make a restarted instance take an older version, or one of another database.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Followed } from '../../policy/published/published-source.ts'
 import { replaceFile } from '../../tools/release/folder/durable-file.ts'
 
 const FILE = 'policy-sequence'
+/** Earlier versions of sallyport wrote no id. */
+const CONTENT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n)?$/
 
 export class KeptSequence {
   readonly #file: string
@@ -20,15 +23,15 @@ export class KeptSequence {
     this.#log = log
   }
 
-  /** 0 before the first version. */
-  async read(): Promise<number> {
+  async read(): Promise<Followed> {
     const text = await readFile(this.#file, 'utf8').catch(() => '')
-    return /^\d{1,15}\n$/.test(text) ? Number(text) : 0
+    const { sequence = 0, database } = CONTENT.exec(text)?.groups ?? {}
+    return { sequence: Number(sequence), database }
   }
 
   /** Never rejects: a full disk must not keep a version from being in force. */
-  keep(sequence: number): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#write(sequence))
+  keep(followed: Followed): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#write(followed))
     return this.#turn
   }
 
@@ -37,9 +40,12 @@ export class KeptSequence {
     return this.#turn
   }
 
-  async #write(sequence: number): Promise<void> {
+  async #write({ sequence, database }: Followed): Promise<void> {
     try {
-      if (sequence > (await this.read())) await replaceFile(this.#file, `${sequence}\n`, 0o600)
+      const kept = await this.read()
+      if (sequence <= kept.sequence && kept.database !== undefined) return
+      const lines = [Math.max(sequence, kept.sequence), database]
+      await replaceFile(this.#file, `${lines.join('\n')}\n`, 0o600)
     } catch (error) {
       this.#log.warn({ err: error, file: this.#file }, "the number of the policy in force can't be kept")
     }

@@ -62,7 +62,7 @@ class DatabaseTarget implements ReleaseTarget {
   readonly done = 'published'
   readonly folder: string
   readonly #options: DatabaseTargetOptions
-  #history: VerifiedHistory = { versions: [], refused: [], last: 0 }
+  #history: VerifiedHistory = { database: '', versions: [], refused: [], last: 0 }
   /** The texts of the last version. */
   #present: VersionTexts = new Map()
 
@@ -160,6 +160,7 @@ class DatabaseTarget implements ReleaseTarget {
     texts.set(BLOCKED_FILE, blocked)
     const version: PublishedVersion = {
       number: this.#history.last + 1,
+      database: this.#history.database,
       revision: revisionOfContent(content, blocked),
       time: now.toISOString(),
       user: userInfo().username,
@@ -223,6 +224,7 @@ function overBy(last: number): string {
 /** What to do before somebody publishes over a version, by the code of its fault. */
 const FIRST_ADVICE: ReadonlyMap<string, string> = new Map([
   ['version-key', 'if you trust its key, add the key to POLICY_PUBLIC_KEYS'],
+  ['version-database', 'if an older version of sallyport published it here, publish with this one'],
   ['version-unknown', 'if a later version of sallyport published it, use that one here too'],
 ])
 

@@ -8,6 +8,8 @@ import type { InstanceNote, PolicyVersions } from '../../store/policy-versions.t
 import { ToolError } from '../load-policy.ts'
 
 export interface VerifiedHistory {
+  /** The id of the database. */
+  readonly database: string
   /** In the order of their numbers. */
   readonly versions: readonly PublishedVersion[]
   /** Why others aren't valid. */
@@ -17,17 +19,18 @@ export interface VerifiedHistory {
 }
 
 export async function verifiedHistory(versions: PolicyVersions, keys: VersionKeys): Promise<VerifiedHistory> {
+  const home = await versions.home()
   const stored = await versions.all()
   const verified: PublishedVersion[] = []
   const refused: Diagnostic[] = []
   for (const { number, signed } of stored) {
     try {
-      verified.push(await verifyVersion(number, signed, keys))
+      verified.push(await verifyVersion(number, signed, keys, home))
     } catch (error) {
       refused.push(faultOf(error))
     }
   }
-  return { versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
+  return { database: home.id, versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
 }
 
 /**
@@ -68,7 +71,7 @@ async function findVersion(versions: PolicyVersions, keys: VersionKeys, wanted: 
   if (wanted.length < REVISION_LENGTH) {
     const number = wanted === '' ? last : Number(wanted)
     const signed = await versions.get(number)
-    if (signed !== undefined) return verifyVersion(number, signed, keys)
+    if (signed !== undefined) return verifyVersion(number, signed, keys, await versions.home())
   }
   const named = (await verifiedHistory(versions, keys)).versions.findLast(({ revision }) => revision === wanted)
   if (named) return named

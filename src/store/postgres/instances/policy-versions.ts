@@ -1,15 +1,19 @@
 /** The contract's PolicyVersions on PostgreSQL. Each method is one statement. */
 import {
+  type DatabaseIdentity,
   FORGOTTEN_AFTER_MS,
   type InstanceNote,
+  identityIn,
   LONGEST_SIGNED,
   type NewVersion,
+  newIdentity,
   type PolicyVersions,
   type StoredVersion,
 } from '../../policy-versions.ts'
 import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import type { Row } from '../connections/connection.ts'
 import { Line } from '../connections/line.ts'
+import type { Ask } from '../connections/writer.ts'
 import { answering, asOfContract } from '../failures.ts'
 import { tablesIn } from '../layout/migrate.ts'
 import { migrating } from '../layout/migrating.ts'
@@ -22,6 +26,8 @@ export const POLICY_VERSION_TABLES = [
   // Times in milliseconds since the epoch.
   `create table if not exists policy_instances (
     name text collate "C" primary key, state text not null, at bigint not null)`,
+  // One row: the id of the database, and a JSON list of the digests of the versions that were there before it.
+  'create table if not exists policy_database (one bigint primary key, id text not null, former text not null)',
 ]
 
 /** The database's own clock, in milliseconds. */
@@ -59,17 +65,27 @@ export async function openPostgresPolicyVersions(url: string): Promise<PolicyVer
   const looks = new Line({ client, silenceMs: LOOK_SILENCE_MS })
   const line = new Line({ client, silenceMs: SILENCE_MS })
   try {
-    const present = await tablesIn((asked) => line.ask(asked))
-    if (!present.has('policy_instances')) {
-      await migrating(url, SETTINGS, async (ask) => {
-        for (const text of POLICY_VERSION_TABLES) await ask({ text, values: [] })
-      })
-    }
+    if (!(await isMade((asked) => line.ask(asked)))) await migrating(url, SETTINGS, make)
     return new PostgresPolicyVersions(looks, line)
   } catch (error) {
     await line.close()
     throw asOfContract(error)
   }
+}
+
+async function isMade(ask: Ask): Promise<boolean> {
+  if (!(await tablesIn(ask)).has('policy_database')) return false
+  return (await ask({ text: 'select 1 from policy_database', values: [] })).length > 0
+}
+
+async function make(ask: Ask): Promise<void> {
+  for (const text of POLICY_VERSION_TABLES) await ask({ text, values: [] })
+  // Of two instances that start together, the second one finds it made.
+  if (await isMade(ask)) return
+  const signed = await ask({ text: 'select signed from policy_versions', values: [] })
+  const { id, former } = newIdentity(signed.map(([text]) => decodeText(String(text))))
+  const text = 'insert into policy_database (one, id, former) values (1, $1, $2)'
+  await ask({ text, values: [id, JSON.stringify(former)] })
 }
 
 class PostgresPolicyVersions implements PolicyVersions {
@@ -80,6 +96,13 @@ class PostgresPolicyVersions implements PolicyVersions {
   constructor(looks: Line, line: Line) {
     this.#looks = looks
     this.#line = line
+  }
+
+  async home(): Promise<DatabaseIdentity> {
+    return answering(async () => {
+      const [row] = await this.#line.ask({ text: 'select id, former from policy_database', values: [] })
+      return identityIn(row?.[0], row?.[1])
+    })
   }
 
   async latest(): Promise<number> {

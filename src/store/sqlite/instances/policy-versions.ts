@@ -2,10 +2,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { StoreUnavailable } from '../../errors.ts'
 import {
+  type DatabaseIdentity,
   FORGOTTEN_AFTER_MS,
   type InstanceNote,
+  identityIn,
   LONGEST_SIGNED,
   type NewVersion,
+  newIdentity,
   type PolicyVersions,
   type StoredVersion,
 } from '../../policy-versions.ts'
@@ -17,7 +20,11 @@ const TABLES = `
 
   -- Times in milliseconds since the epoch.
   create table if not exists policy_instances (
-    name text primary key not null, state text not null, at integer not null) strict`
+    name text primary key not null, state text not null, at integer not null) strict;
+
+  -- One row: the id of the database, and a JSON list of the digests of the versions that were there before it.
+  create table if not exists policy_database (
+    one integer primary key not null, id text not null, former text not null) strict`
 
 /** Somebody may have changed the text of a stored file: whoever publishes the file again repairs it. */
 const KEEP_FILE = `insert into policy_files (digest, content) values (?, ?)
@@ -34,8 +41,7 @@ export async function openSqlitePolicyVersions(file: string): Promise<PolicyVers
   const database = answering(() => openDatabaseFile(file))
   try {
     // Creating what exists already would wait for the lock of another process.
-    const made = database.prepare("select 1 from sqlite_schema where name = 'policy_instances'").get()
-    if (!made) inTransaction(database, () => database.exec(TABLES))
+    if (!isMade(database)) inTransaction(database, () => make(database))
     return new SqlitePolicyVersions(database)
   } catch (error) {
     database.close()
@@ -43,8 +49,24 @@ export async function openSqlitePolicyVersions(file: string): Promise<PolicyVers
   }
 }
 
+function isMade(database: DatabaseSync): boolean {
+  const table = database.prepare("select 1 from sqlite_schema where name = 'policy_database'").get()
+  return table !== undefined && database.prepare('select 1 from policy_database').get() !== undefined
+}
+
+function make(database: DatabaseSync): void {
+  database.exec(TABLES)
+  // Of two processes that start together, the second one finds it made.
+  if (isMade(database)) return
+  const signed = database.prepare('select signed from policy_versions').all()
+  const { id, former } = newIdentity(signed.map((row) => String(row.signed)))
+  const insert = database.prepare('insert into policy_database (one, id, former) values (1, ?, ?)')
+  insert.run(id, JSON.stringify(former))
+}
+
 class SqlitePolicyVersions implements PolicyVersions {
   readonly #database: DatabaseSync
+  readonly #home: StatementSync
   readonly #latest: StatementSync
   readonly #last: StatementSync
   readonly #get: StatementSync
@@ -59,6 +81,7 @@ class SqlitePolicyVersions implements PolicyVersions {
 
   constructor(database: DatabaseSync) {
     this.#database = database
+    this.#home = database.prepare('select id, former from policy_database')
     this.#latest = database.prepare('select coalesce(max(number), 0) as number from policy_versions')
     const signed = `substr(signed, 1, ${LONGEST_SIGNED}) as signed`
     this.#last = database.prepare(`select number, ${signed} from policy_versions order by number desc limit 1`)
@@ -73,6 +96,13 @@ class SqlitePolicyVersions implements PolicyVersions {
     this.#instances = database.prepare(
       `select name, state, max(0, ${NOW} - at) as ageMs from policy_instances order by name`,
     )
+  }
+
+  async home(): Promise<DatabaseIdentity> {
+    return answering(() => {
+      const row = this.#home.get()
+      return identityIn(row?.id, row?.former)
+    })
   }
 
   async latest(): Promise<number> {

@@ -24,6 +24,7 @@ export function policyVersionsInThread(here: PolicyVersions, file: string): Poli
   const part = partOf(file, 'versions')
   const thread = part.remote<InstanceTargets['versions']>('versions')
   return {
+    home: () => here.home(),
     latest: () => here.latest(),
     last: () => here.last(),
     get: (number) => here.get(number),
