@@ -86,7 +86,7 @@ export function list(value: string | undefined): readonly string[] {
     .filter((item) => item !== '')
 }
 
-/** Without the user and the password of a URL: messages are logged. */
+/** Without the user and the password of a URL, however it is written: messages are logged. */
 export function quote(value: string): string {
-  return JSON.stringify(value.replace(/\/\/[^/\s]*@/g, '//…@'))
+  return JSON.stringify(value.replace(/^.*@/s, '…@'))
 }

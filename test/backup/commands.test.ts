@@ -6,6 +6,8 @@ import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Commands, ROOT, startCommands } from './commands.ts'
 
+const KEY_TEXT = `AGE-SECRET-KEY-1${'Q'.repeat(58)}`
+
 describe('the commands of backups', () => {
   let commands: Commands
   let server: TestServer
@@ -83,7 +85,7 @@ describe('the commands of backups', () => {
     await json('restore', ['restore', 'secret.age', 'secret', '--identity', 'key'])
     expect(await run(['backup', 'key', 'key'])).to.deep.include({ code: 2 })
     expect((await run(['backup', 'verify', 'secret.age', '--identity', 'none'])).stderr).to.equal(
-      "sallyport: the key file `none` can't be read (ENOENT); name a file that `sallyport backup key` made\n",
+      "sallyport: the key file can't be read (ENOENT); name a file that `sallyport backup key` made\n",
     )
   })
 
@@ -138,6 +140,12 @@ describe('the commands of backups', () => {
         /^(?!.*sesame).*has a password/,
       ],
       [['restore', 'three.tar', 'there', '--identity', 'three.tar'], /is not encrypted/],
+      // The key itself, in place of the name of its file.
+      [
+        ['restore', 'secret.age', 'there', '--identity', KEY_TEXT],
+        /^(?!.*1QQQ).*the key file can't be read \(ENOENT\)/,
+      ],
+      [['backup', 'x', '--recipient', KEY_TEXT], /^(?!.*1QQQ).*what --recipient says is no recipient/],
       [['backup', 'x', 'y'], /too many arguments/],
     ]
     for (const [args, message, env] of cases) {

@@ -155,6 +155,11 @@ describe('the matrices against a deployment', () => {
     )
     expect(await failing({ url: 'http://api.example.com' })).to.match(/^--url must be an https address/)
     expect(await failing({ url: 'http://127.0.0.1:9' })).to.match(/^http:\/\/127.0.0.1:9 does not answer/)
+    const said = await failing({ url: 'https://u:sesame@127.0.0.1:9' })
+    expect(said).to.match(/^(?!.*sesame)--url has a user name or password/)
+    const text = '{"kty":"OKP","d":"sesame"}'
+    expect(await failing({ key: text })).to.match(/^(?!.*sesame)--key names no file/)
+    expect(await failing({ tokens: text })).to.match(/^(?!.*sesame)--tokens names no file/)
     expect(await failing({ setupRole: 'boss' })).to.match(/declares no role `boss`/)
     expect(await failing({ key: join(server.folder, 'policies/roles.yaml') })).to.match(/is not a private key/)
     expect(await failing({ tokens: join(server.folder, 'policies/views.yaml') })).to.match(

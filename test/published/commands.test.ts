@@ -1,5 +1,6 @@
 /** The commands of a published policy: apply, rollback, history, block and status work on the database. */
 import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -220,11 +221,14 @@ describe('the commands of a published policy', () => {
     expect((await run(apply, { POLICY_SIGNING_KEY: '' })).stderr).to.contain('there is no database')
     expect((await run(apply, { POLICY_SIGNING_KEY: '/nowhere' })).stderr).to.contain('ENOENT')
     const secret = await readFile(published.privateKey(), 'utf8')
-    for (const text of [secret, secret.split('\n')[1] ?? '', `{"d":"${secret.split('\n')[1]}"}`]) {
+    const { privateKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const long = rsa.export({ format: 'pem', type: 'pkcs8' }).toString().replaceAll('\n', '')
+    for (const text of [long, secret, secret.split('\n')[1] ?? '', `{"d":"${secret.split('\n')[1]}"}`]) {
+      const shown = text.slice(30, 70)
       for (const name of ['POLICY_SIGNING_KEY', 'POLICY_PUBLIC_KEYS']) {
         const { code, stderr } = await run(apply, { [name]: text })
         expect([code, stderr]).to.match(new RegExp(`^2,sallyport: ${name}: the file that it names can't be read`))
-        expect(stderr).to.not.include(secret.split('\n')[1])
+        expect(stderr).to.not.include(shown)
       }
     }
     expect((await run(apply, { POLICY_SIGNING_KEY: published.publicKey() })).stderr).to.contain('not a private Ed25519')

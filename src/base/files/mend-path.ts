@@ -11,6 +11,14 @@ export function mendOfPath(path: string, code: string | undefined, elsewhere?: s
   return elsewhere
 }
 
+/**
+ * Whether it names a file, also one that this user may not see (`code`: of the system's error). Otherwise somebody may
+ * have given the text of a key in place of its file, and no message repeats it.
+ */
+export function namesFile(text: string, code?: string): boolean {
+  return code === 'EACCES' || existsSync(text)
+}
+
 /** The rights belong to the first folder on the way that doesn't let this user in, or else to the path itself. */
 function mendOfRights(path: string): string | undefined {
   const closed = waysTo(path).find((folder) => existsSync(folder) && !permits(folder, constants.X_OK))

@@ -1,8 +1,8 @@
 /** The keys of published policies: POLICY_SIGNING_KEY of a publisher, POLICY_PUBLIC_KEYS of instances. */
 import { createPrivateKey, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
-import { mendOfPath } from '../../base/files/mend-path.ts'
+import { mendOfPath, namesFile } from '../../base/files/mend-path.ts'
 import { againWith, shellWord } from '../../base/problems/mend.ts'
 import type { VersionKeys, VersionSigner } from '../../policy/published/signed-version.ts'
 import { KeyError } from './key-error.ts'
@@ -60,15 +60,11 @@ function contentOf(variable: string, file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // What is no file may be the text of a key.
-    const named = isThere(file) ? ` names ${file}, which` : ': the file that it names'
-    const mend = isThere(file) ? mendOfPath(file, code) : undefined
+    const isFile = namesFile(file, code)
+    const named = isFile ? ` names ${file}, which` : ': the file that it names'
+    const mend = isFile ? mendOfPath(file, code) : undefined
     throw new KeyError(`${variable}${named} can't be read (${code}); set it to the name of a readable file`, mend)
   }
-}
-
-function isThere(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false }) !== undefined
 }
 
 function isJson(text: string): boolean {

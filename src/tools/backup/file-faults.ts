@@ -1,5 +1,6 @@
 /** Says which file or folder of a backup or restore can't be used, and what to do. Other errors stay as they are. */
 import { statSync } from 'node:fs'
+import { namesFile } from '../../base/files/mend-path.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** `place`: the file or folder that is written. */
@@ -23,7 +24,8 @@ export function toldOfReading({
   madeBy,
 }: Record<'what' | 'file' | 'madeBy', string>): (error: unknown) => never {
   return (error) => {
-    throw new ToolError(`the ${what} \`${file}\` can't be read (${codeOf(error)}); name a file that \`${madeBy}\` made`)
+    const named = namesFile(file, codeOf(error)) ? ` \`${file}\`` : ''
+    throw new ToolError(`the ${what}${named} can't be read (${codeOf(error)}); name a file that \`${madeBy}\` made`)
   }
 }
 

@@ -224,7 +224,6 @@ function overBy(last: number): string {
 /** What to do before somebody publishes over a version, by the code of its fault. */
 const FIRST_ADVICE: ReadonlyMap<string, string> = new Map([
   ['version-key', 'if you trust its key, add the key to POLICY_PUBLIC_KEYS'],
-  ['version-database', 'if an older version of sallyport published it here, publish with this one'],
   ['version-unknown', 'if a later version of sallyport published it, use that one here too'],
 ])
 

@@ -32,7 +32,9 @@ function encrypterFor(recipients: readonly string[]): Encrypter {
     try {
       encrypter.addRecipient(recipient)
     } catch {
-      throw new ToolError(`\`${recipient}\` is no recipient; write the line that begins with age1 of the key file`)
+      // It may be the key itself.
+      const told = recipient.startsWith('age1') ? `\`${recipient}\`` : 'what --recipient says'
+      throw new ToolError(`${told} is no recipient; write the line that begins with age1 of the key file`)
     }
   }
   return encrypter

@@ -1,4 +1,5 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
+import { namesFile } from '../../../base/files/mend-path.ts'
 import { signingKeyFile } from '../../../identity/keys/embedded/key-folder.ts'
 import { findKeyPlace, type KeyPlaceSettings, withKeyPlace } from '../../../identity/keys/embedded/open-keys.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
@@ -46,6 +47,10 @@ export async function openTargetPool(
 
 async function tokensOf({ tokens, key, data, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {
   if (tokens !== undefined && key !== undefined) throw new ToolError('--tokens and --key are both given: give only one')
+  for (const [flag, file] of Object.entries({ '--tokens': tokens, '--key': key })) {
+    if (file === undefined || namesFile(file)) continue
+    throw new ToolError(`${flag} names no file: write the name of a file, not what is in it`)
+  }
   if (tokens !== undefined) return readTokens(tokens)
   if (key === undefined && keyPlace?.secrets) return mintWith(await signingKeyOf(keyPlace), claims)
   return readMint(key ?? (await signingKeyFile(data)), claims)
@@ -96,6 +101,11 @@ async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): P
 /** Every request carries a token, so addresses without TLS must be on this machine. */
 function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && `${url.username}${url.password}` !== '') {
+    throw new ToolError(
+      '--url has a user name or password, which others can read in the list of processes: leave it out',
+    )
+  }
   const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return url.href.replace(/\/+$/, '')
   throw new ToolError('--url must be an https address: write https://… (http://… only for this machine)')
