@@ -1,5 +1,6 @@
 /** What a client invents doesn't fill the decision log. */
 import { expect } from 'chai'
+import { startAskedServer } from '../access/forward/asking.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 describe('the decision log', () => {
@@ -14,5 +15,23 @@ describe('the decision log', () => {
     await server.ask('GET', '/users/alice', { token })
     const ids = (await server.decisions()).map(({ objectId }) => objectId)
     expect(ids).to.deep.equal([...Array(4).fill(`${'a'.repeat(128)}…`), 'alice'])
+  })
+
+  it('has a short record of every request with a long path, query or name', async () => {
+    const asked = await startAskedServer()
+    server = asked
+    const token = await server.token('root', 'admin')
+    const long = 'x'.repeat(7000)
+    const forwarded = { 'X-Original-Method': 'GET', 'X-Original-URI': `/users/${long}`, 'X-Sallyport-Key': asked.key }
+    for (const method of ['PUT', 'PATCH', 'POST']) {
+      await server.ask(method, `/users/${long}`, { token, body: { [long]: 1 } })
+    }
+    for (const path of [`/${long}`, `/api/v1/notes?title=${long}`, `/api/v1/notes?${long}=1`]) {
+      await server.ask('GET', path, { token })
+    }
+    await server.ask('GET', '/access/v1/forward/nginx', { token, headers: forwarded })
+    const records = (await server.decisions()).map((record) => JSON.stringify(record))
+    expect(records).to.have.length(7)
+    expect(records.filter((text) => text.length > 1000)).to.deep.equal([])
   })
 })

@@ -10,8 +10,10 @@ import { LogShares } from '../../src/decision-log/log-shares.ts'
 import { mask } from '../../src/decision-log/mask.ts'
 import { recordLine } from '../../src/decision-log/record-line.ts'
 import { bestEffortRecorder, observedRecorder, requiredRecorder } from '../../src/decision-log/recorder.ts'
+import { DEMO_PASSWORD } from '../../src/server/parts/demo/demo-data.ts'
 import { openCandidate } from '../../src/tools/replay/candidate.ts'
 import { type ReplayReport, replay } from '../../src/tools/replay/replay.ts'
+import { type AskedServer, startAskedServer } from '../access/forward/asking.ts'
 import { askEverything } from '../replay/requests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
@@ -286,6 +288,23 @@ describe('masks.yaml', () => {
     expect(mask(signIn, masksOf({ fields: [], orders: ['id'], users: [] })).objectId).to.equal('alice')
   })
 
+  it('of the ids of users leaves none in any kind of record that is about one', async () => {
+    const asking = await startAskedServer({ files: { 'policies/masks.yaml': 'facts: { users: [id] }\n' } })
+    server = asking
+    const asked = await askAboutBob(asking)
+    const records = await server.decisions()
+    expect(records.length).to.be.at.least(asked)
+    const whole = records.filter((record) => JSON.stringify(record).includes('"objectId":"bob"'))
+    expect(whole).to.deep.equal([])
+    expect(records.filter(({ searched }) => /"found":\[.*"bob"/.test(JSON.stringify({ searched })))).to.deep.equal([])
+    // The negative control: without the mask, each of these requests tells the id.
+    await writeFile(file('masks.yaml'), '{}\n')
+    await server.app.policy.reload()
+    await askAboutBob(asking)
+    const open = (await server.decisions()).slice(records.length)
+    expect(open.filter((record) => /"(objectId":|found":\[.*)"bob"/.test(JSON.stringify(record)))).to.have.length(asked)
+  })
+
   it('that is a link which leads nowhere is refused: it was to mask something', async () => {
     server = await startTestServer({ demo: true })
     await symlink('/nowhere/masks.yaml', file('masks.yaml'))
@@ -350,4 +369,49 @@ async function replayed({ folder, app }: TestServer): Promise<ReplayReport> {
     maxExamples: 3,
     onProgress: () => undefined,
   })
+}
+
+/** Every way in which a record can be about the user bob. The number of requests that reach him. */
+async function askAboutBob(server: AskedServer): Promise<number> {
+  const root = await server.token('root', 'admin')
+  const shop = await server.token('shop', 'pdp-client')
+  const bob = await server.token('bob', 'member')
+  const user = { type: 'users', id: 'bob' }
+  const [subject, action] = [{ type: 'user', id: 'ada' }, { name: 'read' }]
+  const credentials = { email: 'bob@example.com', password: DEMO_PASSWORD }
+  const forwarded = { 'X-Original-Method': 'GET', 'X-Original-URI': '/users/bob', 'X-Sallyport-Key': server.key }
+  const { body } = await server.ask('GET', '/users/bob', { token: root })
+  const answers = [
+    ...(await Promise.all(['HEAD', 'OPTIONS'].map((method) => server.ask(method, '/users/bob', { token: root })))),
+    await server.ask('GET', '/users/bob?can=true', { token: root }),
+    await server.ask('GET', '/users/bob?x=1', { token: root }),
+    await server.ask('GET', '/users/bob', {}),
+    await server.ask('GET', '/users/bob', { token: 'invalid' }),
+    await server.ask('GET', '/users/bob', { token: bob }),
+    await server.ask('GET', '/profile', { token: bob }),
+    await server.ask('PATCH', '/users/bob', { token: root, body: { name: 1 } }),
+    await server.ask('PATCH', '/users/bob', { token: root, body: { name: body.name } }),
+    await server.ask('PATCH', '/users/bob', { token: root, body: { name: 'x' }, headers: { 'If-Match': '"0"' } }),
+    await server.ask('PUT', '/users/bob', { token: root, body: {} }),
+    await server.ask('DELETE', '/users/bob', { token: bob }),
+    await server.ask('GET', '/access/v1/forward/nginx', { token: root, headers: forwarded }),
+    await server.ask('GET', '/access/v1/forward/nginx', { headers: forwarded }),
+    await server.ask('POST', '/access/v1/evaluation', { token: shop, body: { subject, action, resource: user } }),
+    await server.ask('POST', '/access/v1/evaluations', {
+      token: shop,
+      body: { subject, action, evaluations: [{ resource: user }, { resource: { ...user, id: 'eve' } }] },
+    }),
+    await server.ask('POST', '/access/v1/search/resource', {
+      token: shop,
+      body: { subject, action, resource: { type: 'users' } },
+    }),
+    await server.ask('POST', '/access/v1/search/subject', {
+      token: shop,
+      body: { subject: { type: 'user' }, action, resource: user },
+    }),
+    await server.ask('POST', '/access/v1/search/action', { token: shop, body: { subject, resource: user } }),
+    await server.ask('POST', '/api/tokens', { body: credentials }),
+    await server.ask('POST', '/api/tokens', { body: { ...credentials, password: 'wrong' } }),
+  ]
+  return answers.length + 1
 }
