@@ -150,6 +150,7 @@ for (const [name, open] of ENGINES) {
         [['--as', 'user:x', '--role', 'member'], /--as is no id of a user/],
         [['--as', 'alice', '--resource', 'x'], /no schema declares the resource `x`/],
         [['--as', 'alice', '--output', 'schemas'], /the file schemas exists/],
+        [['--as', 'alice', '--database', 'postgres://u:sesame@127.0.0.1/x'], /^(?!.*sesame).*has a password/],
         [['--as', 'alice', '--database', 'sqlite:none.db'], /there is no database `none.db`/],
         [['--as', 'alice', '--schemas', 'nowhere'], /the directory of schemas cannot be read/],
       ]
