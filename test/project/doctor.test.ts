@@ -25,6 +25,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import type { Checked } from '../../src/base/problems/checked.ts'
+import { policyPlace } from '../../src/cli/policy/policy-place.ts'
 import { type Flags, readConfig } from '../../src/config/config.ts'
 import { mendOf } from '../../src/config/mend-of.ts'
 import { type App, startApp } from '../../src/server/app.ts'
@@ -34,6 +35,7 @@ import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { INSTALL_MS, program } from '../programs.ts'
+import { PublishedPolicies } from '../published/fixture.ts'
 import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
 import { ranIn } from './projects.ts'
 
@@ -335,6 +337,27 @@ describe('sallyport doctor', () => {
         const env = { JWT_JWKS_URL: `http://127.0.0.1:${await freePort()}/keys` }
         return { check: 'keys', says: /gives no keys/, env, mend: /^curl / }
       },
+      'a key server whose URL has a password': () => {
+        const env = { JWT_JWKS_URL: 'https://u:sesame@127.0.0.1/keys' }
+        return { check: 'settings', says: /^JWT_JWKS_URL has a user name or password/, env, stops: true }
+      },
+      'a key in place of the name of its file': () => {
+        const env = { POLICY_SIGNING_KEY: '-----BEGIN PRIVATE KEY-----sesame' }
+        return { check: 'keys', says: /^POLICY_SIGNING_KEY: the file that it names can't be read \(ENOENT\)/, env }
+      },
+      'policies in another database than the named one': async () => {
+        const published = await PublishedPolicies.make()
+        closing.push(() => published.remove())
+        await published.publish()
+        const env = published.environment({ POLICY_DATABASE: 'another' })
+        return {
+          check: 'policy',
+          says: /^POLICY_DATABASE is another, but/,
+          env,
+          mend: /^POLICY_DATABASE=/,
+          stops: true,
+        }
+      },
       'a key of policies that is missing': () => {
         return { check: 'keys', says: /ENOENT/, env: { POLICY_PUBLIC_KEYS: join(folder, 'none.pem') } }
       },
@@ -429,7 +452,7 @@ describe('sallyport doctor', () => {
 
   function examine(env: Environment, flags: Flags = {}, data = folder): Promise<Diagnosis> {
     const environment = given(env, data)
-    return examineInstallation({ environment, flags, placeOf: ({ policies }) => policies })
+    return examineInstallation({ environment, flags, placeOf: (config) => policyPlace(config.policies, config) })
   }
 
   function given(env: Environment, data = folder): Environment {

@@ -25,7 +25,7 @@ export interface VersionReader {
 }
 
 /** What this instance followed before: it takes no older version, and none of another database. */
-export interface Followed {
+export interface KeptVersion {
   /** 0 before the first version. */
   readonly sequence: number
   /** The id of the database; undefined if it isn't known. */
@@ -38,7 +38,7 @@ export type VersionTexts = ReadonlyMap<string, string>
 export class PublishedSource implements PolicySource {
   readonly #versions: VersionReader
   readonly #keys: VersionKeys
-  readonly #followed: Followed
+  readonly #followed: KeptVersion
   /** Asked for once: whoever writes to the database can't exchange it while the instance runs. */
   #home: VersionHome | undefined
   /** What was looked at last. */
@@ -48,7 +48,7 @@ export class PublishedSource implements PolicySource {
   #reading: (PolicyReading & { readonly sequence: number }) | undefined
   #refused: FileError | undefined
 
-  constructor(versions: VersionReader, keys: VersionKeys, followed: Followed = NEW) {
+  constructor(versions: VersionReader, keys: VersionKeys, followed: KeptVersion = NEW) {
     this.#versions = versions
     this.#keys = keys
     this.#followed = followed
@@ -119,7 +119,7 @@ export class PublishedSource implements PolicySource {
   }
 }
 
-const NEW: Followed = { sequence: 0, database: undefined }
+const NEW: KeptVersion = { sequence: 0, database: undefined }
 const NOTHING = { number: 0, signed: '' }
 
 const RESTORED =

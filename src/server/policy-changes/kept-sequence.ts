@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Followed } from '../../policy/published/published-source.ts'
+import type { KeptVersion } from '../../policy/published/published-source.ts'
 import { replaceFile } from '../../tools/release/folder/durable-file.ts'
 
 const FILE = 'policy-sequence'
@@ -23,14 +23,14 @@ export class KeptSequence {
     this.#log = log
   }
 
-  async read(): Promise<Followed> {
+  async read(): Promise<KeptVersion> {
     const text = await readFile(this.#file, 'utf8').catch(() => '')
     const { sequence = 0, database } = CONTENT.exec(text)?.groups ?? {}
     return { sequence: Number(sequence), database }
   }
 
   /** Never rejects: a full disk must not keep a version from being in force. */
-  keep(followed: Followed): Promise<void> {
+  keep(followed: KeptVersion): Promise<void> {
     this.#turn = this.#turn.then(() => this.#write(followed))
     return this.#turn
   }
@@ -40,7 +40,7 @@ export class KeptSequence {
     return this.#turn
   }
 
-  async #write({ sequence, database }: Followed): Promise<void> {
+  async #write({ sequence, database }: KeptVersion): Promise<void> {
     try {
       const kept = await this.read()
       if (sequence <= kept.sequence && kept.database !== undefined) return
