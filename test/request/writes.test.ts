@@ -72,6 +72,28 @@ describe('a write', () => {
     }
   })
 
+  it('a PUT that changes a state is decided anew when it is sent again: it may be 403, and has no second effect', async () => {
+    const token = callers.alice
+    const { headers } = await server.ask('POST', '/api/orders', { token, body: ORDER })
+    const path = headers.get('location') ?? ''
+    const placed = { ...ORDER, status: 'placed' }
+    const first = await server.ask('PUT', path, { token, body: placed })
+    expect([first.status, first.body.status]).to.deep.equal([200, 'placed'])
+    const tag = first.headers.get('etag') ?? ''
+    // Also with a tag that fits, or that no longer fits: the policy is asked first.
+    for (const more of [{}, { 'if-match': tag }, { 'if-match': '"another"' }]) {
+      const again = await server.ask('PUT', path, { token, body: placed, headers: more })
+      expect([again.status, again.body.code]).to.deep.equal([403, 'forbidden'])
+    }
+    // A body that leaves the object as it is needs the right to write, not only to read.
+    const auditor = await server.token('aud', 'auditor')
+    expect((await server.ask('GET', path, { token: auditor })).status).to.equal(200)
+    expect((await server.ask('PUT', path, { token: auditor, body: first.body })).status).to.equal(403)
+    const admin = await server.ask('PUT', path, { token: callers.ada, body: first.body })
+    expect([admin.status, admin.headers.get('etag')]).to.deep.equal([200, tag])
+    expect((await server.ask('GET', path, { token })).body).to.deep.equal(first.body)
+  })
+
   it('a PUT or PATCH that changes nothing keeps version, ETag and updatedAt, and leaves a record', async () => {
     const path = '/api/users/alice'
     const token = callers.ada
