@@ -64,7 +64,7 @@ describe('a write', () => {
       const body = { ...read.body, [TEXTS[resource] ?? '']: `changed by way of ${template}` }
       const first = await server.ask('PUT', path, { token, body })
       expect([first.status, { ...first.body, updatedAt: '' }], path).to.deep.equal([200, { ...body, updatedAt: '' }])
-      for (const again of [body, first.body, { ...body, createdAt: '2020-01-01T00:00:00.000Z', updatedAt: 7 }]) {
+      for (const again of [body, first.body, { ...body, createdAt: '2020-01-01T00:00:00.000Z' }]) {
         const { status, body: shown, headers } = await server.ask('PUT', path, { token, body: again })
         expect([status, shown], path).to.deep.equal([200, first.body])
         expect(headers.get('etag')).to.equal(first.headers.get('etag'))

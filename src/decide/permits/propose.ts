@@ -55,7 +55,7 @@ interface NewObject {
 
 /**
  * PUT: replaces the fields that the caller may write, and removes those that the body lacks; `filled` fields stay. The
- * server's times are ignored, so that a body that was read can be sent twice.
+ * server's times are ignored where they are times, so that a body that was read can be sent twice.
  */
 export function proposeReplacement(
   resource: Resource,
@@ -65,13 +65,17 @@ export function proposeReplacement(
   const body = withoutMostUnknown(resource, sent)
   const replaced = replacedBy(resource, writable, filled)
   const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
-  const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
-  const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
+  const asked = { ...Object.fromEntries(kept), ...body, ...serverTimesOf(before) }
   // A caller who can't read a field must not learn whether it has a value to remove.
   const unread = replaced.filter((name) => !readable.has(name))
   const named = [...Object.keys(body), ...unread]
   const removed = new Set(replaced.filter((name) => !Object.hasOwn(body, name)))
-  return { ...proposal(resource, { before, asked, named }), removed }
+  return { ...proposal(resource, { before, asked, named, ignored: serverTimesOf(body) }), removed }
+}
+
+function serverTimesOf(fields: Representation): Representation {
+  const names = SERVER_TIMES.filter((name) => Object.hasOwn(fields, name))
+  return Object.fromEntries(names.map((name) => [name, fields[name] as Json]))
 }
 
 /** The fields that a PUT sets to the value in its body, or removes. */
@@ -142,6 +146,8 @@ interface Change {
   /** The values that the request sets. */
   readonly asked: Representation
   readonly named: readonly string[]
+  /** Values of the request that aren't written, and must fit the schema all the same. */
+  readonly ignored?: Representation
 }
 
 function proposal(resource: Resource, change: Change): Proposal {
@@ -164,14 +170,18 @@ function ordered(resource: Resource, before: Representation, asked: Representati
   return Object.fromEntries([...known, ...unknown])
 }
 
-function faultsOf(resource: Resource, { before, asked, named }: Change, after: Representation): readonly FieldFault[] {
+function faultsOf(
+  resource: Resource,
+  { before, asked, named, ignored = {} }: Change,
+  after: Representation,
+): readonly FieldFault[] {
   const changed = named.flatMap((name) => {
     const field = resource.fields.get(name)
     if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
     return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
   })
   const pointers = new Set(changed.map(({ pointer }) => pointer))
-  return [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
+  return [...changed, ...resource.validate({ ...after, ...ignored }).filter(({ pointer }) => !pointers.has(pointer))]
 }
 
 function own(fields: Representation, name: string): Json | undefined {
