@@ -29,6 +29,12 @@ describe('a gateway whose client is refused early', () => {
     }
   })
 
+  it('is refused for the flood of another client where TRUST_PROXY does not name the gateway', async () => {
+    server = await startAskedServer({ files: { 'policies/limits.yaml': LIMITS } })
+    for (let n = 0; n < 5; n++) expectRefused(await proxied('nginx', '192.0.2.1'), 401, 'credentials-missing')
+    expectRefused(await proxied('nginx', '198.51.100.1'), 403, 'quota-exceeded')
+  })
+
   it('is told one for a request with faults of HTTP', async () => {
     server = await startAskedServer()
     for (const profile of PROFILES) {

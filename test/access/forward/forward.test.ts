@@ -153,6 +153,15 @@ describe('forward auth', () => {
   })
 
   it("the gateway's own method and body mean nothing, as when Traefik keeps its client's", async () => {
+    for (const profile of PROFILES)
+      for (const by of ['OPTIONS', 'TRACE']) {
+        const { status, headers } = await asked({ profile, by, token: callers.sam })
+        expect([status, headers.allow, headers['x-sallyport-subject']], `${by} ${profile}`).to.deep.equal([
+          204,
+          undefined,
+          'sam',
+        ])
+      }
     for (const [by, body] of [
       ['POST', '{"customerId":"sam"}'],
       ['PUT', ''],
