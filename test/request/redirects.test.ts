@@ -22,7 +22,7 @@ describe('a redirect', () => {
   })
   after(() => server.stop())
 
-  it('is 301 or 302 for GET and HEAD, 308 or 307 for what has a body, with Location and no body', async () => {
+  it('is 301 or 302 for GET and HEAD, 308 or 307 for every other method, with Location and no body', async () => {
     for (const [method, path, status, location] of [
       ['GET', '/old/things', 301, '/things'],
       ['HEAD', '/old/things', 301, '/things'],

@@ -12,12 +12,14 @@ const MOST_EVALUATIONS = 1000
 
 export const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
 
-const PROPERTIES: JsonObject = { type: 'object' }
+/** Any members: without the keyword, generated types would allow none. */
+const PROPERTIES: JsonObject = { type: 'object', additionalProperties: true }
 
 export const CONTEXT_SCHEMA: JsonObject = {
   description: 'About the request that is asked about. `fields`: the fields of the object that it concerns.',
   type: 'object',
   properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME } },
+  additionalProperties: true,
 }
 
 export const SUBJECT_SCHEMA: JsonObject = {
@@ -45,7 +47,8 @@ export const ACTION_SCHEMA: JsonObject = {
     properties: {
       description: '`fields`: the fields that it concerns. `body`: the body that a change would have.',
       type: 'object',
-      properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME }, body: { type: 'object' } },
+      properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME }, body: PROPERTIES },
+      additionalProperties: true,
     },
   },
   required: ['name'],
@@ -66,24 +69,41 @@ export const EVALUATION_SCHEMA: JsonObject = {
   required: ['subject', 'resource', 'action'],
 }
 
-/** A default needn't be complete: an item may replace it. */
-export const EVALUATIONS_SCHEMA: JsonObject = {
-  title: 'AccessEvaluations',
-  description: 'Several questions. Members beside `evaluations` are defaults of its items.',
+const OPTIONS: JsonObject = {
   type: 'object',
   properties: {
-    subject: { type: 'object' },
-    resource: { type: 'object' },
-    action: { type: 'object' },
-    context: { type: 'object' },
-    evaluations: { type: 'array', maxItems: MOST_EVALUATIONS, items: { type: 'object' } },
-    options: {
-      type: 'object',
-      properties: {
-        evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
-      },
-    },
+    evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
   },
+  additionalProperties: true,
+}
+
+/** A default needn't be complete: an item may replace it. */
+export const BATCH_SCHEMA: JsonObject = {
+  title: 'AccessEvaluationBatch',
+  type: 'object',
+  properties: {
+    subject: PROPERTIES,
+    resource: PROPERTIES,
+    action: PROPERTIES,
+    context: PROPERTIES,
+    evaluations: { type: 'array', minItems: 1, maxItems: MOST_EVALUATIONS, items: PROPERTIES },
+    options: OPTIONS,
+  },
+  required: ['evaluations'],
+}
+
+/** AuthZEN 1.0, section 7.1: a body without items is one evaluation. */
+export const ITEMLESS_SCHEMA: JsonObject = {
+  ...EVALUATION_SCHEMA,
+  title: 'AccessEvaluationAlone',
+  properties: { ...MEMBERS, evaluations: { type: 'array', maxItems: 0, items: PROPERTIES }, options: OPTIONS },
+}
+
+export const EVALUATIONS_SCHEMA: JsonObject = {
+  title: 'AccessEvaluations',
+  description:
+    'Several questions. Members beside `evaluations` are defaults of its items. Without items, one question.',
+  anyOf: [BATCH_SCHEMA, ITEMLESS_SCHEMA],
 }
 
 export const DECISION_SCHEMA: JsonObject = {

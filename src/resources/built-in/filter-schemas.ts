@@ -30,7 +30,7 @@ const TABLE_MEMBERS: JsonObject = {
     pattern: `^${IDENTIFIER}(\\.${IDENTIFIER})?$`,
   },
   columns: {
-    description: 'By field. Without it, each field has a column of its own name.',
+    description: 'By field of the resource. Without it, each field has a column of its own name.',
     type: 'object',
     maxProperties: 1000,
     additionalProperties: COLUMN,
@@ -39,7 +39,7 @@ const TABLE_MEMBERS: JsonObject = {
 
 const SQL_OPTIONS: JsonObject = {
   title: 'FilterSqlOptions',
-  description: 'The table, as the query calls it: its name or its alias.',
+  description: 'The table, as the query calls it: its name or its alias. No name may begin with `sallyport_`.',
   type: 'object',
   properties: {
     dialect: { enum: ['postgresql', 'sqlite'] },
@@ -82,6 +82,10 @@ export const FILTER_REQUEST_SCHEMA: JsonObject = {
       description: 'The forms of the answer. Without `sql`, the answer is UCAST.',
       type: 'object',
       properties: { ucast: { type: 'boolean' }, sql: SQL_OPTIONS },
+      // Otherwise the answer would have no form.
+      if: { properties: { sql: false } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { ucast: { const: true } } },
       additionalProperties: false,
     },
   },

@@ -32,7 +32,7 @@ const KEYS_SCHEMA: JsonObject = {
   title: 'KeySet',
   description: "The public keys that verify this server's tokens (RFC 7517); empty if it issues no tokens.",
   type: 'object',
-  properties: { keys: { type: 'array', items: { type: 'object' } } },
+  properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
   required: ['keys'],
   additionalProperties: false,
 }
@@ -71,6 +71,7 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
       title: 'Description',
       description: 'This document: the operations that the caller may use.',
       type: 'object',
+      additionalProperties: true,
     },
     fields: [],
     routes: [documentRoute(OPENAPI, '/openapi.json')],

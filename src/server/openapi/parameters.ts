@@ -83,8 +83,11 @@ function listParameters(routeMethod: RouteMethod, { access, schemas, components 
     ({ name, indexed }) => every.has(name) && (indexed || name === 'id'),
   )
   const names = queryable.map(({ name }) => name)
-  const sorted = listOf('sort', 'Fields to sort by, with `-` before a descending one.', names.flatMap(bothWays))
-  const fields = listOf('fields', 'The fields to show.', [...some])
+  const sorted = listOf('sort', 'Fields to sort by, with `-` before a descending one.', {
+    items: { type: 'string', enum: names.flatMap(bothWays) },
+    not: { anyOf: names.map((name) => ({ allOf: bothWays(name).map((one) => ({ contains: { const: one } })) })) },
+  })
+  const fields = listOf('fields', 'The fields to show.', { items: { type: 'string', enum: [...some] } })
   return [
     ...pageParameters(page, components),
     canParameter({ components }),
@@ -112,8 +115,8 @@ function bothWays(name: string): readonly string[] {
   return [name, `-${name}`]
 }
 
-function listOf(name: string, description: string, values: readonly string[]): Part {
-  const schema = { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...values] } }
+function listOf(name: string, description: string, values: Part): Part {
+  const schema = { type: 'array', minItems: 1, uniqueItems: true, ...values }
   return { name, in: 'query', description, style: 'form', explode: false, schema }
 }
 

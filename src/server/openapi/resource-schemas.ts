@@ -10,6 +10,16 @@ import { type Part, pascal } from './part.ts'
 
 /** Keywords whose values aren't schemas: a `$ref` inside them isn't a reference. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
+/** Keywords that say what members an object has. */
+const MEMBERS = [
+  'additionalProperties',
+  'patternProperties',
+  'unevaluatedProperties',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+]
 /** Keywords that hold schemas by freely chosen names. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 const unpublished = Object.keys(OWN_KEYWORDS).filter((name) => !OWN_KEYWORDS[name]?.published)
@@ -99,7 +109,11 @@ export class ResourceSchemas {
     const converted = entries.map(([keyword, value]) => [keyword, this.#convertValue(keyword, value)])
     const pointer = localPointer(schema.$ref)
     const reference = pointer === undefined ? {} : this.#reference(pointer)
-    return { ...Object.fromEntries(converted), ...reference }
+    return {
+      ...Object.fromEntries(converted),
+      ...reference,
+      ...(isFreeForm(schema) ? { additionalProperties: true } : {}),
+    }
   }
 
   #convertValue(keyword: string, value: Json): Json {
@@ -118,6 +132,13 @@ export class ResourceSchemas {
       return this.#convert(path.reduce<Json>(stepInto, this.resource.schema)) as Part
     })
   }
+}
+
+/** An object of any members. Without `additionalProperties`, generated types would allow none (`Record<string, never>`). */
+function isFreeForm(schema: Readonly<Record<string, Json>>): boolean {
+  const { type, properties = {} } = schema
+  if (![type].flat().includes('object') || Object.keys(Object(properties)).length > 0) return false
+  return MEMBERS.every((keyword) => schema[keyword] === undefined)
 }
 
 function stepInto(value: Json, key: string): Json {

@@ -35,10 +35,6 @@ const NO_TABLE: Mapping = { table: { name: [], columns: new Map() }, related: ne
 
 /** Throws Problem invalid-body. */
 export function readForms({ ucast, sql }: FormOptions = {}, resources: Resources, type: string): Forms {
-  if (ucast === false && !sql) {
-    const detail = 'must not be false without `options.sql`, or the answer would have no form'
-    refuseFaultyMembers([{ pointer: '/options/ucast', detail, code: 'no-form' }])
-  }
   const resource = resources.byName.get(type)
   const forms: Forms = { resource, ucast: ucast ?? sql === undefined }
   if (!sql) return forms
