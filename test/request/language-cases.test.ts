@@ -34,6 +34,14 @@ const isOverHttp = ({ expect: expected, request }: LanguageCase) =>
 
 const CASES = LANGUAGE_CASES.filter(isOverHttp)
 
+/** A merge patch that sets fields reads nothing, as `add` doesn't in a JSON Patch. */
+function isOfWholeFields({ request: { action, operation = action, body = {} } }: LanguageCase): boolean {
+  const values = Object.values(body)
+  return (
+    operation === 'update' && values.length > 0 && values.every((one) => typeof one !== 'object' || Array.isArray(one))
+  )
+}
+
 describe('a server', () => {
   for (const one of CASES) {
     it(`answers as expected: ${one.about}: ${one.name}`, async () => {
@@ -46,11 +54,28 @@ describe('a server', () => {
     }).timeout(30_000)
   }
 
+  for (const one of CASES.filter(isOfWholeFields)) {
+    it(`answers a JSON Patch alike: ${one.about}: ${one.name}`, async () => {
+      await answering(one, async (app) => {
+        const body = Object.entries(one.request.body ?? {}).map(([name, value]) => ({
+          op: 'add',
+          path: `/${name}`,
+          value,
+        }))
+        const told = await ask(app, one, { body, type: 'application/json-patch+json' })
+        expect(told.status, told.text).to.equal(one.expect.status)
+        expect(told.asksToSignIn).to.equal(one.expect.stepUp !== undefined)
+        await compareContent(app, one, told)
+      })
+    }).timeout(30_000)
+  }
+
   it('is asked about all cases but those of refused policies and of built-in resources', () => {
     expect(LANGUAGE_CASES.length - CASES.length).to.equal(
       LANGUAGE_CASES.filter((one) => 'error' in one.expect || one.request.resource.startsWith('system/')).length,
     )
     expect(CASES.length).to.be.greaterThan(120)
+    expect(CASES.filter(isOfWholeFields).length).to.be.greaterThan(30)
   })
 })
 
@@ -190,14 +215,23 @@ function verifierOf({ caller: asking }: LanguageCase): TokenVerifier {
   return { verify: () => ({ kind: 'caller', caller }) }
 }
 
-async function ask({ url }: App, { request, caller }: LanguageCase): Promise<Told> {
-  const { action, operation = action, resource, id, body, address } = request
+interface Sent {
+  readonly body: unknown
+  readonly type: string
+}
+
+async function ask(
+  { url }: App,
+  { request, caller }: LanguageCase,
+  { body, type }: Sent = { body: request.body, type: 'application/json' },
+): Promise<Told> {
+  const { action, operation = action, resource, id, address } = request
   const answer = await fetch(`${url}/case/${resource}${id === undefined ? '' : `/${id}`}`, {
     method: METHODS[operation] as string,
     headers: {
       ...(caller ? { Authorization: 'Bearer some.token.here' } : {}),
       ...(address === undefined ? {} : { 'X-Forwarded-For': address }),
-      ...(body ? { 'Content-Type': 'application/json' } : {}),
+      ...(body ? { 'Content-Type': type } : {}),
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   })
