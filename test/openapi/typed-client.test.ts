@@ -60,6 +60,14 @@ describe('a client with types of the document', () => {
     const closed = { a: { items: { type: 'object' } }, b: { type: ['null', 'object'], properties: {} } }
     expect(withoutMembers(closed)).to.deep.equal(['/a/items', '/b'])
   })
+
+  it('opens no object that another schema of the file would then no longer close', async () => {
+    const base = { type: 'object', minProperties: 1 }
+    const pair = { type: 'object', allOf: [base], properties: { a: {} }, unevaluatedProperties: false }
+    const closed = { ...NOTES, properties: { ...NOTES.properties, pair } }
+    const { components } = await wholeDocument(shipped({ 'schemas/notes.json': JSON.stringify(closed) }))
+    expect(components.schemas.Note.properties.pair).to.deep.equal(pair)
+  })
 }).timeout(120_000)
 
 /** What would become `Record<string, never>`: an object for which nothing says which members it may have. */

@@ -92,7 +92,7 @@ export const BATCH_SCHEMA: JsonObject = {
   required: ['evaluations'],
 }
 
-/** AuthZEN 1.0, section 7.1: a body without items is one evaluation. */
+/** A body without items is one evaluation, as the conformance tests of AuthZEN expect. */
 export const ITEMLESS_SCHEMA: JsonObject = {
   ...EVALUATION_SCHEMA,
   title: 'AccessEvaluationAlone',

@@ -19,7 +19,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 }
 
 const DESCRIPTION = `The policy of this server decides who may do what. Errors are problem documents (RFC 9457).
-A path that is not listed here answers 404. A method that its path doesn't have answers 405 with \`Allow\`, but for \`/access/v1/forward/\`, which takes every method.`
+A path that is not listed here answers 404. A method that its path doesn't have answers 405 with \`Allow\`.
+Only the paths of gateways (\`/access/v1/forward/\`) take every method.`
 
 export async function makeDocument(access: Access, resources: Resources, origin: PolicyOrigin): Promise<Part> {
   const nobody = await accessOf(access.snapshot, access.snapshot.subjectOf(undefined), resources)

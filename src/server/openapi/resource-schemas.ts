@@ -5,21 +5,14 @@ import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
 import { OWN_KEYWORDS } from '../../resources/schema/own-keywords.ts'
 import { followReferences, localPointer } from '../../resources/schema/references.ts'
+import { allSubschemas } from '../../resources/schema/subschemas.ts'
 import type { Components } from './components.ts'
 import { type Part, pascal } from './part.ts'
 
 /** Keywords whose values aren't schemas: a `$ref` inside them isn't a reference. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
 /** Keywords that say what members an object has. */
-const MEMBERS = [
-  'additionalProperties',
-  'patternProperties',
-  'unevaluatedProperties',
-  '$ref',
-  'allOf',
-  'anyOf',
-  'oneOf',
-]
+const MEMBERS = ['additionalProperties', 'patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf']
 /** Keywords that hold schemas by freely chosen names. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 const unpublished = Object.keys(OWN_KEYWORDS).filter((name) => !OWN_KEYWORDS[name]?.published)
@@ -30,12 +23,17 @@ export class ResourceSchemas {
   /** The beginning of component names: `Note`. */
   readonly base: string
   readonly #components: Components
+  /** Where a schema asks which members others have evaluated, an open object would evaluate them all. */
+  readonly #opensObjects: boolean
   readonly #references = new Map<string, Part>()
 
   constructor(resource: Resource, base: string, components: Components) {
     this.resource = resource
     this.base = base
     this.#components = components
+    this.#opensObjects = !allSubschemas(resource.schema).some(({ schema }) =>
+      Object.hasOwn(Object(schema), 'unevaluatedProperties'),
+    )
   }
 
   get description(): string | undefined {
@@ -112,7 +110,7 @@ export class ResourceSchemas {
     return {
       ...Object.fromEntries(converted),
       ...reference,
-      ...(isFreeForm(schema) ? { additionalProperties: true } : {}),
+      ...(this.#opensObjects && isFreeForm(schema) ? { additionalProperties: true } : {}),
     }
   }
 
