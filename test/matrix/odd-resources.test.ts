@@ -135,8 +135,22 @@ describe('a matrix of odd resources', () => {
   it("says of a unique field whose values are used up that it can't be tried", async () => {
     await tried('GET,/seats,none,200 [all],-')
     expect(await tried('GET,/seats,none,200 [all],-')).to.deep.equal([
-      "can't be tried: no further value was found for the unique field `row` of seats: add `examples` to its schema",
+      "can't be tried: no further value was found for the unique field `row` of seats: let its schema accept more values, or add `examples` with letters or digits that others may replace",
     ])
+  })
+
+  it('asks every cell of a resource whose unique address has an example that others differ from in a part', async () => {
+    const mail = { type: 'string', pattern: '^[a-z.]+@acme\\.com$', examples: ['ada@acme.com'], 'x-unique': true }
+    const other = await startMatrixServer([], {
+      files: { ...FILES, 'schemas/parts.json': schemaOf('parts', { code: mail, tint: TINT }) },
+    })
+    const rows = Array.from({ length: 20 }, () => 'GET,/parts,none,200 [all]\nGET,/parts/{id},red,200')
+    const cells = parseMatrix({ name: 'm.csv', text: `method,path,object,member\n${rows.join('\n')}` }, ({ message }) =>
+      expect.fail(message),
+    )
+    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
+    await other.stop()
+    expect(results.flatMap(({ why }) => why ?? [])).to.deep.equal([])
   })
 
   it('makes codes of a pattern without an example', async () => {

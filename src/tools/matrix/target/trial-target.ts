@@ -192,7 +192,7 @@ async function insertAlone(seeding: Pick<Seeding, 'insert'>, wanted: NewObject, 
     if (!(error instanceof UniqueTaken)) throw error
     throw new CannotSetUp(
       `no further value was found for the unique field \`${error.field}\` of ${wanted.resource}: ` +
-        'add `examples` to its schema',
+        'let its schema accept more values, or add `examples` with letters or digits that others may replace',
     )
   })
 }
