@@ -48,6 +48,14 @@ describe('attacks on examples/projects', () => {
     expect(found).to.include('member with same attributes: POST /memberships, row for oneself: 403, answered 201')
   }).timeout(30_000)
 
+  it('find out a server whose members list the tasks of everybody', async () => {
+    const found = await holesIn(
+      [[/^p, member, tasks, +list\|read/m, 'p, member, tasks, list, any, *, allow\n$&']],
+      ['tasks'],
+    )
+    expect(found).to.include('member with same attributes: GET /tasks, parent in query: 200, answered 200')
+  }).timeout(120_000)
+
   it('find out a server on which people may change their tenant', async () => {
     const found = await holesIn(
       [NO_WALL, [/users, +update, +owner, +personal,/, 'users, update, owner, *,']],

@@ -3,9 +3,11 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { startTrialServer } from '../../src/server/in-process/trial-server.ts'
 import { judgeMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { makeMutants } from '../../src/tools/matrix/mutate/mutate.ts'
+import { evaluatePolicy } from '../../src/tools/matrix/predict/answer.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { findMatrixFiles } from '../../src/tools/matrix/read/read-matrices.ts'
@@ -13,6 +15,7 @@ import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { withRules } from '../policy-text.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
@@ -44,6 +47,37 @@ describe('the matrices of examples/projects', () => {
     )
   }).timeout(20_000)
 
+  it('would fail on a server whose members list the tasks of everybody', async () => {
+    const policies = await mkdtemp(join(tmpdir(), 'sallyport-widened-'))
+    await cp(FOLDERS.policies, policies, { recursive: true })
+    const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
+    await writeFile(join(policies, 'policy.csv'), withRules(rules, widening('tasks')))
+    const failed = told(await ask([pathOf('matrices/tasks.csv')], policies))
+    await removeFolder(policies)
+    expect(failed.map((line) => line.replace(/\d+ objects|`[0-9a-f-]{36}`|;.*/g, '…'))).to.deep.equal([
+      'GET /tasks (none) as member is 200 [team&tenant]: the list shows … that are not `[team&tenant]`, for example …',
+      'GET /tasks (none, machine, with an API key) as member is 200 [team&tenant]: the list shows … that are not `[team&tenant]`, for example …',
+    ])
+  }).timeout(20_000)
+
+  it('notice every list of members that is widened', async () => {
+    const suite = await readPredictedSuite({ ...FOLDERS, matrices: [pathOf('matrices')] }, Date.now())
+    const { met } = statementsOf(suite)
+    const resources = ['tenants', 'users', 'projects', 'memberships', 'tasks', 'comments', 'folders']
+    const notices = (wall: string, line: string) => {
+      const text = withRules(suite.files['policy.csv'].text.replace(wall, ''), line)
+      const files = { ...suite.files, 'policy.csv': { ...suite.files['policy.csv'], text } }
+      const widened = evaluatePolicy(parsePolicy(files, suite.resources), suite.resources, suite.predictor.now)
+      return met.some((one) => one.isList && !one.holds(widened))
+    }
+    const within = resources.filter((resource) => !['tenants', 'users'].includes(resource))
+    expect(within.filter((resource) => !notices('', widening(resource)))).to.deep.equal([])
+    const wall = 'p, member,   *, *, !tenant, *, deny\n'
+    expect(resources.filter((resource) => !notices(wall, widening(resource)))).to.deep.equal([])
+    // A negative control: this line widens nothing.
+    expect(notices('', 'p, member, tasks, list, team, *, allow\n')).to.equal(false)
+  }).timeout(30_000)
+
   it('notice every line of the policy that is lost', async () => {
     const suite = await readPredictedSuite({ ...FOLDERS, matrices: [pathOf('matrices')] }, Date.now())
     const { met, unmet } = statementsOf(suite)
@@ -55,6 +89,10 @@ describe('the matrices of examples/projects', () => {
     expect(unnoticed).to.deep.equal([])
   }).timeout(60_000)
 })
+
+function widening(resource: string): string {
+  return `p, member, ${resource}, list, any, *, allow\n`
+}
 
 async function ask(files: readonly string[], policies: string): Promise<readonly Result[]> {
   const { results } = await testMatrices([...files], {

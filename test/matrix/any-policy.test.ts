@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { startTrialServer } from '../../src/server/in-process/trial-server.ts'
 import { compareDecisions } from '../../src/tools/diff/decisions/compare-decisions.ts'
 import { CALLER } from '../../src/tools/matrix/arrange/values/samples.ts'
@@ -14,12 +15,15 @@ import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutate-rules.ts'
+import { witnessIn } from '../../src/tools/matrix/mutate/witness.ts'
+import { evaluatePolicy } from '../../src/tools/matrix/predict/answer.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
+import { withRules } from '../policy-text.ts'
 import { runs } from '../runs.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
@@ -130,6 +134,31 @@ function tryMistakes(suite: PredictedSuite) {
   return { coverage, noticed, named: named.size, untold }
 }
 
+/** Lists that are widened for one role, where some row could show it: how many a cell notices, and the others. */
+function widenLists({ files, resources, evaluated, predictor, ...suite }: PredictedSuite) {
+  const { met } = statementsOf({ files, resources, evaluated, predictor, ...suite })
+  const [noticed, unnoticed]: [string[], string[]] = [[], []]
+  const lists = [...predictor.routeMethods.values()].filter(({ endpoint }) => endpoint.operation === 'list')
+  for (const { resource, method, route } of lists) {
+    for (const role of evaluated.policy.roles.keys()) {
+      const line = `p, ${role}, ${resource.name}, list, any, *, allow\n`
+      const text = withRules(files['policy.csv'].text, line)
+      const widened = parsePolicy({ ...files, 'policy.csv': { ...files['policy.csv'], text } }, resources)
+      const after = evaluatePolicy(widened, resources, predictor.now)
+      const cell = {
+        method,
+        path: route.path,
+        object: { kind: 'none' },
+        column: { kind: 'roles', roles: [role] },
+      } as const
+      if (witnessIn(predictor, { before: evaluated, after }, cell)?.kind !== 'cell') continue
+      const some = met.some((one) => one.isList && !one.holds(after)) ? noticed : unnoticed
+      some.push(line)
+    }
+  }
+  return { noticed, unnoticed }
+}
+
 describe('the matrix of any policy', () => {
   it('is green at once, with callers and objects of every kind', async () => {
     const { red, texts, suite, folder } = await initAndTest(AWKWARD)
@@ -224,7 +253,7 @@ p, clerk, things, read, lit, *, allow
   }).timeout(60_000)
 
   it('is green at once, and names what it does not notice, of random policies', async () => {
-    let [noticed, named] = [0, 0]
+    let [noticed, named, widened] = [0, 0, 0]
     await fc.assert(
       fc.asyncProperty(randomPolicyFiles, async (files) => {
         const { red, asked, suite, folder } = await initAndTest(files)
@@ -233,6 +262,9 @@ p, clerk, things, read, lit, *, allow
         const tried = tryMistakes(suite)
         expect(percentOf(tried.coverage.cells)).to.equal(100)
         expect(tried.untold).to.deep.equal([])
+        const lists = widenLists(suite)
+        expect(lists.unnoticed).to.deep.equal([])
+        widened += lists.noticed.length
         noticed += tried.noticed
         named += tried.named
         await removeFolder(folder)
@@ -240,6 +272,7 @@ p, clerk, things, read, lit, *, allow
       { numRuns: runs(15) },
     )
     expect(noticed).to.be.greaterThan(named)
+    expect(widened).to.be.greaterThan(10)
   }).timeout(300_000)
 
   it('lists that there are more ways to relate than it has rows for', async () => {

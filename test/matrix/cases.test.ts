@@ -56,6 +56,22 @@ describe('a case in steps', () => {
     ).to.match(/the answer has nothing at `\/items\/0\/id` to save as `x`/)
   })
 
+  it('names the rows of a list, among the objects that its steps created', async () => {
+    const list = (as: string, rows: string) =>
+      told(`as: ${as}, method: GET, path: /api/v1/notes, expect: { status: 200, rows: ${rows} }`)
+    expect(await list('alice', "['{note}']")).to.equal('passed')
+    expect(await list('bob', '[]')).to.equal('passed')
+    expect(await list('alice', '[]')).to.match(/: the list also shows `\{note\}`$/)
+    expect(await list('bob', "['{note}']")).to.match(/: the list lacks `\{note\}`$/)
+    expect(await list('bob', "['{other}']")).to.match(/^can't be tried: `other` is neither a caller nor saved/)
+    expect(
+      await told("as: alice, method: GET, path: '/api/v1/notes/{note}', expect: { status: 200, rows: [] }"),
+    ).to.match(/the answer is not a list/)
+    expect(
+      await told("as: alice, method: GET, path: '/api/v1/notes?limit=1', expect: { status: 200, rows: ['{note}'] }"),
+    ).to.equal('passed')
+  })
+
   it("that can't be tried says why", async () => {
     const path = '/api/v1/notes'
     expect(await told(`as: bob, method: GET, path: '${path}/{nobody}', expect: { status: 200 }`)).to.equal(

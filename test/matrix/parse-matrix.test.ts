@@ -57,7 +57,7 @@ describe('reading a matrix', () => {
       'method,path,object,body,member,auditor+member,member+auditor,everyone,',
       'GRAB,/a,none,,200,200,200,-,',
       'GET|GET,/a,none,,200,200,200,-,',
-      'GET,a,none,../x.json,,2000,200,200 [none],stray',
+      'GET,a,none,../x.json,,2000,200,200 [own+],stray',
       'GET,/a,own+,,200,200',
     ].join('\n')
     expect(faults(text).map((line) => line.replace(/ \(.*/, ''))).to.deep.equal(
@@ -70,7 +70,7 @@ describe('reading a matrix', () => {
         'm.csv:4:12: `../x.json` is not the name of a body file',
         'm.csv:4:22: the cell is empty',
         'm.csv:4:23: the cell `2000` is not an answer',
-        'm.csv:4:32: the cell `200 [none]` is not an answer',
+        'm.csv:4:32: `[own+]` does not say which rows a list holds',
         'm.csv:5:8: `own+` is not an object',
         'm.csv:5:21: the cell is empty',
       ].toSorted(byLineAndColumn),
@@ -84,6 +84,34 @@ describe('reading a matrix', () => {
     expect(faults(text)[0]).to.equal(
       'm.csv:2:13: `401 [all]` is impossible: an answer 401 has no `[all]` (write 401 alone) [matrix-cell]',
     )
+  })
+
+  it('`[own+team&!draft]` says which rows a list holds: `+` adds rows, `&` narrows them', () => {
+    const words = {
+      '[own]': '[own]',
+      '[owner]': '[own]',
+      '[ ALL ]': '[all]',
+      '[none]': '[none]',
+      '[team]': '[team]',
+      '[team + own]': '[own+team]',
+      '[team&own]': '[owner&team]',
+      '[own+team&!draft]': '[own+team&!draft]',
+      '[team+team]': '[team]',
+      '[!draft & team+!own]': '[!owner+team&!draft]',
+    }
+    const text = Object.keys(words).map((word) => `GET,/${word.length},none,200 ${word}\n`)
+    const read = text.flatMap((row) => parse(`method,path,object,member\n${row}`))
+    expect(read.map(({ expected }) => expectedText(expected))).to.deep.equal(
+      Object.values(words).map((word) => `200 ${word}`),
+    )
+    for (const wrong of ['[]', '[own+]', '[&team]', '[team!]', '[a b]', '[all&]', '[!]']) {
+      expect(faults(`method,path,object,member\nGET,/a,none,200 ${wrong}\n`), wrong).to.deep.equal([
+        `m.csv:2:13: \`${wrong}\` does not say which rows a list holds (write [own], [all], [none], or relations as in [own+team] or [team&!draft]) [matrix-cell]`,
+      ])
+    }
+    expect(faults('method,path,object,member\nGET,/a,none,200 [team&!team]\n')).to.deep.equal([
+      "m.csv:2:13: `team` can't hold and not hold (keep one of them) [matrix-cell]",
+    ])
   })
 
   it('`when` names the conditions that hold; `!` names one that does not', () => {

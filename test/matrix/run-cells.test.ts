@@ -86,7 +86,8 @@ describe('trying a cell', () => {
         DELETE,/papers/{id},own+finished,-,403,204,403,403
         DELETE,/papers/{id},colleague+owner+draft,-,204,204,-,403
         PATCH,/papers/{id},own+draft,-,200,200,403,403
-        GET,/papers,none,401,200 [own],200 [all],200 short,200
+        GET,/papers,none,401,200 [own],200 [all],200 short,200 [draft]
+        HEAD,/papers,none,401,200 [own],200 [all],-,200 [draft]
         POST,/papers,none,401,403,201,403,403`),
     ).to.deep.equal([])
   })
@@ -111,6 +112,32 @@ describe('trying a cell', () => {
     ])
   })
 
+  it('a list with other rows than those that the relations of its cell name is red', async () => {
+    const cells = [
+      '[draft&own]',
+      '[draft+own]',
+      '[!finished]',
+      '[none]',
+      '[all]',
+      '[own]',
+      '[finished]',
+      '[draft&!own]',
+    ]
+    const told = await Promise.all(
+      cells.map(async (cell) => [cell, ...(await tried(`method,path,object,picker\nGET,/papers,none,200 ${cell}`))]),
+    )
+    expect(told).to.deep.equal([
+      ['[draft&own]', 'the list shows N objects that are not `[draft&owner]`, for example `ID`'],
+      ['[draft+own]', 'the list lacks 2 of the 6 objects that it should have, for example `ID`'],
+      ['[!finished]'],
+      ['[none]', 'the list shows N objects that are not `[none]`, for example `ID`'],
+      ['[all]', 'the list lacks 4 of the 8 objects that it should have, for example `ID`'],
+      ['[own]', 'the list lacks 2 of the 4 objects that it should have, for example `ID`'],
+      ['[finished]', 'the list lacks 4 of the 4 objects that it should have, for example `ID`'],
+      ['[draft&!own]', 'the list shows N objects that are not `[draft&!owner]`, for example `ID`'],
+    ])
+  })
+
   it("what can't be tried says why, and is no pass", async () => {
     expect(
       await tried(`method,path,object,body,anonymous,member,ghost,Member
@@ -124,6 +151,7 @@ describe('trying a cell', () => {
         GET,/papers/{id},own+draft,,200,-,-,-
         GET,/papers,none,,-,200 wide,200,200
         GET,/papers/{id},own+draft,,-,200 [own],-,-
+        GET,/papers,none,,-,200 [own+drafts],-,-
         PATCH,/papers/{id},own+draft,none-such.json,-,200,-,-
         GET,/papers/{id},own,,-,200,-,-
         GET,/profile,other,,-,200,-,-`),
@@ -140,6 +168,7 @@ describe('trying a cell', () => {
       "can't be tried: roles.yaml declares no role `ghost`: declare it, or name one of `member`, `keeper`, `picker`",
       "can't be tried: roles.yaml declares no role `Member`: declare it, or name one of `member`, `keeper`, `picker`; did you mean `member`?",
       "can't be tried: `[own]` is only for lists, but GET `/papers/{id}` (draft+owner) does not give one: omit it",
+      "can't be tried: ownership.yaml declares no relation `drafts` of papers: declare it, or name one of `owner`, `colleague`, `draft`, `finished`; did you mean `draft`?",
       "can't be tried: there is no body file `bodies/none-such.json`",
       "can't be tried: no object of papers can exist with exactly the relation `owner` to this caller, but one can be made with `owner+draft`",
       "can't be tried: `/profile` is only about the caller's own record: do not write `other`",

@@ -191,7 +191,11 @@ describe('how callers can relate to objects', () => {
           [[]],
         )
         for (const set of all) {
-          const kind = relatability(policy, KNOWN, { resource, relations: new Set(set), own: false })
+          const kind = relatability(policy.ownership.get(name), KNOWN, {
+            resource,
+            relations: new Set(set),
+            own: false,
+          })
           seen[kind]++
           const text = set.toSorted().join('+')
           expect(kind, `${name} ${names}: ${text}`).to.not.equal(possible.has(text) ? 'impossible' : 'related')
@@ -293,7 +297,11 @@ describe('how callers can relate to objects', () => {
   it('knows two states of one field, a third that is neither, and that nothing is both', () => {
     const policy = policyOf('things', ['draft', 'shipped'])
     const kindOf = (...names: string[]) =>
-      relatability(policy, KNOWN, { resource: resourceOf('things'), relations: new Set(names), own: false })
+      relatability(policy.ownership.get('things'), KNOWN, {
+        resource: resourceOf('things'),
+        relations: new Set(names),
+        own: false,
+      })
     expect([kindOf(), kindOf('draft'), kindOf('shipped')]).to.deep.equal(['related', 'related', 'related'])
     expect(kindOf('draft', 'shipped')).to.equal('impossible')
   })

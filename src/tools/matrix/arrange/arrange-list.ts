@@ -1,8 +1,14 @@
-/** The objects of a list: one caller, and one object for each set of relations that can hold between them. */
+/**
+ * The objects of a list: one caller, and one object for each set of relations that can hold between them. Sets that rules
+ * about the list tell apart come first.
+ */
 import { isDeepStrictEqual } from 'node:util'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated, arrangeWith } from './arrange-related.ts'
+import { completedSet } from './completed-set.ts'
 import type { Attributes, PlacedObject, WantedPair } from './wanted-object.ts'
 
 export interface ListArranged {
@@ -17,13 +23,25 @@ export interface ListArranged {
 /** The largest number of objects in a list. */
 const MOST_LISTED = 40
 
-/** Chooses the caller's attributes so that the list has the most objects; `idOf` gives each object an id. */
-export function arrangeList(
-  pair: Omit<WantedPair, 'relations' | 'id' | 'own'>,
-  idOf: (nth: number) => string,
-): ListArranged {
-  const { ownership, resource } = pair
-  const sets = possibleSets([...(ownership?.relations.values() ?? [])], resource).slice(0, MOST_LISTED)
+/** How many sets of the relations that tell objects apart are looked at. */
+const MOST_TOLD_APART = 128
+
+type ListPair = Omit<WantedPair, 'relations' | 'id' | 'own'>
+
+/** The names of the relations that rules about this list name: they decide which objects it holds. */
+export function toldApartBy(
+  policy: Policy,
+  { resource, action }: Pick<RouteMethod, 'resource' | 'action'>,
+): readonly string[] {
+  return namedRelations(policy, resource, action).map(({ name }) => name)
+}
+
+/**
+ * Chooses the caller's attributes so that the list has the most objects; `idOf` gives each object an id. `apart`: the
+ * names of the relations that decide which objects are listed.
+ */
+export function arrangeList(pair: ListPair, apart: Iterable<string>, idOf: (nth: number) => string): ListArranged {
+  const sets = setsFor(pair, new Set(apart))
   const wanted = sets.map((relations, i): WantedPair => ({ ...pair, relations, id: idOf(i), own: false }))
   const alone = wanted.map((one) => ({ one, found: arrangeRelated(one) }))
   const attributes = alone.flatMap(({ found }) => (found.kind === 'related' ? [found.attributes] : []))
@@ -33,6 +51,29 @@ export function arrangeList(
     attributes: {},
     placed: [],
   })
+}
+
+/** The sets of those relations, with few and with many of them in turn, and then all other sets. */
+function setsFor(pair: ListPair, apart: ReadonlySet<string>): readonly ReadonlySet<string>[] {
+  const { ownership, resource, resources, samplesOf: samples } = pair
+  const relations = [...(ownership?.relations.values() ?? [])]
+  const named = new Set(relations.flatMap(({ name }) => (apart.has(name) ? [name] : [])))
+  const about = { resource, ownership, own: false }
+  const told = fromBothEnds(
+    possibleSets(
+      relations.filter(({ name }) => named.has(name)),
+      resource,
+    ),
+  ).slice(0, MOST_TOLD_APART)
+  const first = told.flatMap((set) => completedSet(about, { resources, samples }, { set, named }) ?? [])
+  const all = [...first, ...possibleSets(relations, resource)]
+  const distinct = new Map(all.map((set) => [[...set].sort().join('+'), set]))
+  return [...distinct.values()].slice(0, MOST_LISTED)
+}
+
+function fromBothEnds<T>(values: readonly T[]): readonly T[] {
+  const ends = values.flatMap((value, i) => [value, ...values.slice(values.length - 1 - i, values.length - i)])
+  return ends.slice(0, values.length)
 }
 
 interface Alone {

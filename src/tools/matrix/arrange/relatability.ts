@@ -1,6 +1,6 @@
 /** Whether a caller with credentials can relate to an object in exactly these ways; remembered for the same files. */
 import { LRUCache } from 'lru-cache'
-import type { Policy } from '../../../decide/policy.ts'
+import type { Ownership } from '../../../decide/policy.ts'
 import { relationsText } from '../../../decide/relations/ownership.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
@@ -27,8 +27,8 @@ const MOST_MEANINGS = 100
 
 const found = new WeakMap<SamplesOf, LRUCache<string, Kinds>>()
 
-export function relatability({ ownership }: Pick<Policy, 'ownership'>, known: Known, way: Way): Kind {
-  const meaning = relationsText(way.resource, ownership.get(way.resource.name))
+export function relatability(ownership: Ownership | undefined, known: Known, way: Way): Kind {
+  const meaning = relationsText(way.resource, ownership)
   const byMeaning = found.getOrInsertComputed(known.samples, () => new LRUCache<string, Kinds>({ max: MOST_MEANINGS }))
   const kinds = byMeaning.get(meaning) ?? new Map<string, Kind>()
   byMeaning.set(meaning, kinds)
@@ -38,7 +38,7 @@ export function relatability({ ownership }: Pick<Policy, 'ownership'>, known: Kn
   return kind
 }
 
-function kindOf(ownership: Policy['ownership'], { resources, samples: samplesOf }: Known, way: Way): Kind {
+function kindOf(ownership: Ownership | undefined, { resources, samples: samplesOf }: Known, way: Way): Kind {
   const samples = samplesOf.get(way.resource.name)
   // Built-in resources have no objects.
   if (!samples) return 'impossible'
@@ -52,5 +52,5 @@ function kindOf(ownership: Policy['ownership'], { resources, samples: samplesOf 
     now: Date.now(),
     newId: idSeries(OBJECT),
   }
-  return arrangeRelated({ ...common, ownership: ownership.get(way.resource.name) }).kind
+  return arrangeRelated({ ...common, ownership }).kind
 }

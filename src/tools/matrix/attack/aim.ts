@@ -59,8 +59,8 @@ async function aimAtObject(range: Range, attack: Attack): Promise<Ready> {
 /** The list, filtered to the objects that the victim owns. */
 async function aimAtOwned(range: Range, attack: Attack): Promise<Ready> {
   const { routeMethod, victim, way } = attack
-  const setup = await setUpVictim(range, { routeMethod, column: victim, way, asks: { list: 'all' } })
-  const victims = setup.placed.flatMap(({ object, own }) => (own ? [object] : []))
+  const setup = await setUpVictim(range, { routeMethod, column: victim, way, asks: { list: { kind: 'all' } } })
+  const victims = setup.placed.flatMap(({ object, relations }) => (relations.has('owner') ? [object] : []))
   const field = ownerFieldOf(routeMethod.resource, range.suite.policy.ownership.get(routeMethod.resource.name))?.name
   return aimFiltered(range, attack, { setup, victims, field: field ?? '', value: setup.caller?.id ?? '' })
 }

@@ -28,7 +28,7 @@ interface Part {
   readonly column: MatrixColumn
   readonly way: Way
   /** For a list of the caller's own objects, or the relations of a new object. */
-  readonly asks?: { readonly list: 'all' } | { readonly becomes: readonly string[] }
+  readonly asks?: { readonly list: { readonly kind: 'all' } } | { readonly becomes: readonly string[] }
 }
 
 /** With attributes that no other attack has, where the schemas allow new values. */

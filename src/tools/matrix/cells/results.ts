@@ -81,5 +81,8 @@ function isPossible(
   known: Known,
   relations: ReadonlySet<string>,
 ): boolean {
-  return relatability(policy, known, { resource, relations, own: route.kind === 'caller' }) !== 'impossible'
+  return (
+    relatability(policy.ownership.get(resource.name), known, { resource, relations, own: route.kind === 'caller' }) !==
+    'impossible'
+  )
 }

@@ -4,16 +4,14 @@ import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import { MOST_SETS, namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { completedSet } from '../arrange/completed-set.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
-import { type Known, relatability } from '../arrange/relatability.ts'
+import type { Known } from '../arrange/relatability.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { ObjectState } from '../read/expectation.ts'
 
 /** The object of a request, the conditions that hold, and what a write makes of the object. */
 export type Situation = Pick<Cell, 'object' | 'when' | 'becomes'>
-
-/** How many sets of further relations are tried to find an object with the named relations. */
-const MOST_COMPLETIONS = 64
 
 export function* statesOf(
   policies: readonly Policy[],
@@ -72,26 +70,15 @@ export function setsOf(
   )
 }
 
-/**
- * Completes the set with relations that no rule about the action names. They make no difference, so as few as possible
- * hold. Undefined if no such object can exist. If one may exist but was not found, a set that may be possible.
- */
+/** Completes the set with relations that no rule about the action names (arrange/completed.ts). */
 export function completed(
-  policy: Policy,
+  { ownership }: Policy,
   { resource, route }: RouteMethod,
   known: Known,
-  { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+  sets: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
 ): ReadonlySet<string> | undefined {
-  const ownership = policy.ownership.get(resource.name)
-  const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))
-  let open: ReadonlySet<string> | undefined
-  for (const more of possibleSets(others, resource).slice(0, MOST_COMPLETIONS)) {
-    const relations = set.union(more)
-    const kind = relatability(policy, known, { resource, relations, own: route.kind === 'caller' })
-    if (kind === 'related') return relations
-    if (kind === 'unarranged') open ??= relations
-  }
-  return open
+  const about = { resource, ownership: ownership.get(resource.name), own: route.kind === 'caller' }
+  return completedSet(about, known, sets)
 }
 
 /**

@@ -44,19 +44,23 @@ export function planMatrix(
   const all = [
     ...rows.flatMap((row): readonly AskedRow[] => [row, ...bodyRows(suite, row)]),
     ...unconditionalRows(suite, rows, columns),
-  ].map((row) => ({
-    ...row,
-    answers: columns.map(({ column, concerns }) => {
-      if (!concerns(row.routeMethod)) return undefined
-      const cells = cellsOf(row, column)
-      const answer = cells.every(leaveOut) ? undefined : answerTo(suite, cells)
-      return row.unconditional && answer?.status !== PRECONDITION_REQUIRED ? undefined : answer
-    }),
-  }))
+  ].flatMap((row) => {
+    const words = columns.map(({ column, concerns }) => {
+      const cells = concerns(row.routeMethod) ? cellsOf(row, column) : []
+      const fitting = cells.every(leaveOut) ? [] : wordsFor(suite, cells)
+      return row.unconditional && fitting[0]?.status !== PRECONDITION_REQUIRED ? [] : fitting
+    })
+    return [words.map(([best]) => best), words.map(viewBeside)].map((answers): PlannedRow => ({ ...row, answers }))
+  })
   return {
     columns: columns.map(({ column }) => column),
     rows: all.filter((row) => row.answers.some((answer) => answer !== undefined)),
   }
+}
+
+/** A list whose objects one row states has another row for its fields. */
+function viewBeside([best, ...others]: readonly Expected[]): Expected | undefined {
+  return best?.list && others.find(({ view }) => view !== undefined)
 }
 
 const PRECONDITION_REQUIRED = 428
@@ -76,18 +80,18 @@ function unconditionalRows(
     })
     .map((row): AskedRow => ({ ...row, unconditional: true }))
     .filter((row) =>
-      columns.some(({ column }) => answerTo(suite, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
+      columns.some(({ column }) => wordsFor(suite, cellsOf(row, column))[0]?.status === PRECONDITION_REQUIRED),
     )
   return [...Map.groupBy(asked, ({ routeMethod }) => routeMethod.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 
-/** The words that fit the answers to all methods of the row; undefined if nothing can be asked. */
-function answerTo({ predictor, evaluated }: PredictedSuite, cells: readonly Cell[]): Expected | undefined {
+/** All words that fit the answers to all methods of the row, the best first; empty if nothing can be asked. */
+function wordsFor({ predictor, evaluated }: PredictedSuite, cells: readonly Cell[]): readonly Expected[] {
   const predictions = cells.map((cell) => predictCell(predictor, evaluated, cell))
   const [first] = predictions
-  if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return undefined
-  const fitting = describe(first).find((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))
-  if (fitting) return fitting
+  if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return []
+  const fitting = describe(first).filter((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))
+  if (fitting.length > 0) return fitting
   const texts = predictions.flatMap((one) => (isAnswer(one) ? describe(one).map(expectedText) : []))
   throw new Error(`methods of one endpoint differ: ${texts}`)
 }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json } from '../../../resources/resource.ts'
+import { toldApartBy } from '../arrange/arrange-list.ts'
 import { namesCaller } from '../arrange/values/samples.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
@@ -74,7 +75,9 @@ export function findWitness(
 /** The answers of the policy without mistakes, which each mutant is compared with. */
 const known = new WeakMap<EvaluatedPolicy, Map<string, Prediction>>()
 
-export function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): Witness | undefined {
+export function witnessIn(predictor: Predictor, { before, after }: Pair, asked: Cell): Witness | undefined {
+  const apart = apartIn(predictor, [before, after], asked)
+  const cell = apart.length > 0 ? { ...asked, apart } : asked
   const expected = known
     .getOrInsertComputed(before, () => new Map<string, Prediction>())
     .getOrInsertComputed(JSON.stringify(cell), () => predictCell(predictor, before, cell))
@@ -93,6 +96,13 @@ export function witnessIn(predictor: Predictor, { before, after }: Pair, cell: C
   const same = isSameSetup ? mutated : predictCell({ ...predictor, arrange }, after, cell)
   const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
+}
+
+/** A list needs objects that the rules of either policy tell apart. */
+function apartIn({ routeMethods }: Predictor, policies: readonly EvaluatedPolicy[], cell: Cell): readonly string[] {
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  if (routeMethod?.endpoint.operation !== 'list') return []
+  return [...new Set(policies.flatMap(({ policy }) => toldApartBy(policy, routeMethod)))].sort()
 }
 
 /** What a client can see of an answer, without new ids and times. */

@@ -2,7 +2,7 @@
 import type { Policy } from '../../../decide/policy.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
-import { arrangeList } from '../arrange/arrange-list.ts'
+import { arrangeList, toldApartBy } from '../arrange/arrange-list.ts'
 import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
 import { idSeries } from '../arrange/related-objects.ts'
@@ -25,6 +25,8 @@ export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | '
   readonly content?: Readonly<Record<string, Json>>
   /** Asked without `If-Match`, whatever the route requires. */
   readonly unconditional?: boolean
+  /** Relations that decide which objects a list holds, beside those that rules about the list name. */
+  readonly apart?: readonly string[]
 }
 
 /** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
@@ -75,18 +77,18 @@ export function arrangeWorld(parts: Parts & { readonly found: Found }, about: Ab
   if (!common || resource.builtIn)
     return route.kind === 'collection' ? EMPTY : impossible(`${resource.name} has no objects`)
   const names = cell.object.kind === 'relations' ? cell.object.names : []
-  const lists = hasList(about)
+  const apart = hasList(about) ? apartIn(about) : undefined
   const key = [
     resource.name,
     common.callerId,
     route.kind,
-    lists,
+    apart,
     names,
     cell.becomes ? [cell.method, cell.becomes] : [],
   ]
   return remembered(parts.found.worlds, key, () => {
     if (route.kind !== 'collection') return stored(common, about, new Set(names))
-    return lists ? listed(common) : created(common, about)
+    return apart ? listed(common, apart) : created(common, about)
   })
 }
 
@@ -110,14 +112,21 @@ function created(common: Common, { cell }: About): World | NotFound {
 }
 
 /** One object for each way in which the caller can relate to one. */
-function listed(common: Common): World {
-  const { attributes, placed } = arrangeList(common, nthObject)
+function listed(common: Common, apart: readonly string[]): World {
+  const { attributes, placed } = arrangeList(common, apart, nthObject)
   const { name } = common.resource
   return {
     kind: 'world',
     attributes,
     placed: placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others]),
   }
+}
+
+function apartIn({ policy, route, resource, cell: { method, apart = [] } }: About): readonly string[] {
+  const endpoint = route.endpoints.get(method)
+  const action = endpoint && resource.actions.get(endpoint.action)
+  const named = action ? toldApartBy(policy, { resource, action }) : []
+  return [...new Set([...named, ...apart])].sort()
 }
 
 /** A separate id for each number, in the form of the server's ids. */

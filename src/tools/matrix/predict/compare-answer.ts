@@ -2,12 +2,14 @@
  * Compares an answer with a matrix: whether it is the expected one, and which words of a matrix describe it exactly.
  */
 import type { Views } from '../../../decide/policy.ts'
-import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { askingAs } from '../../../decide/relations/relation-kind.ts'
-import type { Representation } from '../../../resources/resource.ts'
+import { toldApartBy } from '../arrange/arrange-list.ts'
+import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import type { Expected } from '../read/expectation.ts'
-import type { Answer, PredictedRequest } from './answer.ts'
-import { listFault, viewFault } from './row-faults.ts'
+import type { ListedRows } from '../read/listed-rows.ts'
+import type { Answer, Objects, PredictedRequest } from './answer.ts'
+import { wordsFor } from './list-words.ts'
+import { relationsAmong } from './relations-among.ts'
+import { listFault, type Placed, viewFault } from './row-faults.ts'
 
 /** An answer and its request; without a request if no handler is reached. */
 export interface AnsweredRequest {
@@ -31,10 +33,11 @@ export function describe(given: AnsweredRequest): readonly Expected[] {
   const { answer, request } = given
   const { status } = answer
   if (!request || request.routeMethod.method === 'HEAD' || !isShowing(request)) return [{ status }]
-  const [own, all] = (['own', 'all'] as const).map((list) => (lists(given, list) ? [{ status, list }] : []))
+  const rows = listWords(given).map((list) => ({ status, list }))
+  const all = rows.filter(({ list }) => list.kind === 'all')
   const names = [...(viewsOf(request)?.keys() ?? [])].sort()
   const views = names.filter((view) => showsView(given, view)).map((view) => ({ status, view }))
-  return [...(own ?? []), ...views.slice(0, 1), ...(all ?? []), { status }]
+  return [...rows.filter((one) => !all.includes(one)), ...views.slice(0, 1), ...all, { status }]
 }
 
 /** The views of the resource that the request is about, by name. */
@@ -46,12 +49,21 @@ function isShowing({ routeMethod }: PredictedRequest): boolean {
   return routeMethod.endpoint.operation === 'read' || routeMethod.endpoint.operation === 'list'
 }
 
-function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boolean {
+function lists({ answer, request }: AnsweredRequest, list: ListedRows): boolean {
   if (!answer.items || !request) return false
-  const stored = [...(request.objects.get(request.routeMethod.resource.name)?.values() ?? [])]
-  const placed = stored.map((object) => ({ object, own: isOwn(request, object) }))
   const rows = answer.items.map(({ shown }) => shown)
-  return listFault(list, { placed, alone: true }, rows) === undefined
+  return listFault(list, { placed: placedIn(request), alone: true }, rows) === undefined
+}
+
+/** The words for the rows of a list, the best first; empty for another answer. */
+function listWords(given: AnsweredRequest): readonly ListedRows[] {
+  const { answer, request } = given
+  if (!answer.items || !request) return []
+  const { evaluated, routeMethod } = request
+  const listed = new Set(answer.items.map(({ object }) => object.id))
+  const objects = placedIn(request).map(({ object, relations }) => ({ relations, listed: listed.has(object.id) }))
+  const named = toldApartBy(evaluated.policy, routeMethod)
+  return wordsFor(objects, named).filter((list) => lists(given, list))
 }
 
 function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
@@ -65,9 +77,24 @@ function showsView({ answer, request }: AnsweredRequest, view: string): boolean 
   )
 }
 
-/** Whether the caller is the object's owner. */
-function isOwn({ evaluated, routeMethod, caller, objects, now }: PredictedRequest, object: Representation): boolean {
-  const attributes = caller && { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id }
-  const ownership = evaluated.policy.ownership.get(routeMethod.resource.name)
-  return relationsOf(ownership, askingAs(attributes ?? {}, now), object).includes('owner')
+/** By the objects of a store and the meanings of relations: many policies are asked about the same objects. */
+const related = new WeakMap<Objects, WeakMap<object, readonly Placed[]>>()
+
+const NO_OWNERSHIP = {}
+
+/** The objects of the request's resource, with the relations of the caller to each. */
+function placedIn({ evaluated, routeMethod, caller, objects, now }: PredictedRequest): readonly Placed[] {
+  const { name } = routeMethod.resource
+  const ownership = evaluated.policy.ownership.get(name)
+  const byOwnership = related.getOrInsertComputed(objects, () => new WeakMap<object, readonly Placed[]>())
+  return byOwnership.getOrInsertComputed(ownership ?? NO_OWNERSHIP, () => {
+    const attributes = caller ? { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id } : {}
+    const among = { ownership, attributes: attributes as Attributes, now, world: worldOf(objects) }
+    const placed = [...(objects.get(name)?.values() ?? [])]
+    return placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) }))
+  })
+}
+
+function worldOf(objects: Objects): readonly PlacedObject[] {
+  return [...objects].flatMap(([resource, some]) => [...some.values()].map((object) => ({ resource, object })))
 }

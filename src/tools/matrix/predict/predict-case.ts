@@ -3,7 +3,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
-import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
+import { bodyOf, fillIn, judgeStep, rowsFault, type StepAnswer, saveParts, UnknownName } from '../read/case-steps.ts'
 import type { Case, Step } from '../read/cases.ts'
 import { callerIn } from '../read/expectation.ts'
 import { type EvaluatedPolicy, type Objects, predict } from './answer.ts'
@@ -36,11 +36,14 @@ function walk(predictor: Predictor, evaluated: EvaluatedPolicy, { callers: colum
   const callers = new Map([...columns].map(([name, column]) => [name, callerIn(column, `${name}-of-the-case`)]))
   const names = new Map([...callers].map(([name, caller]): [string, Json] => [name, caller?.id ?? '']))
   const resources = new Set<string>()
+  const created = new Set<string>()
   let objects: Objects = new Map()
   for (const step of steps) {
     const answered = answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
     if (answered?.request) resources.add(answered.request.routeMethod.resource.name)
-    if (!answered || !isExpected(names, step, answered)) return { holds: false, resources }
+    const { written } = answered?.answer ?? {}
+    if (written && answered?.answer.status === 201) created.add(written.id)
+    if (!answered || !isExpected({ names, created }, step, answered)) return { holds: false, resources }
     objects = withWritten(answered) ?? objects
   }
   return { holds: true, resources }
@@ -82,14 +85,31 @@ function answerStep(
   }
 }
 
+interface Known {
+  readonly names: Map<string, Json>
+  /** The ids of the objects that steps created. */
+  readonly created: ReadonlySet<string>
+}
+
 /** Whether the answer is the expected one and has all parts that later steps name. Headers aren't predicted. */
-function isExpected(names: Map<string, Json>, step: Step, { answer, request }: AnsweredRequest): boolean {
+function isExpected({ names, created }: Known, step: Step, { answer, request }: AnsweredRequest): boolean {
   const { view } = step.expect
   const fields = view === undefined ? undefined : request && viewsOf(request)?.get(view)
   if (view !== undefined && !fields) return false
   const json = answer.items ? { items: answer.items.map((item): Representation => item.shown) } : answer.shown
   const answered = { status: answer.status, json }
-  return judgeStep(step.expect, answered, fields) === undefined && saveParts(names, step, answered) === undefined
+  const fault = judgeStep(step.expect, answered, fields) ?? rowsFaultIn({ names, created }, step, answered)
+  return fault === undefined && saveParts(names, step, answered) === undefined
+}
+
+/** An unknown name is a fault, too. */
+function rowsFaultIn({ names, created }: Known, { expect }: Step, answered: StepAnswer): string | undefined {
+  try {
+    return rowsFault(names, expect, answered, created)
+  } catch (error) {
+    if (error instanceof UnknownName) return error.message
+    throw error
+  }
 }
 
 /** The `{id}` of a path that fits the route; empty if the route has none, undefined if the path doesn't fit. */

@@ -3,6 +3,7 @@
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
+import { relationsIn } from '../read/listed-rows.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
 import { predict } from './answer.ts'
 import type { Arrange } from './arrange-cell.ts'
@@ -56,6 +57,8 @@ export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, ce
 
 /** Whether the policy answers as expected; false if the cell can't be set up. */
 export function holds(predictor: Predictor, evaluated: EvaluatedPolicy, expectation: Expectation): boolean {
-  const prediction = predictCell(predictor, evaluated, { ...expectation, unconditional: isUnconditional(expectation) })
+  const apart = relationsIn(expectation.expected.list)
+  const how = { unconditional: isUnconditional(expectation), ...(apart.length > 0 && { apart }) }
+  const prediction = predictCell(predictor, evaluated, { ...expectation, ...how })
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)
 }

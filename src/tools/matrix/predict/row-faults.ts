@@ -1,11 +1,12 @@
 /** The difference between the rows of an answer and a cell's words, in one sentence; undefined if they agree. */
 import { namesText } from '../../../present/quote.ts'
-import type { Representation } from '../../../resources/resource.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
+import { isListed, isOwn, type ListedRows, rowsText } from '../read/listed-rows.ts'
 
-/** An object of the cell, and whether the caller is its owner. */
+/** An object of the cell, and the names of all relations that hold between the caller and it. */
 export interface Placed {
   readonly object: Representation
-  readonly own: boolean
+  readonly relations: ReadonlySet<string>
 }
 
 interface ListSetup {
@@ -14,26 +15,36 @@ interface ListSetup {
   readonly alone: boolean
 }
 
-/** Whether the list has exactly the caller's own objects, or all. Without such objects, nobody can see a difference. */
+/** Whether the list has exactly these of the objects. Without an object that it must have, nobody can see a difference. */
 export function listFault(
-  list: 'own' | 'all',
+  list: ListedRows,
   { placed, alone }: ListSetup,
   rows: readonly Representation[],
 ): string | undefined {
-  const wanted = new Set(placed.filter(({ own }) => own || list === 'all').map(({ object }) => object.id))
+  const idsOf = (some: readonly Placed[]) => new Set(some.map(({ object }) => object.id))
+  const wanted = idsOf(placed.filter(({ relations }) => isListed(list, relations)))
   const listed = new Set(rows.map(({ id }) => id))
   if (rows.some((row) => !Object.hasOwn(row, 'id')))
     return `a row of the list shows no \`id\`, so its objects can't be identified: state a view instead`
-  if (wanted.size === 0) return 'no object of the caller could be put into this list'
+  if (wanted.size === 0 && (list.kind !== 'none' || placed.length === 0))
+    return isOwn(list)
+      ? 'no object of the caller could be put into this list'
+      : `no object for ${meaningOf(list)} could be put into this list`
   const missing = [...wanted].filter((id) => !listed.has(id))
   const lacking = `the list lacks ${missing.length} of the ${wanted.size} objects that it should have`
   if (missing.length > 0) return `${lacking}, for example \`${missing[0]}\``
-  if (list === 'all') return undefined
-  const here = new Set(placed.map(({ object }) => object.id))
-  const foreign = [...listed].filter((id) => !wanted.has(id) && (alone || here.has(id)))
+  if (list.kind === 'all') return undefined
+  const here = idsOf(placed)
+  // Relations other than the owner's may hold for objects of other cells.
+  const counts = (id: Json | undefined) => here.has(id) || (alone && isOwn(list))
+  const foreign = [...listed].filter((id) => !wanted.has(id) && counts(id))
   return foreign.length === 0
     ? undefined
-    : `the list shows ${foreign.length} objects that are not the caller's own, for example \`${foreign[0]}\``
+    : `the list shows ${foreign.length} objects that are not ${meaningOf(list)}, for example \`${foreign[0]}\``
+}
+
+function meaningOf(list: ListedRows): string {
+  return isOwn(list) ? "the caller's own" : `\`${rowsText(list)}\``
 }
 
 interface View {

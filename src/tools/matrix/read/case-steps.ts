@@ -84,6 +84,35 @@ function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string |
   return `expected the fields ${namesText(fields)}, got ${namesText(Object.keys(wrong)) || 'none'}`
 }
 
+/**
+ * The difference between the rows of a list and those that the step names, in one sentence. `created`: the ids of the
+ * objects that steps of the case created; other rows don't count. Throws UnknownName.
+ */
+export function rowsFault(
+  names: ReadonlyMap<string, Json>,
+  { rows }: StepExpected,
+  { json }: StepAnswer,
+  created: ReadonlySet<string>,
+): string | undefined {
+  if (!rows) return undefined
+  const items = isObject(json) ? json.items : undefined
+  if (!Array.isArray(items)) return 'the answer is not a list'
+  if (items.some((item) => !isObject(item) || !Object.hasOwn(item, 'id')))
+    return "a row of the list shows no `id`, so its objects can't be identified"
+  if (created.size === 0) return 'no step before it created an object, so no row can be missing or too many'
+  const wanted = new Map(rows.map((row) => [fillIn(names, row, (id) => id), row]))
+  const listed = new Set(items.map((item) => String(isObject(item) ? item.id : '')))
+  const missing = [...wanted].filter(([id]) => !listed.has(id)).map(([, row]) => row)
+  if (missing.length > 0) return `the list lacks ${namesText(missing)}`
+  const more = [...listed].filter((id) => created.has(id) && !wanted.has(id))
+  return more.length > 0 ? `the list also shows ${namesText(more.map((id) => nameOf(names, id)))}` : undefined
+}
+
+function nameOf(names: ReadonlyMap<string, Json>, id: string): string {
+  const name = [...names].find(([, value]) => value === id)?.[0]
+  return name === undefined ? id : `{${name}}`
+}
+
 /** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */
 export function saveParts(names: Map<string, Json>, { save = {} }: Step, { json }: StepAnswer): string | undefined {
   for (const [name, pointer] of Object.entries(save)) {

@@ -61,6 +61,8 @@ export interface StepExpected {
   readonly status: number
   readonly view?: string
   readonly fields?: readonly string[]
+  /** The ids of the objects in a list; of those that steps of the case created, it has no others. */
+  readonly rows?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
 

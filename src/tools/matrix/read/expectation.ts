@@ -2,6 +2,7 @@
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Method } from '../../../resources/resource.ts'
+import { type ListedRows, rowsText } from './listed-rows.ts'
 
 /**
  * The object that a request is about. `none`: the path names no object; `missing`: it names one that doesn't exist;
@@ -26,8 +27,8 @@ export interface Expected {
   readonly status: number
   /** The answer shows exactly the fields of this view of views.yaml. */
   readonly view?: string
-  /** The list has exactly the caller's own objects, or all objects, among those that the run created for this cell. */
-  readonly list?: 'own' | 'all'
+  /** The list has exactly these objects, among those that the run created for this cell. */
+  readonly list?: ListedRows
 }
 
 /** One cell, for one of the methods of its row. */
@@ -95,6 +96,6 @@ export function columnText(column: MatrixColumn): string {
 
 /** As a cell writes it. */
 export function expectedText({ status, view, list }: Expected): string {
-  if (list) return `${status} [${list}]`
+  if (list) return `${status} ${rowsText(list)}`
   return view === undefined ? String(status) : `${status} ${view}`
 }

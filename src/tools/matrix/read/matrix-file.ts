@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn } from './expectation.ts'
+import type { Parsed } from './parsed.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 import { parseTransition } from './transition.ts'
-import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject, parseWhen } from './words.ts'
+import { parseColumn, parseExpected, parseMethods, parseObject, parseWhen } from './words.ts'
 
 /** Bodies are in this folder beside the matrix. */
 export const BODIES = 'bodies'

@@ -14,6 +14,7 @@ import {
   isUnconditional,
   objectText,
 } from './expectation.ts'
+import { rowsText } from './listed-rows.ts'
 import { parseMatrix } from './matrix-file.ts'
 
 /** The files of expectations: matrices, and cases in steps (cases.ts). */
@@ -97,7 +98,8 @@ function reportContradictions(expectations: readonly Expectation[], report: (dia
 function contradicts(before: Expected, after: Expected): boolean {
   const differ = <T>(one: T | undefined, other: T | undefined) =>
     one !== undefined && other !== undefined && one !== other
-  return differ(before.status, after.status) || differ(before.view, after.view) || differ(before.list, after.list)
+  const rowsIn = ({ list }: Expected) => list && rowsText(list)
+  return differ(before.status, after.status) || differ(before.view, after.view) || differ(rowsIn(before), rowsIn(after))
 }
 
 /** The same for expectations about the same request. A request with `If-Match` differs from one without it. */

@@ -1,7 +1,8 @@
 /** The column `becomes`: which relations hold for the object that a write leaves. */
 import type { Method } from '../../../resources/resource.ts'
 import { type Expectation, type ObjectState, objectText, whenText } from './expectation.ts'
-import { failed, type Parsed, parsed, parseObject } from './words.ts'
+import { failed, type Parsed, parsed } from './parsed.ts'
+import { parseObject } from './words.ts'
 
 /** The other cells of the row; undefined for a faulty cell. */
 interface WrittenRow {

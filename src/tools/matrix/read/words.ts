@@ -3,11 +3,8 @@
  */
 import type { Method } from '../../../resources/resource.ts'
 import type { Expectation, Expected, MatrixColumn, ObjectState } from './expectation.ts'
-
-/** A value, or the fault of the word and what to write instead. */
-export type Parsed<T> =
-  | { readonly kind: 'parsed'; readonly value: T }
-  | { readonly kind: 'wrong'; readonly message: string; readonly hint: string }
+import { parseRows } from './listed-rows.ts'
+import { failed, type Parsed, parsed } from './parsed.ts'
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -70,22 +67,24 @@ export function parseColumn(text: string): Parsed<MatrixColumn> {
   return parsed({ kind: 'roles', roles: sortedSet(roles) })
 }
 
-/** `200`, `200 public`, `200 [own]`, `200 [all]`; undefined for `-`, which states nothing. */
+/** `200`, `200 public`, `200 [own+team]`; undefined for `-`, which states nothing. */
 export function parseExpected(text: string): Parsed<Expected | undefined> {
   if (text === '-') return parsed(undefined)
   const { status, list, view } =
-    /^(?<status>[1-5]\d\d)(\s+(\[\s*(?<list>own|all)\s*\]|(?<view>[\w.-]+)))?$/i.exec(text)?.groups ?? {}
+    /^(?<status>[1-5]\d\d)(\s+(\[(?<list>[^[\]]*)\]|(?<view>[\w.-]+)))?$/.exec(text)?.groups ?? {}
   if (status === undefined) {
     const what = text === '' ? 'the cell is empty' : `the cell \`${text}\` is not an answer`
     return failed(what, 'write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing')
   }
+  const rows = list === undefined ? undefined : parseRows(list)
+  if (rows?.kind === 'wrong') return rows
   const shown = list === undefined ? view : `[${list}]`
   if (shown !== undefined && !(list === undefined ? ['200', '201'] : ['200']).includes(status)) {
     return failed(`\`${text}\` is impossible: an answer ${status} has no \`${shown}\``, `write ${status} alone`)
   }
   return parsed({
     status: Number(status),
-    ...(list === undefined ? {} : { list: list.toLowerCase() as 'own' | 'all' }),
+    ...(rows === undefined ? {} : { list: rows.value }),
     ...(view === undefined ? {} : { view }),
   })
 }
@@ -101,12 +100,4 @@ function partsOf(text: string, separator: string): readonly string[] {
 
 function sortedSet(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort()
-}
-
-export function parsed<T>(value: T): Parsed<T> {
-  return { kind: 'parsed', value }
-}
-
-export function failed(message: string, hint: string): Parsed<never> {
-  return { kind: 'wrong', message, hint }
 }

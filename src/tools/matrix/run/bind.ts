@@ -9,6 +9,7 @@ import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
+import { isOwn, relationsIn, rowsText } from '../read/listed-rows.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
 
 export interface BoundExpectation {
@@ -35,9 +36,10 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
   const why =
     unknownRole(suite, expectation) ??
     unfitObject(suite, route, expectation) ??
+    unfitList(suite, route, expectation) ??
     unknownRelation(suite, resource, expectation) ??
     unknownCondition(suite, expectation) ??
-    unfitAnswer(suite, route, expectation)
+    unknownView(suite, route, expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
   const view = viewOf(suite, resource, expectation)
@@ -81,8 +83,9 @@ function unfitObject(
 }
 
 function unknownRelation({ policy }: Suite, { name }: Resource, expectation: Expectation): string | undefined {
-  const { object, becomes = [] } = expectation
-  const named = [...(object.kind === 'relations' ? object.names : []), ...becomes]
+  const { object, becomes = [], expected } = expectation
+  const listed = relationsIn(expected.list)
+  const named = [...(object.kind === 'relations' ? object.names : []), ...becomes, ...listed]
   const declared = policy.ownership.get(name)?.relations ?? new Map()
   const unknown = named.find((relation) => !declared.has(relation))
   if (unknown === undefined) return undefined
@@ -95,15 +98,19 @@ function unknownCondition({ policy }: Suite, { when = [], whenNot = [] }: Expect
   return `conditions.yaml declares no condition \`${unknown}\`: ${oneOfNames(unknown, policy.conditions.keys())}`
 }
 
-function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
-  const { view, list } = expected
-  const ownership = policy.ownership.get(route.resource)
-  if (list === 'own' && !ownership?.relations.has('owner'))
-    return `\`[own]\` means the relation \`owner\`, which ${route.resource} lacks: state only the status, or a view`
-  if (list && route.endpoints.get(method)?.operation !== 'list') {
+function unfitList({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
+  const { list } = expected
+  if (!list) return undefined
+  if (route.endpoints.get(method)?.operation !== 'list') {
     const request = `${method} \`${route.path}\` (${objectText(object)})`
-    return `\`[${list}]\` is only for lists, but ${request} does not give one: omit it`
+    return `\`${rowsText(list)}\` is only for lists, but ${request} does not give one: omit it`
   }
+  if (isOwn(list) && !policy.ownership.get(route.resource)?.relations.has('owner'))
+    return `\`[own]\` means the relation \`owner\`, which ${route.resource} lacks: name a relation that it has`
+  return undefined
+}
+
+function unknownView({ policy }: Suite, route: Route, { expected: { view } }: Expectation): string | undefined {
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
   return unknownView(policy, route.resource, view)
 }

@@ -2,15 +2,15 @@
 
 import { v7 as uuidv7 } from 'uuid'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { arrangeList } from '../arrange/arrange-list.ts'
+import { arrangeList, type ListArranged, toldApartBy } from '../arrange/arrange-list.ts'
 import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { arrangeCreated } from '../arrange/arrange-result.ts'
 import { lackingValue } from '../arrange/values/samples.ts'
 import type { Attributes } from '../arrange/wanted-object.ts'
 import { isOwn, type WantedPair } from '../arrange/wanted-object.ts'
 import { type Common, relatingOf } from '../predict/arrange-world.ts'
-
 import type { Suite } from '../predict/suite.ts'
+import { relationsIn } from '../read/listed-rows.ts'
 import { CannotSetUp } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 import { nearestObject } from './nearest-object.ts'
@@ -36,9 +36,10 @@ export function planSetup(suite: Suite, bound: BoundExpectation, now: number): S
   const { becomes } = bound.expectation
   if (becomes) return planCreated(common, becomes)
   if (bound.endpoint?.operation !== 'list') return NOTHING
-  if ((expected.list ?? expected.view) !== undefined) return planList(common)
+  const list = listOf(common, apartIn(suite, bound))
+  if ((expected.list ?? expected.view) !== undefined) return planList(common, list)
   // A caller who lacks an attribute may not be allowed to list at all.
-  return { ...NOTHING, attributes: listOf(common).attributes }
+  return { ...NOTHING, attributes: list.attributes }
 }
 
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
@@ -68,15 +69,20 @@ function planCreated(common: Common, becomes: readonly string[]): SetupPlan {
   return { ...NOTHING, attributes: found.attributes }
 }
 
-function planList(common: Common): SetupPlan {
-  const { attributes, placed } = listOf(common)
+function planList(common: Common, { attributes, placed }: ListArranged): SetupPlan {
   const ways = placed.map(({ relations }) => relations)
   if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
   return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
 }
 
-function listOf(common: Common) {
-  return arrangeList(common, () => uuidv7())
+function listOf(common: Common, apart: readonly string[]): ListArranged {
+  return arrangeList(common, apart, () => uuidv7())
+}
+
+/** The relations that decide which objects are listed: by the rules, and by the cell. */
+function apartIn({ policy }: Suite, { resource, endpoint, expectation: { expected } }: BoundExpectation) {
+  const action = endpoint && resource.actions.get(endpoint.action)
+  return [...(action ? toldApartBy(policy, { resource, action }) : []), ...relationsIn(expected.list)]
 }
 
 /** Reports a cause that the author can fix before its consequences. */

@@ -1,15 +1,17 @@
 /** Carries out the steps of a case on a target, until an answer isn't as expected. */
 import { didYouMean } from '../../../base/did-you-mean.ts'
+import { isObject } from '../../../base/is-object.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
-import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
+import { bodyOf, fillIn, judgeStep, rowsFault, type StepAnswer, saveParts, UnknownName } from '../read/case-steps.ts'
 import type { Case, Step } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
-import { type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
+import { type HttpAnswer, type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { unknownView } from './bind.ts'
+import { readRows } from './read-rows.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
@@ -97,7 +99,15 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   exchanges.push(exchangeOf(request, answer))
   if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
   if (resource) await target.note(resource.name, answer, token)
-  return judgeStep(step.expect, answer, view) ?? saveParts(names, step, answer)
+  const whole = step.expect.rows ? await withAllRows(target, request, answer) : answer
+  const fault = judgeStep(step.expect, answer, view) ?? rowsFault(names, step.expect, whole, created)
+  return fault ?? saveParts(names, step, answer)
+}
+
+/** The same answer with the rows of all pages; unchanged if it isn't a list. */
+async function withAllRows(target: TestTarget, request: HttpRequest, answer: HttpAnswer): Promise<StepAnswer> {
+  const isList = isObject(answer.json) && Array.isArray(answer.json.items)
+  return isList ? { ...answer, json: { items: await readRows(target, request, answer) } } : answer
 }
 
 function resourceAt({ resources }: Suite, path: string): Resource | undefined {

@@ -1,5 +1,4 @@
 /** Tries one cell on a target: sets it up, asks, and judges the answer. */
-import type { Representation } from '../../../resources/resource.ts'
 import { explainCommand } from '../cells/explain-command.ts'
 import type { Suite } from '../predict/suite.ts'
 import {
@@ -11,16 +10,14 @@ import {
   whenText,
 } from '../read/expectation.ts'
 import { transitionText } from '../read/transition.ts'
-import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
+import { type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type BoundExpectation, bind } from './bind.ts'
 import { judge } from './judge.ts'
+import { readRows } from './read-rows.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
 import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
-
-/** How many pages of a list are read at most. No test makes a longer list. */
-const MOST_PAGES = 500
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
 
@@ -98,25 +95,6 @@ async function requestOf(
 function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
   const { expected, method } = expectation
   return endpoint?.operation === 'list' && method === 'GET' && (expected.list ?? expected.view) !== undefined
-}
-
-/** The rows of all pages. */
-async function readRows(
-  target: TestTarget,
-  request: HttpRequest,
-  first: HttpAnswer,
-): Promise<readonly Representation[]> {
-  const rows: Representation[] = []
-  let answer = first
-  for (let page = 1; ; page++) {
-    const { items = [], next = null } = (answer.json ?? {}) as {
-      items?: readonly Representation[]
-      next?: string | null
-    }
-    rows.push(...items)
-    if (next === null || page === MOST_PAGES) return rows
-    answer = await target.ask({ ...request, url: `${request.url}&cursor=${encodeURIComponent(next)}` })
-  }
 }
 
 function impossible(why: string): Tried {

@@ -1,6 +1,6 @@
 /** Sets a cell up on a target: the caller, an object with the stated relations, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
-import type { Json, Method, Resource, Route } from '../../../resources/resource.ts'
+import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
 import { lackingValue } from '../arrange/values/samples.ts'
 import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
@@ -45,6 +45,7 @@ export async function setUpCell(
   const [stored] = bound.expectation.object.kind === 'none' ? [] : made
   const result = becomes && (await makeResult(suite, target, bound, { becomes, caller, stored, known }))
   const world = [...worldOf(bound, made, known), ...(result?.others ?? [])]
+  const placed = bound.expectation.object.kind === 'none' ? listedIn(bound, world) : made.map(({ object }) => object)
   const id = encodeURIComponent(String(made[0]?.object.id ?? randomUUID()))
   const ownership = suite.policy.ownership.get(bound.resource.name)
   const among = { ownership, attributes: caller?.attributes ?? {}, now: target.now(), world }
@@ -53,7 +54,7 @@ export async function setUpCell(
     path: bound.route.path.replace('{id}', () => id),
     id: bound.route.kind === 'item' ? id : undefined,
     body: result ? result.body : bodyOf(suite, bound),
-    placed: made.map(({ object }) => ({ object, own: relationsAmong(among, object).includes('owner') })),
+    placed: placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) })),
     world,
   }
 }
@@ -70,6 +71,12 @@ function worldOf(
   known: readonly PlacedObject[],
 ): readonly PlacedObject[] {
   return [...known, ...made.flatMap(({ object, others }) => [{ resource: name, object }, ...others])]
+}
+
+/** A list also holds the objects that relations rest on, such as the folder above another one. */
+function listedIn({ resource }: BoundExpectation, world: readonly PlacedObject[]): readonly Representation[] {
+  const objects = world.flatMap((one) => (one.resource === resource.name ? [one.object] : []))
+  return [...new Map(objects.map((object) => [object.id, object])).values()]
 }
 
 /**

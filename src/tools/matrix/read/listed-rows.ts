@@ -1,0 +1,90 @@
+/**
+ * Which rows a list holds, as a cell says it: `[all]`, `[none]`, or by relations. `+` adds rows and `&` narrows them:
+ * `[owner+team&!draft]` are the caller's own objects, and those of the team that aren't drafts.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { failed, type Parsed, parsed } from './parsed.ts'
+
+export type ListedRows = { readonly kind: 'all' } | { readonly kind: 'none' } | RelatedRows
+
+/** The objects that at least one of these ways fits. */
+export interface RelatedRows {
+  readonly kind: 'related'
+  readonly ways: readonly Way[]
+}
+
+/** All of `held` hold between the caller and the object, and none of `lacking`. Both are sorted. */
+export interface Way {
+  readonly held: readonly string[]
+  readonly lacking: readonly string[]
+}
+
+export const OWN: RelatedRows = { kind: 'related', ways: [{ held: ['owner'], lacking: [] }] }
+
+export function isOwn(rows: ListedRows): boolean {
+  return isDeepStrictEqual(rows, OWN)
+}
+
+/** No relation can be written by these words. */
+const RESERVED: ReadonlySet<string> = new Set(['own', 'all', 'none'])
+
+export function isWritable(relation: string): boolean {
+  return !RESERVED.has(relation)
+}
+
+/** The text between the brackets. */
+export function parseRows(text: string): Parsed<ListedRows> {
+  const word = text.trim().toLowerCase()
+  if (word === 'all' || word === 'none') return parsed({ kind: word })
+  const ways = text.split('+').map(wayIn)
+  const hint = 'write [own], [all], [none], or relations as in [own+team] or [team&!draft]'
+  if (ways.some((way) => way === undefined)) return failed(`\`[${text}]\` does not say which rows a list holds`, hint)
+  const known = ways.flatMap((way) => way ?? [])
+  const both = known.flatMap(({ held, lacking }) => held.filter((name) => lacking.includes(name)))[0]
+  if (both !== undefined) return failed(`\`${both}\` can't hold and not hold`, 'keep one of them')
+  return parsed(relatedBy(known))
+}
+
+/** Each way once, in the order of their texts. */
+export function relatedBy(ways: readonly Way[]): RelatedRows {
+  const distinct = new Map(ways.map((way) => [wayText(way), way]))
+  return { kind: 'related', ways: [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? []) }
+}
+
+/** As a cell writes it. */
+export function rowsText(rows: ListedRows): string {
+  return `[${rows.kind === 'related' ? rows.ways.map(wayText).join('+') : rows.kind}]`
+}
+
+/** The relations that it names. */
+export function relationsIn(rows: ListedRows | undefined): readonly string[] {
+  return rows?.kind === 'related' ? rows.ways.flatMap(({ held, lacking }) => [...held, ...lacking]) : []
+}
+
+/** Whether the list holds an object with exactly these relations. */
+export function isListed(rows: ListedRows, relations: ReadonlySet<string>): boolean {
+  if (rows.kind !== 'related') return rows.kind === 'all'
+  return rows.ways.some((way) => fitsWay(way, relations))
+}
+
+export function fitsWay({ held, lacking }: Way, relations: ReadonlySet<string>): boolean {
+  return held.every((name) => relations.has(name)) && !lacking.some((name) => relations.has(name))
+}
+
+/** `own` for the owner alone. */
+function wayText({ held, lacking }: Way): string {
+  const terms = [...held, ...lacking.map((name) => `!${name}`)]
+  return terms.length === 1 && terms[0] === 'owner' ? 'own' : terms.join('&')
+}
+
+function wayIn(text: string): Way | undefined {
+  const terms = text.split('&').map((term) => /^\s*(!?)\s*([\w-]+)\s*$/.exec(term))
+  if (terms.some((term) => term === null)) return undefined
+  const namesOf = (sign: string) =>
+    terms.flatMap((term) => (term?.[1] === sign ? [term[2]?.toLowerCase() === 'own' ? 'owner' : (term[2] ?? '')] : []))
+  return { held: sorted(namesOf('')), lacking: sorted(namesOf('!')) }
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}
