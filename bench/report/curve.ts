@@ -5,7 +5,7 @@ import { powerText } from './table.ts'
 
 const WIDTH = 860
 const HEIGHT = 420
-const [LEFT, RIGHT, BOTTOM] = [70, 30, 50]
+const [LEFT, RIGHT, BOTTOM] = [70, 45, 50]
 
 interface Scale {
   readonly ticks: readonly number[]

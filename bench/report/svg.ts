@@ -26,6 +26,11 @@ function rules(colours: readonly string[]): string {
   return colours.map(rule).join('\n')
 }
 
+/** In pixels; no less than what any usual sans-serif font of this size takes for such words. */
+export function widthOf(content: string): number {
+  return content.length * 7.4
+}
+
 interface TextOptions {
   readonly anchor?: 'start' | 'middle' | 'end'
   readonly style?: string
