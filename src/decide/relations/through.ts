@@ -62,7 +62,8 @@ export function throughKind(kindOf: KindOf): RelationKind<ThroughRelation, Form>
 
     describe: (relation) =>
       `${relation.field} names an object with the relation ${targetText(relation)}${stepsText(relation)}`,
-    define: (one) => say`${one.relation.name} of ${one.resource} through ${one.field}${stepsText(one)}`,
+    define: (one) =>
+      say`${one.relation.name} of ${one.resource} through ${one.field}${one.depth === undefined ? [] : say`, within ${one.depth} steps`}`,
     explain: (relation, known) => explainStep(relation.field, relation, known, kindOf),
 
     meaning: ({ field, resource, depth, relation }) =>
