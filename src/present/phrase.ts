@@ -48,6 +48,6 @@ function entities(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ]/gu, (sign) => `&#${sign.codePointAt(0)};`)
 }
 
-function visibleText(text: string): string {
+export function visibleText(text: string): string {
   return printable(text.replaceAll('\\', '\\\\'))
 }

@@ -107,15 +107,15 @@ one remark
     }).timeout(INSTALL_MS)
     after(() => browser.close())
 
-    it('shows green and red, and a red cell leads to its request and answer from the keyboard', async () => {
+    it('shows what is as expected and what is wrong, and a wrong cell leads to its request from the keyboard', async () => {
       const { page, requests, troubles, close } = await openPage(
         browser,
         toHtml(runOf([cell('passed', 2), cell('failed', 3)])),
       )
-      expect(await page.locator('td.green').innerText()).to.equal('403')
-      expect(await page.locator('td.red').innerText()).to.equal('403 not 200')
+      expect(await page.locator('td.expected').innerText()).to.equal('403')
+      expect(await page.locator('td.wrong').innerText()).to.equal('403 not 200')
       await page.keyboard.press('Tab')
-      await page.keyboard.press('Space')
+      await page.keyboard.press('w')
       expect(await page.locator('tr.row:visible').count()).to.equal(1)
       await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
@@ -138,8 +138,34 @@ one remark
       const heights = await Promise.all([cause, grid].map(async (part) => (await part.boundingBox())?.y ?? 0))
       expect(heights[0]).to.be.lessThan(heights[1] ?? 0)
       expect(await page.locator('article:visible').count()).to.equal(0)
-      await page.locator('td.red a').last().click()
+      await page.locator('td.wrong a').last().click()
       expect(await page.locator('article:target').innerText()).to.contain('expected 403')
+      await close()
+    })
+
+    it('counts in its legend the cells that it shows, and shows those of one outcome alone', async () => {
+      const { expectation: _, ...aCase } = { ...cell('passed', 7), kind: 'case' as const }
+      const both = (['GET', 'HEAD'] as const).map((method, i) => {
+        const one = cell(i === 0 ? 'passed' : 'failed', 2)
+        return one.expectation ? { ...one, expectation: { ...one.expectation, method } } : one
+      })
+      const cells = [...both, cell('failed', 3), cell('impossible', 4), cell('left-out', 5), cell('passed', 6)]
+      const { page, close } = await openPage(browser, toHtml(runOf([...cells, aCase])))
+      const counted = { expected: 3, wrong: 2, untried: 1, 'left-out': 1 }
+      for (const [meaning, count] of Object.entries(counted)) {
+        expect(await page.locator(`.legend li:has(.${meaning}) .count`).innerText(), meaning).to.equal(String(count))
+        expect(await page.locator(`:is(td, li.row > .key).${meaning}`).count(), meaning).to.equal(count)
+      }
+      expect(await page.locator('.legend').innerText()).not.to.match(/403, got/)
+      for (const [chosen, rows, causes] of [
+        ['wrong', 2, 1],
+        ['untried', 1, 1],
+        ['all', 7, 2],
+      ] as const) {
+        await page.getByLabel('Show').selectOption(chosen)
+        expect(await page.locator('.row:visible').count(), chosen).to.equal(rows)
+        expect(await page.locator('.cause:visible').count(), chosen).to.equal(causes)
+      }
       await close()
     })
 
@@ -152,15 +178,15 @@ one remark
       await close()
     })
 
-    it('is dark where dark is asked for, and prints red cells with their words', async () => {
+    it('is dark where dark is asked for, and prints wrong cells with their words', async () => {
       const { page, close } = await openPage(browser, toHtml(runOf([cell('failed', 2)])))
       const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
       const light = await background()
       await page.emulateMedia({ colorScheme: 'dark' })
       expect(await background()).not.to.equal(light)
       await page.emulateMedia({ media: 'print' })
-      expect(await page.locator('.check').isVisible()).to.equal(false)
-      expect(await page.locator('td.red').innerText()).to.equal('403 not 200')
+      expect(await page.getByLabel('Show').isVisible()).to.equal(false)
+      expect(await page.locator('td.wrong').innerText()).to.equal('403 not 200')
       await close()
     })
   })

@@ -11,6 +11,7 @@ import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { supposedConditions, supposedNames } from '../asked/supposed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { type Background, backgroundOf, type Holder } from './background.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { chooseColumns } from './columns.ts'
 import { describeRow, type MatrixRow } from './matrix-row.ts'
@@ -26,6 +27,11 @@ export interface Matrix {
   readonly rows: readonly MatrixRow[]
   /** The lines of policy.csv that decide a cell, in order. */
   readonly rules: readonly RuleText[]
+  /** The time of the matrix, in milliseconds since the epoch. */
+  readonly at: number
+  readonly background: Background
+  /** Who holds roles; undefined if the directory was not read. */
+  readonly people?: readonly Holder[] | undefined
 }
 
 export interface PermissionColumn extends CallerColumn {
@@ -52,6 +58,7 @@ interface MatrixQuestion {
   readonly holding: string
   /** Milliseconds since the epoch. */
   readonly now: number
+  readonly people?: readonly Holder[] | undefined
 }
 
 /** Throws FileError and ToolError. */
@@ -60,7 +67,7 @@ export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
   const resources = await loadResources(schemas)
   const reviewed = await loadPolicy(policies, resources)
   const only = chosenResources(resources, question.only)
-  return buildMatrix(reviewed, {
+  const matrix = buildMatrix(reviewed, {
     resources,
     columns: chooseColumns(livingAt(reviewed.policy, now), roles),
     only,
@@ -68,6 +75,7 @@ export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
     holding: supposedToHold(reviewed.policy, holding),
     now,
   })
+  return { ...matrix, people: question.people }
 }
 
 function supposedToHold({ conditions }: Policy, text: string): readonly string[] {
@@ -137,6 +145,8 @@ export function buildMatrix(
     columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
     rows,
     rules: textsOf(rows, files['policy.csv'].text),
+    at: now,
+    background: backgroundOf(reviewed, new Set(rows.map(({ resource }) => resource)), now),
   }
 }
 

@@ -1,6 +1,5 @@
-/** The markup of the heat map and of the list of rules that is printed below it. */
+/** The markup of the heat map, and how wide its columns must be. */
 
-import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix } from './matrix.ts'
@@ -11,7 +10,9 @@ const HEADINGS = html`<span class="m">Method</span> <span class="p">Path</span> 
 
 /** With more callers than this, their names are written vertically. */
 const MANY = 14
-const LONGEST_PATH = 44
+
+/** In characters: what is longer goes on in the next line. */
+const MOST = { path: 44, relation: 30, mark: 8 } as const
 
 export function accessGridHtml({ columns, rows }: Matrix): Html {
   const heads = columns.map(
@@ -28,15 +29,23 @@ ${groups.map(([resource, about]) => groupHtml(resource, about, columns.length))}
 </div>`
 }
 
-/** All rules that decide a cell, for the printed page. */
-export function rulesHtml({ rules }: Matrix): Html {
-  const lines = rules.map((rule) => html`<dt>${rulePlace(rule.line)}</dt><dd>${rule.text}</dd>\n`)
-  return html`<section class="rules"><h2>The rules that decide</h2><dl>${lines}</dl></section>`
-}
-
-/** The length of the longest path, in characters. */
-export function pathWidth({ rows }: Matrix): number {
-  return Math.min(Math.max(...rows.map(({ path }) => path.length), 4), LONGEST_PATH)
+/** The widths that the style needs, in characters. */
+export function gridSizes({ rows }: Matrix): Readonly<Record<keyof typeof MOST, number>> {
+  const longest = (texts: readonly string[], kind: keyof typeof MOST, least: number) =>
+    texts.reduce((most, { length }) => Math.min(Math.max(most, length), MOST[kind]), least)
+  return {
+    path: longest(
+      rows.map(({ path }) => path),
+      'path',
+      4,
+    ),
+    relation: longest(rows.map(relationLabel), 'relation', 10),
+    mark: longest(
+      rows.flatMap((row) => row.cells.map((cell) => markOf(cell, row))),
+      'mark',
+      4,
+    ),
+  }
 }
 
 function groupHtml(resource: string, rows: readonly MatrixRow[], columns: number): Html {
@@ -50,10 +59,16 @@ ${rows.map((row, i) => rowHtml(row, rows[i - 1]))}</tbody>
 function rowHtml({ methods, path, cells, ...row }: MatrixRow, before: MatrixRow | undefined): Html {
   const method = html`<span class="m">${methods.join(' ')}</span>`
   const where = html`<span class="p" title="${path}">${path}</span>`
-  const how = row.relation !== '-' && html`<span class="r" title="${relationText(row)}">${relationLabel(row)}</span>`
+  const how =
+    row.relation !== '-' && html`<span class="r" title="${relationText(row)}">${breakable(relationLabel(row))}</span>`
   const head = html`<th scope="row"><div class="lead">${method} ${where} ${how}</div></th>`
   const marks = cells.map((cell) => cellHtml(cell, row))
   return html`<tr class="row${path === before?.path && ' again'}">${head}${marks}</tr>\n`
+}
+
+/** Names stay whole where a line ends. */
+function breakable(label: string): Html {
+  return html`${label.split(/(?=[+>])/).map((part, i) => html`${i > 0 && html`<wbr>`}${part}`)}`
 }
 
 /** Has a word and a pattern besides the colour. The lines of the rules are shown in print, or on demand. */

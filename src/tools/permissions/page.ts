@@ -2,47 +2,49 @@
  * A matrix as one HTML page: a heat map. src/present/browser/access-matrix.js makes it react to keys and filters.
  */
 
+import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
+import { headerHtml, type LegendEntry } from '../../present/report-page.ts'
+import { count } from '../../present/text.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix } from './matrix.ts'
 import type { MatrixRow } from './matrix-row.ts'
-import { accessGridHtml, pathWidth, rulesHtml } from './page-grid.ts'
+import { accessGridHtml, gridSizes } from './page-grid.ts'
+import { paperHtml } from './paper.ts'
 import { OBJECTS, reasonText, relationLabel, relationText, untilOf } from './words.ts'
 
 export function matrixPage(matrix: Matrix): string {
+  const { path, relation, mark } = gridSizes(matrix)
+  const sizes = `--path: ${path}; --relation: ${relation}; --mark: ${mark}`
   return toPage({
     title: `Access matrix of policy ${matrix.revision}`,
     styles: ['page.css', 'access-matrix.css'],
-    ownStyle: `:root { --path: ${pathWidth(matrix)}; --callers: ${matrix.columns.length} }\n`,
+    ownStyle: `:root { ${sizes} }\n`,
     script: { file: 'access-matrix.js', data: pageData(matrix) },
-    body: html`${headHtml(matrix)}
+    body: html`${headerHtml({ heading: 'Access matrix', about: aboutHtml(matrix), legend: LEGEND })}
 ${filtersHtml(matrix)}
 <main>
 ${accessGridHtml(matrix)}
 <p class="nothing" hidden>No row matches these filters.</p>
 ${PANEL}
 </main>
-${rulesHtml(matrix)}`,
+${paperHtml(matrix)}`,
   })
 }
 
-function headHtml({ revision, conditions, columns, rows }: Matrix): Html {
-  return html`<header>
-<div>
-<h1>Access matrix</h1>
-<p>Who can do what, by policy <code>${revision}</code>: ${columns.length} callers, ${rows.length} rows${conditionsText(conditions)}</p>
-</div>
-<ul class="legend" aria-label="Legend">
-<li><span class="key all">all</span> every field, or the whole action</li>
-<li><span class="key some">view</span> some fields</li>
-<li><span class="key no">&ndash;</span> denied</li>
-${CONDITIONAL}</ul>
-</header>`
+function aboutHtml({ revision, conditions, columns, rows, at }: Matrix): Html {
+  const size = `${count(columns.length, 'caller')}, ${count(rows.length, 'row')}`
+  return html`<p>Who can do what, by policy <code>${revision}</code> at <time>${timeText(at)}</time>: ${size}${conditionsText(conditions)}</p>`
 }
 
-const CONDITIONAL = html`<li><span class="key">?</span> depends on conditions of the request</li>
-`
+const LEGEND: readonly LegendEntry[] = [
+  { meaning: 'all', example: 'all', text: 'every field, or the whole action' },
+  { meaning: 'some', example: 'view', text: 'some fields' },
+  { meaning: 'no', example: '\u2013', text: 'denied' },
+  { example: '?', text: 'depends on conditions of the request' },
+  { example: '~', text: 'changes when a rule or a block ends' },
+]
 
 function conditionsText(holding: readonly string[]): string {
   return holding.length === 0 ? '' : `, while ${holding.join(', ')} ${holding.length === 1 ? 'holds' : 'hold'}`
@@ -83,7 +85,7 @@ function twice(name: string): Choice {
 function selectHtml(label: string, whole: string, choices: readonly Choice[]): Html {
   const options = choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)
   const all = html`<option value="">${whole}</option>`
-  return html`<label>${label} <select name="${label.toLowerCase()}">${all}${options}</select></label>`
+  return html`<label><span class="name">${label}</span> <select name="${label.toLowerCase()}">${all}${options}</select></label>`
 }
 
 const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" hidden>

@@ -1,6 +1,7 @@
-/** Coverage as one page without a script: what the policy answers in each cell, open cells in red and first. */
+/** Coverage as one page without a script: what the policy answers in each cell, open cells first. */
 
-import { type Html, html, toPage } from '../../../present/html.ts'
+import { type Html, html } from '../../../present/html.ts'
+import { chooserHtml, proseHtml, reportPage } from '../../../present/report-page.ts'
 import { percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { type Coverage, percentOf, type UnseenMistakes } from './coverage.ts'
@@ -17,26 +18,21 @@ export function coveragePage(coverage: Coverage): string {
   const grid = gridOf(cells)
   const parts = Object.entries({ cells, rules, terms, 'right sides': results, relations, views })
   const figures = parts.map(([name, some]) => figure(name, some))
-  return toPage({
+  return reportPage({
     title: 'What the matrices state',
-    styles: ['page.css', 'coverage.css'],
+    heading: 'What the matrices state',
+    about: html`<ul class="figures">${figures}</ul>`,
+    legend: [
+      { meaning: 'stated', example: '200', text: 'a matrix states the answer', count: cells.length - openIn(cells) },
+      { meaning: 'unstated', example: '200 open', text: 'no expectation', count: openIn(cells) },
+    ],
+    filters: filtersHtml(grid),
     ownStyle: filterStyle(grid),
-    body: html`<header>
-<div><h1>What the matrices state</h1>
-<ul class="figures">${figures}</ul></div>
-<ul class="legend" aria-label="Legend">
-<li><span class="key yes">200</span> stated by a matrix</li>
-<li><span class="key no">200 open</span> no expectation</li>
-</ul>
-</header>
-${filtersHtml(grid)}
-<main>
-${[partsHtml('Rules', rules, DEPENDS), partsHtml('Terms', terms, SHOWS), partsHtml('Right sides', results, SHOWS)]}
+    body: html`${[partsHtml('Rules', rules, DEPENDS), partsHtml('Terms', terms, SHOWS), partsHtml('Right sides', results, SHOWS)]}
 ${[partsHtml('Relations', relations, DEPENDS), partsHtml('Views', views, DEPENDS)]}
 ${mistakesHtml(coverage.mistakes)}
 ${unaskedHtml(unasked)}
-${gridsHtml(grid)}
-</main>`,
+${gridsHtml(grid)}`,
   })
 }
 
@@ -75,7 +71,7 @@ function unaskedHtml(cells: readonly UnaskedCell[]): Html {
   const groups = Map.groupBy(cells, ({ method, path, object, why }) => `${method} ${path} (${object})\n${why}`)
   const rows = [...groups].map(([key, some]) => {
     const [request = '', why = ''] = key.split('\n')
-    return [codeHtml(request), some.map(({ column }) => column).join(', '), why]
+    return [codeHtml(request), some.map(({ column }) => column).join(', '), proseHtml(why)]
   })
   return tableHtml(html`${cells.length} cells that can't be asked`, rows)
 }
@@ -84,9 +80,9 @@ function unaskedHtml(cells: readonly UnaskedCell[]): Html {
 function tableHtml(title: Html | string, rows: readonly (readonly (Html | string)[])[]): Html {
   if (rows.length === 0) return html``
   const lines = rows.map(
-    ([first, ...more]) => html`<tr><th scope="row">${first}</th>${more.map((cell) => html`<th>${cell}</th>`)}</tr>\n`,
+    ([first, ...more]) => html`<tr><th scope="row">${first}</th>${more.map((cell) => html`<td>${cell}</td>`)}</tr>\n`,
   )
-  return html`<h2>${title}</h2><table><tbody>${lines}</tbody></table>\n`
+  return html`<h2>${title}</h2><div class="wide"><table class="parts"><tbody>${lines}</tbody></table></div>\n`
 }
 
 function codeHtml(text: string): Html {
@@ -106,10 +102,10 @@ function openIn(cells: readonly CoverageCell[]): number {
 }
 
 function filtersHtml({ columns, resources }: Grid): Html {
-  const options = (names: readonly string[]) => names.map((name) => html`<option>${name}</option>`)
+  const withAll = (names: readonly string[]) => ['all', ...names].map((name) => [name, name] as const)
   return html`<div class="filters">
-<label>Resource <select id="resource"><option>all</option>${options(resources.map(([name]) => name))}</select></label>
-<label>Caller <select id="caller"><option>all</option>${options(columns)}</select></label>
+${chooserHtml('Resource', 'resource', withAll(resources.map(([name]) => name)))}
+${chooserHtml('Caller', 'caller', withAll(columns))}
 <label><input type="checkbox" id="open"> Only open cells</label>
 </div>`
 }
@@ -120,8 +116,8 @@ function filterStyle({ columns, resources }: Grid): string {
   const one = resources.map((_, i) => `${chosen('resource', i)} .resource:not(.r${i}) { display: none }`)
   const caller = columns.flatMap((_, i) => [
     `${chosen('caller', i)} .c:not(.c${i}) { display: none }`,
-    `${chosen('caller', i)}:has(#open:checked) .row:not(:has(.c${i}.no)) { display: none }`,
-    `${chosen('caller', i)}:has(#open:checked) .resource:not(:has(.c${i}.no)) { display: none }`,
+    `${chosen('caller', i)}:has(#open:checked) .row:not(:has(.c${i}.unstated)) { display: none }`,
+    `${chosen('caller', i)}:has(#open:checked) .resource:not(:has(.c${i}.unstated)) { display: none }`,
   ])
   return [...one, ...caller, ''].join('\n')
 }
@@ -138,7 +134,7 @@ function gridsHtml({ columns, resources }: Grid): readonly Html[] {
       })
     const open = openIn(about)
     const figure = open === 0 ? 'all stated' : `${open} open`
-    const table = html`<table><thead><tr><th scope="col"></th>${heads}</tr></thead><tbody>${body}</tbody></table>`
+    const table = html`<div class="wide"><table><thead><tr><th scope="col"></th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`
     const title = html`<h2>${resource} <span class="quiet">${figure}</span></h2>`
     return html`<section class="resource r${i}">${title}${table}</section>\n`
   })
@@ -149,6 +145,6 @@ function cellHtml(cells: readonly CoverageCell[], column: string, at: number): H
   const cell = cells.find((one) => one.column === column)
   if (!cell) return html`<td class="c c${at} none">&ndash;</td>`
   return cell.covered
-    ? html`<td class="c c${at} yes">${cell.answer}</td>`
-    : html`<td class="c c${at} no">${cell.answer} open</td>`
+    ? html`<td class="c c${at} stated">${cell.answer}</td>`
+    : html`<td class="c c${at} unstated">${cell.answer} open</td>`
 }

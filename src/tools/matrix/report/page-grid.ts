@@ -1,13 +1,18 @@
-/** The matrices of a run as tables: a row for each line of a file, a column for each caller. */
+/** The matrices of a run as tables: a row for each line of a file and method, a column for each caller. */
 import { type Html, html } from '../../../present/html.ts'
+import { keyHtml, type Meaning } from '../../../present/report-page.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
 import type { Result, TestOutcome } from '../run/result.ts'
 
 /** A result of a cell. */
 type CellResult = Result & { readonly expectation: Expectation }
 
-/** The worst first: if the row has several methods, the cell shows the worst outcome. */
-const WORST: readonly TestOutcome[] = ['failed', 'impossible', 'left-out', 'passed']
+const MEANINGS: Readonly<Record<TestOutcome, Meaning>> = {
+  passed: 'expected',
+  failed: 'wrong',
+  impossible: 'untried',
+  'left-out': 'left-out',
+}
 
 export function runGridHtml(results: readonly Result[]): readonly Html[] {
   return [...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => fileHtml(file, some))
@@ -28,7 +33,8 @@ function fileHtml(file: string, results: readonly Result[]): Html {
 function tableHtml(file: string, cells: readonly CellResult[]): Html {
   const columns = [...new Set(cells.map(({ expectation }) => columnText(expectation.column)))]
   const heads = columns.map((name) => html`<th scope="col">${name}</th>`)
-  const rows = [...Map.groupBy(cells, ({ place }) => place.line)].map(([line, row]) => rowHtml(line, row, columns))
+  const byRequest = Map.groupBy(cells, ({ place, expectation }) => `${place.line} ${expectation.method}`)
+  const rows = [...byRequest.values()].map((row) => rowHtml(row, columns))
   return html`<div class="wide"><table aria-label="${file}">
 <thead><tr><th scope="col">Line</th><th scope="col">Request</th><th scope="col">Object</th>${heads}</tr></thead>
 <tbody>
@@ -36,41 +42,50 @@ ${rows}</tbody>
 </table></div>`
 }
 
-function rowHtml(line: number, row: readonly CellResult[], columns: readonly string[]): Html {
+function rowHtml(row: readonly CellResult[], columns: readonly string[]): Html {
   const [first] = row
   if (!first) return html``
-  const { path, object, body, note } = first.expectation
-  const methods = [...new Set(row.map(({ expectation }) => expectation.method))].join(' ')
+  const { method, path, object, body, note } = first.expectation
   const more = [body?.replace(/^.*[\\/]/, ''), note].filter(Boolean).join(', ')
-  const cells = columns.map((name) =>
-    cellHtml(row.filter(({ expectation }) => columnText(expectation.column) === name)),
-  )
-  const red = row.some(({ outcome }) => outcome !== 'passed')
+  const cells = columns.map((name) => cellHtml(row.find(({ expectation }) => columnText(expectation.column) === name)))
   const further = more !== '' && html` <span class="quiet">${more}</span>`
-  const head = html`<th scope="row"><code>${methods} ${path}</code>${further}</th>`
-  const about = html`<td class="line">${line}</td>${head}<td class="object">${objectText(object)}</td>`
-  return html`<tr class="row${red && ' bad'}">${about}${cells}</tr>\n`
+  const head = html`<th scope="row"><code>${method} ${path}</code>${further}</th>`
+  const about = html`<td class="line">${first.place.line}</td>${head}<td class="object">${objectText(object)}</td>`
+  return html`<tr class="row">${about}${cells}</tr>\n`
 }
 
 /** Uses words beside the colours, so that readers don't depend on colours. */
-function cellHtml(results: readonly CellResult[]): Html {
-  const result = WORST.flatMap((outcome) => results.filter((one) => one.outcome === outcome))[0]
+function cellHtml(result: CellResult | undefined): Html {
   if (!result) return html`<td class="none" aria-label="not stated">&ndash;</td>`
-  const { outcome, status, expectation } = result
+  const { outcome } = result
+  const text = isTold(result) ? html`<a href="#${anchorOf(result)}">${markOf(result)}</a>` : html`${markOf(result)}`
+  return html`<td class="${MEANINGS[outcome]}">${text}</td>`
+}
+
+function markOf({ outcome, status, expectation }: CellResult): string {
   const expected = expectedText(expectation.expected)
-  if (outcome === 'passed') return html`<td class="green">${expected}</td>`
-  if (outcome === 'left-out') return html`<td class="none" title="left out">${expected} &hellip;</td>`
-  const link = (text: string) => html`<a href="#${anchorOf(result)}">${text}</a>`
-  if (outcome === 'impossible') return html`<td class="gray">${link(`${expected} ?`)}</td>`
-  const other = status === undefined || status === expectation.expected.status ? 'differs' : `not ${status}`
-  return html`<td class="red">${link(`${expected} ${other}`)}</td>`
+  if (outcome === 'passed') return expected
+  if (outcome === 'left-out') return `${expected} \u2026`
+  if (outcome === 'impossible') return `${expected} ?`
+  return `${expected} ${status === undefined || status === expectation.expected.status ? 'differs' : `not ${status}`}`
+}
+
+const CASE_WORDS: Readonly<Record<TestOutcome, string>> = {
+  passed: 'as expected',
+  failed: 'wrong',
+  impossible: "can't be tried",
+  'left-out': 'left out',
 }
 
 function caseHtml(result: Result): Html {
   const { title, outcome } = result
-  if (outcome === 'passed') return html`<li class="row"><span class="key green">as expected</span> ${title}</li>\n`
-  if (outcome === 'left-out') return html`<li class="row"><span class="key none">left out</span> ${title}</li>\n`
-  return html`<li class="row bad"><span class="key red">wrong</span> <a href="#${anchorOf(result)}">${title}</a></li>\n`
+  const text = isTold(result) ? html`<a href="#${anchorOf(result)}">${title}</a>` : html`${title}`
+  return html`<li class="row">${keyHtml(MEANINGS[outcome], CASE_WORDS[outcome])} ${text}</li>\n`
+}
+
+/** A section of the page tells more about it. */
+function isTold({ outcome }: Result): boolean {
+  return outcome === 'failed' || outcome === 'impossible'
 }
 
 function isCell(result: Result): result is CellResult {

@@ -1,24 +1,26 @@
-/**
- * A run as one page without a script: the matrices in green and red, each red cell a link to what was asked and
- * answered.
- */
-import { type Html, html, toPage } from '../../../present/html.ts'
+/** A run as one page without a script: the matrices with a cell for each answer; a wrong cell leads to what was asked. */
+import { type Html, html } from '../../../present/html.ts'
+import { chooserHtml, type LegendEntry, proseHtml, reportPage } from '../../../present/report-page.ts'
 import { countOf, type Exchange, isGreen, type Result, type Run } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { anchorOf, runGridHtml } from './page-grid.ts'
 
 export function toHtml(run: Run): string {
-  return toPage({
+  return reportPage({
     title: `${isGreen(run) ? 'Green' : 'Red'}: matrix test of ${run.startedAt}`,
-    styles: ['page.css', 'matrix-run.css'],
-    body: html`${headHtml(run)}
-<main>
-${run.remarks.map((remark) => html`<p class="remark">${remark}</p>\n`)}
+    heading: headline(run),
+    isBad: !isGreen(run),
+    about: html`<p>${aboutText(run)}</p>`,
+    legend: legendOf(run),
+    filters: filtersHtml(run),
+    body: html`${run.remarks.map((remark) => html`<p class="remark">${proseHtml(remark)}</p>\n`)}
 ${causesOf(run.results).map(causeHtml)}
-<label class="check"><input type="checkbox" id="red"> Only rows with red cells</label>
-${runGridHtml(run.results)}
-</main>`,
+${runGridHtml(run.results)}`,
   })
+}
+
+function aboutText({ url, startedAt, milliseconds }: Run): string {
+  return `${startedAt}, ${(milliseconds / 1000).toFixed(1)} s, ${url === undefined ? 'in one process' : `at ${url}`}`
 }
 
 /** Faults come first. */
@@ -34,30 +36,35 @@ function headline({ results }: Run): string {
   return `${bad.join(', ')}; ${passed} of ${results.length} as expected`
 }
 
-function headHtml(run: Run): Html {
-  const { url, startedAt, milliseconds, results } = run
+/** The counts are those of the cells and cases below. */
+function legendOf({ results }: Run): readonly LegendEntry[] {
   const { passed, failed, impossible, 'left-out': left } = countOf(results)
-  return html`<header>
-<div>
-<h1${!isGreen(run) && html` class="bad"`}>${headline(run)}</h1>
-<p>${startedAt}, ${(milliseconds / 1000).toFixed(1)} s, ${url === undefined ? 'in one process' : `at ${url}`}</p>
-</div>
-<ul class="legend" aria-label="Legend">
-<li><span class="key green">200</span> as expected: ${passed}</li>
-<li><span class="key red">403 not 200</span> wrong: expected 403, got 200 (${failed})</li>
-<li><span class="key gray">200 ?</span> can't be tried: ${impossible}</li>
-${left > 0 && html`<li><span class="key none">200 &hellip;</span> left out: ${left}</li>`}
-</ul>
-</header>`
+  const entries: readonly LegendEntry[] = [
+    { meaning: 'expected', example: '200', text: 'the expected answer', count: passed },
+    { meaning: 'wrong', example: '403 not 200', text: 'another answer than the expected one', count: failed },
+    { meaning: 'untried', example: '200 ?', text: "can't be tried", count: impossible },
+    { meaning: 'left-out', example: '200 \u2026', text: 'left out', count: left },
+  ]
+  return entries.filter(({ meaning, count }) => meaning !== 'left-out' || count)
+}
+
+function filtersHtml(run: Run): Html {
+  const { failed, impossible } = countOf(run.results)
+  const choices = [
+    ['all', `all (${run.results.length})`],
+    ['wrong', `wrong only (${failed})`],
+    ['untried', `can't be tried only (${impossible})`],
+  ] as const
+  return html`<div class="filters">${chooserHtml('Show', 'show', choices)}</div>`
 }
 
 /** If a cause has many cells, their requests and answers are folded; a link to one unfolds it. */
 function causeHtml(cause: Cause): Html {
   const { kind, results } = cause
   const [first, ...more] = results
-  if (more.length === 0) return html`<section class="cause ${kind}">${detailHtml(first)}</section>\n`
+  if (more.length === 0) return html`<section class="cause of-${kind}">${detailHtml(first)}</section>\n`
   const cells = results.map((result) => html`<details>${summaryHtml(result)}${detailHtml(result)}</details>\n`)
-  return html`<section class="cause ${kind}"><h2>${sentenceOf(cause)}</h2>\n${cells}</section>\n`
+  return html`<section class="cause of-${kind}"><h2>${proseHtml(sentenceOf(cause))}</h2>\n${cells}</section>\n`
 }
 
 function summaryHtml({ title, place }: Result): Html {
@@ -69,7 +76,7 @@ function detailHtml(result: Result): Html {
   return html`<article id="${anchorOf(result)}" tabindex="-1">
 <h3>${title}</h3>
 <p class="quiet"><code>${place.file}:${place.line}:${place.column}</code></p>
-<p class="why">${why}</p>
+<p class="why">${proseHtml(why)}</p>
 ${explain !== undefined && html`<p>To see why, run: <code>${explain}</code></p>`}
 ${exchanges.map(exchangeHtml)}
 </article>`
