@@ -7,7 +7,7 @@ const DIRECTIONS = ['widening', 'narrowing', 'any'] as const
 
 interface DiffFlags extends FolderFlags {
   readonly at?: string
-  readonly format: 'text' | 'json' | 'markdown'
+  readonly format: 'text' | 'json' | 'markdown' | 'html'
   readonly failOn?: (typeof DIRECTIONS)[number]
 }
 
@@ -20,7 +20,7 @@ export function declareDiff(policy: CliCommand, settings: PolicySettings): void 
     .option('--policies <directory>', 'the path of the policy files within a revision (policies)')
     .option('--schemas <directory>', 'schema files for both policies (SCHEMAS, schemas)')
     .option(...AT)
-    .formats('text', 'json', 'markdown')
+    .formats('text', 'json', 'markdown', 'html')
     .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(DIRECTIONS))
     .note(`OLD and NEW are each a directory, a git revision (main, HEAD~1, a tag, ...), or a version that is published in
 the database: database: (the last one), database:3, or database: and its revision.
@@ -32,6 +32,7 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
       'policy diff main policies --fail-on widening',
       'policy diff HEAD~1 HEAD --format markdown',
       'policy diff database: policies',
+      'policy diff main policies --format html',
     )
     .action(async (before: string, after: string, flags: DiffFlags) => {
       const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')

@@ -111,18 +111,56 @@ export function changeSentence(change: PolicyDifference): Phrase {
   return change.kind === 'decision' ? say`${changePhrase(change)}${timesPhrase(change)}` : change.sentence
 }
 
+/** A list of terms, one of which holds. */
+export interface ScopeList {
+  readonly label: 'where' | 'had' | 'keeps'
+  readonly terms: readonly Phrase[]
+}
+
+/** A change for a reader with more than one line: the scope is apart where a sentence would be a long list of terms. */
+export interface ChangeParts {
+  readonly sentence: Phrase
+  readonly scope: readonly ScopeList[]
+}
+
+/** With more terms, nobody finds the end of the sentence. */
+const MOST_TERMS = 2
+
+export function changeParts(change: PolicyDifference): ChangeParts {
+  const scope = change.kind === 'decision' ? change.scope : undefined
+  if (change.kind !== 'decision' || !scope || scope.when.length + scope.besides.length <= MOST_TERMS) {
+    return { sentence: changeSentence(change), scope: [] }
+  }
+  const kept = { label: change.effect === 'gains' ? 'had' : 'keeps', terms: groupedTerms(scope.besides) } as const
+  const number = scope.when.length === 1 ? say`in 1 case` : say`in ${scope.when.length} cases`
+  return {
+    sentence: say`${changePhrase(change, number)}${timesPhrase(change)}`,
+    scope: [{ label: 'where' as const, terms: groupedTerms(scope.when) }, kept].filter(({ terms }) => terms.length > 0),
+  }
+}
+
+/** What becomes of the same stored object together: `owner+draft>placed or shipped`. */
+function groupedTerms(terms: readonly ScopeTerm[]): readonly Phrase[] {
+  const groups = Map.groupBy(terms, ({ becomes, ...stored }) => JSON.stringify([stored, becomes !== undefined]))
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (!first?.becomes) return group.map(termPhrase)
+    const results = group.flatMap(({ becomes }) => (becomes ? [sidePhrase(becomes)] : []))
+    return [say`${sidePhrase(first)}>${listed(results, say` or `)}`]
+  })
+}
+
 function timesPhrase({ from, until }: DecisionChange): Phrase {
   if (from === undefined) return until === undefined ? [] : say`, until ${timeText(until)}`
   return until === undefined ? say`, from ${timeText(from)} on` : say`, from ${timeText(from)} until ${timeText(until)}`
 }
 
-function changePhrase(change: DecisionChange): Phrase {
+function changePhrase(change: DecisionChange, when = scopePhrase(change)): Phrase {
   const { part } = change
   const effect = change.effect === 'gains' ? say`gains` : say`loses`
   const actions = listed(change.actions)
   const resources = listed(change.resources)
   const who = say`${callersPhrase(change)} ${effect}`
-  const when = scopePhrase(change)
   if (part === 'fields') return say`${who} ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions}, ${when})`
   if (part === 'query') {
     const always = change.scope?.when.every((term) => term.with.length + term.without.length === 0) ?? true

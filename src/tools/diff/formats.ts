@@ -1,61 +1,70 @@
-/** A diff as text for a terminal, Markdown for a pull request, and JSON for programs. */
+/** A diff as text for a terminal, Markdown for a pull request, and JSON for programs; page.ts makes a page. */
 import { timeText } from '../../base/time.ts'
 import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { fittingRows, jsonText } from '../../present/text.ts'
+import { fittingRows, jsonText, wrap } from '../../present/text.ts'
 import {
+  changeParts,
   changeSentence,
   type DecisionChange,
   type Direction,
   directionOf,
   type PolicyDifference,
+  type ScopeList,
   type SettingChange,
 } from './change.ts'
 import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
+import { DIRECTIONS, HEADINGS, SIGNS } from './directions.ts'
+import { diffPage } from './page.ts'
 
-export const DIFF_FORMATS = { text: toText, json: toJson, markdown: toMarkdown } as const
-
-const HEADINGS: Readonly<Record<Direction, string>> = {
-  widening: 'Widening: more is allowed',
-  either: 'Either: depends on objects or callers',
-  narrowing: 'Narrowing: less is allowed',
-  neutral: 'Neutral: no request is decided differently',
-}
-
-const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?', narrowing: '-', neutral: '=' }
-
-const ORDER = ['widening', 'either', 'narrowing', 'neutral'] as const
+export const DIFF_FORMATS = { text: toText, json: toJson, markdown: toMarkdown, html: diffPage } as const
 
 interface DirectionSection {
   readonly direction: Direction
-  readonly heading: string
   readonly sentences: readonly Phrase[]
 }
 
-/** One line for each change, widening changes first. */
+/** Widening changes first; a change is one line if it fits. */
 function toText(report: PolicyDiff): string {
   const { before, after } = report.names
   const title = plainText(say`${before} -> ${after}`)
   const same = equivalence(report)
   if (same !== undefined) return `${title}\n${same}\n`
-  const sections = sectionsOf(report).map(({ direction, heading, sentences }) => {
-    const lines = sentences.map((sentence) => `  ${SIGNS[direction]} ${plainText(sentence)}`)
-    return [heading, ...lines].join('\n')
+  const byDirection = Map.groupBy(report.changes, directionOf)
+  const sections = DIRECTIONS.flatMap((direction) => {
+    const changes = byDirection.get(direction)
+    if (!changes) return []
+    return [[HEADINGS[direction], ...changes.flatMap((change) => changeLines(direction, change))].join('\n')]
   })
   return `${title}: ${summaryOf(report)}\n\n${sections.join('\n\n')}\n`
 }
 
+/** A longer change is broken between words; a long list of terms has a line for each stored object. */
+function changeLines(direction: Direction, change: PolicyDifference): readonly string[] {
+  const { sentence, scope } = changeParts(change)
+  const lines = (phrase: Phrase) => wrap(`${SIGNS[direction]} ${plainText(phrase)}`, '    ').map((line) => `  ${line}`)
+  const whole = lines(changeSentence(change))
+  return whole.length === 1 || scope.length === 0 ? whole : [...lines(sentence), ...scope.flatMap(scopeLines)]
+}
+
+function scopeLines({ label, terms }: ScopeList): readonly string[] {
+  const lines = terms.flatMap((term) => wrap(plainText(term)))
+  return lines.map((line, i) => `      ${(i === 0 ? label : '').padEnd(6)}${line}`)
+}
+
 /** The directions that occur, with their changes. */
 export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
-  return ORDER.flatMap((direction) => {
+  return DIRECTIONS.flatMap((direction) => {
     const sentences = changes.filter((change) => directionOf(change) === direction).map(changeSentence)
-    return sentences.length === 0 ? [] : [{ direction, heading: HEADINGS[direction], sentences }]
+    return sentences.length === 0 ? [] : [{ direction, sentences }]
   })
 }
 
 /** `2 widening, 1 narrowing`. */
 function summaryOf(report: PolicyDiff): string {
   const counts = countsOf(report)
-  return ORDER.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(', ')
+  return DIRECTIONS.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(
+    ', ',
+  )
 }
 
 /** The author of the files chooses the names, so they must stay plain text (phrase.ts). */

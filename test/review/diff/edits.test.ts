@@ -7,9 +7,10 @@ import { applyEdits, reportOnEdits } from './shipped.ts'
 
 const { text: diffText } = DIFF_FORMATS
 
-/** The lines of changes, whose sign is their direction. */
+/** The changes, whose sign is their direction; a long one goes on in further lines. */
 function saidAbout(text: string): readonly string[] {
   return text
+    .replaceAll(/\n {6}/g, ' ')
     .split('\n')
     .filter((line) => /^ {2}[+?=-] /.test(line))
     .map((line) => line.trim())

@@ -14,7 +14,7 @@ import { policyDiff } from './command.ts'
 import { CASES } from './edits.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
 
-const { text: diffText, json: diffJson, markdown: diffMarkdown } = DIFF_FORMATS
+const { text: diffText, json: diffJson, markdown: diffMarkdown, html: diffHtml } = DIFF_FORMATS
 
 const HOSTILE = 'user:x`|<img src=x onerror=alert(1)>|@admin\u001b[2J [a](javascript:b) gains everything ![i](//e)'
 
@@ -71,6 +71,44 @@ describe('a name in a policy diff', () => {
     const comment = diffMarkdown(hostileReport())
     expect(comment).to.include('gains <code>read</code> on <code>notes</code> (any) |')
     expect(comment).not.to.match(/<img|@admin|javascript:|\[a\]/)
+  })
+})
+
+describe('a policy diff of many transitions', () => {
+  const SOURCES = ['draft', 'placed', 'shipped', 'open', 'owner+draft', 'owner+placed']
+  const RULES = SOURCES.map((from) => `p, auditor, orders, replace, ${from}>shipped, *, allow`)
+    .concat(SOURCES.map((from) => `p, auditor, orders, replace, ${from}>cancelled, *, allow`))
+    .join('\n')
+  const report = () =>
+    reportOnEdits({
+      'policy.csv': [
+        ['', RULES],
+        ['p, auditor, *,        create|replace|update|delete, any, *, deny\n', ''],
+      ],
+    })
+  const longest = (text: string) => Math.max(...text.split('\n').map(({ length }) => length))
+
+  it('has in text no line of more than 100 characters, and tells results of one object together', () => {
+    const text = diffText(report())
+    const sentences = JSON.parse(diffJson(report())).changes.map(({ sentence }: { sentence: string }) => sentence)
+    expect(longest(sentences.join('\n')), 'a sentence').to.be.greaterThan(100)
+    expect(longest(text)).to.be.at.most(100)
+    expect(text).to.match(
+      / {2}\+ auditor gains replace on orders \(in \d+ cases\)\n {6}where \S+>\S+ or \S+\n {12}\S+>/,
+    )
+  })
+
+  it('is a page without a script, whose names stay text', () => {
+    const page = diffHtml(report())
+    expect(page)
+      .to.match(/<dt>where<\/dt><dd><code>/)
+      .and.not.to.include('<script')
+    const hostile = diffHtml(hostileReport())
+    expect(hostile).to.include('&lt;img src=x').and.not.to.include('<img')
+  })
+
+  it('says on its page that two policies are equivalent', () => {
+    expect(diffHtml(reportOnEdits({}))).to.include('equivalent: their files are the same')
   })
 })
 
@@ -134,6 +172,7 @@ describe('the command policy diff', () => {
     expect(validate(JSON.parse(stdout))).to.equal(true)
     expect((await policyDiff(POLICIES, edited)).stdout).to.include('Narrowing: less is allowed\n  - support loses')
     expect((await policyDiff(POLICIES, edited, '--format', 'markdown')).stdout).to.match(/^### Policy diff: /)
+    expect((await policyDiff(POLICIES, edited, '--format', 'html')).stdout).to.match(/^<!doctype html>/)
   })
 
   it('can not run on what it does not know, and prints nothing', async () => {
