@@ -1,5 +1,6 @@
 /** sallyport policy matrix */
 import { printReport } from '../../present/print.ts'
+import type { Holder } from '../../tools/permissions/background.ts'
 import { AT, type CliCommand, type FolderFlags, type PolicySettings, timeAt } from '../options.ts'
 
 interface MatrixFlags extends FolderFlags {
@@ -8,6 +9,7 @@ interface MatrixFlags extends FolderFlags {
   readonly relation?: string
   readonly with: string
   readonly at?: string
+  readonly people?: true
   readonly format: 'table' | 'csv' | 'json' | 'html'
 }
 
@@ -29,6 +31,7 @@ export function declareMatrix(policy: CliCommand, settings: PolicySettings): voi
       'none',
     )
     .option(...AT)
+    .option('--people', 'with --format html: also who holds each role, from the directory of the database')
     .formats('table', 'csv', 'json', 'html')
     .note(
       'Marks with ? depend on conditions of the request. Rows like draft>placed tell what a write may make of an object.',
@@ -38,12 +41,17 @@ export function declareMatrix(policy: CliCommand, settings: PolicySettings): voi
       'policy matrix --with office+fresh',
       'policy matrix --role support --resource orders --relation placed+open',
       'policy matrix --role member --role support --format csv',
+      'policy matrix --format html --people',
     )
     .action(async (flags: MatrixFlags) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/matrix.ts')
       const { policyPlace } = await import('./policy-place.ts')
       const usual = settings()
+      if (flags.people && flags.format !== 'html') {
+        const { ToolError } = await import('../../tools/load-policy.ts')
+        throw new ToolError('--people is for the page alone: write `--format html --people`')
+      }
       const at = await timeAt(flags.at, Date.now())
       const matrix = await readMatrix({
         ...usual,
@@ -53,7 +61,17 @@ export function declareMatrix(policy: CliCommand, settings: PolicySettings): voi
         only: flags.resource,
         holding: flags.with,
         now: at,
+        people: flags.people ? await holders() : undefined,
       })
       printReport(flags.format, MATRIX_FORMATS[flags.format](matrix))
     })
+}
+
+/** Users and API keys, with their roles. */
+async function holders(): Promise<readonly Holder[]> {
+  const { inDirectory } = await import('../identity/directory.ts')
+  return inDirectory(async ({ directory }) => {
+    const { holdersOf } = await import('../../tools/permissions/background.ts')
+    return holdersOf(await directory.people(), await directory.keys(), Date.now())
+  })
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { removeFolder } from '../../ends-with-tests.ts'
+import { startTestServer } from '../../server.ts'
 
 interface Ended {
   readonly failed: boolean
@@ -53,6 +54,30 @@ describe('sallyport policy matrix', () => {
     expect(lines).to.have.length(document.rows.length * 2)
     expect(html?.stdout).to.match(/^<!doctype html>/)
   })
+
+  it('names on its page who holds each role, if asked for, and refuses this for other formats', async () => {
+    const server = await startTestServer()
+    const sallyport = (...args: readonly string[]) =>
+      new Promise<Ended>((resolve) => {
+        const env = { ...process.env, DATA_DIR: join(server.folder, 'data') }
+        execFile(process.execPath, ['bin/sallyport.js', ...args], { env }, (error, stdout, stderr) =>
+          resolve({ failed: error !== null, stdout, stderr }),
+        )
+      })
+    const added = ['--email', 'zoe@example.com', '--name', 'Zoe <b>', '--id', 'u1', '--role', 'support']
+    expect((await sallyport('user', 'add', ...added)).stderr).to.contain('Set a password')
+    const expires = ['--expires', '1d']
+    await sallyport('key', 'add', '--subject', 'robot', '--role', 'auditor', ...expires)
+    const { stdout } = await sallyport('policy', 'matrix', '--format', 'html', '--people')
+    expect(stdout)
+      .to.contain('Held by: Zoe &lt;b&gt; (u1).')
+      .and.to.match(/Held by: robot \(API key \w+\)\./)
+    expect((await sallyport('policy', 'matrix', '--format', 'html')).stdout).not.to.contain('Held by')
+    const refused = await sallyport('policy', 'matrix', '--people')
+    expect(refused).to.include({ failed: true, stdout: '' })
+    expect(refused.stderr).to.contain('--format html --people')
+    await server.stop()
+  }).timeout(60_000)
 
   const EXAMPLE = ['--policies', 'examples/projects/policies', '--schemas', 'examples/projects/schemas']
 
