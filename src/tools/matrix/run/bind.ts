@@ -39,7 +39,7 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
     unfitList(suite, route, expectation) ??
     unknownRelation(suite, resource, expectation) ??
     unknownCondition(suite, expectation) ??
-    unknownView(suite, route, expectation)
+    unfitView(suite, route, expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
   const view = viewOf(suite, resource, expectation)
@@ -110,7 +110,7 @@ function unfitList({ policy }: Suite, route: Route, { expected, method, object }
   return undefined
 }
 
-function unknownView({ policy }: Suite, route: Route, { expected: { view } }: Expectation): string | undefined {
+function unfitView({ policy }: Suite, route: Route, { expected: { view } }: Expectation): string | undefined {
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
   return unknownView(policy, route.resource, view)
 }
