@@ -166,9 +166,9 @@ async function explainRequest(
   const told = readKnownRequest(flags, reviewed.policy)
   const now = timeOf(flags.at, Date.now())
   const context = { request, policy: reviewed.policy, resources }
-  const becomes = readStateChange(flags.becomes, context)
+  const change = readStateChange(flags.becomes, context)
   return withKnownObject(flags, { request, caller, reviewed, resources, reader }, (found) => {
-    const known = withStates(found, becomes, context)
+    const { known, becomes } = withStates(found, change, context)
     return explain({ reviewed, resources, caller, path, request, known, told, becomes, now })
   })
 }

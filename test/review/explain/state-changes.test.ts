@@ -186,7 +186,8 @@ describe('sallyport policy explain, of a write that changes a state', () => {
     [['POST', '/api/orders', '--becomes', 'draft>placed'], 'with --relation'],
     [
       ['PATCH', '/api/orders/{id}', '--relation', 'owner+placed+open', '--becomes', 'draft>placed'],
-      'omit the states from --relation',
+      'says placed+open, and --becomes says draft+open before the write: write "--relation owner", or begin --becomes ' +
+        'with placed+open',
     ],
     [['--record', '-', '--becomes', 'draft>placed'], 'give --record alone'],
   ]
@@ -211,6 +212,25 @@ describe('sallyport policy explain, of a write that changes a state', () => {
       'done>archived',
     ])
     expect(stderr).to.include(`--becomes "done>archived" doesn't begin at the state of the object: it is open`)
+  })
+
+  it('takes more states from --relation than --becomes names: a range within another', async () => {
+    const policies = join(folder, 'ranges')
+    await cp(`${EXAMPLE}policies`, policies, { recursive: true })
+    const ownership = await readFile(join(policies, 'ownership.yaml'), 'utf8')
+    await writeFile(
+      join(policies, 'ownership.yaml'),
+      ownership.replace(/^( +)urgent:.*$/m, `$&\n$1some: { field: priority, atLeast: 1 }`),
+    )
+    await writeFile(join(policies, 'policy.csv'), 'p, member, tasks, update, some>urgent, *, allow\n')
+    const ask = (...args: string[]) => ['--role', 'member', 'PATCH', '/tasks/{id}', ...args]
+    const both = { ...folders, policies }
+    const stays = await explained(both, ask('--relation', 'some+urgent', '--becomes', 'some>some'))
+    const held = stays.relations.filter(({ holds, after }) => holds && after).map(({ name }) => name)
+    expect([held, stays.outcome]).to.deep.equal([['urgent', 'some'], 'allow'])
+    expect((await explained(both, ask('--relation', 'none', '--becomes', 'some>some'))).outcome).to.equal('deny')
+    const { stderr } = await run(both, ask('--relation', 'urgent', '--becomes', 'some>some'))
+    expect(stderr).to.include('write "--relation none"')
   })
 
   it('refuses a relation that follows from others', async () => {

@@ -104,21 +104,46 @@ function namesIn(relations: readonly Relation[]): Names {
   return new Set(relations.map(({ name }) => name))
 }
 
-/** With the states before the write; --relation may omit them. Throws ToolError. */
-export function withStates(
-  known: KnownObject,
-  change: StateChange | undefined,
-  { request, policy }: Context,
-): KnownObject {
-  if (!change || known.kind !== 'relations' || request.kind === 'refused') return known
-  const { states, before } = change
-  const told = known.holding.intersection(states)
-  if (!told.isSubsetOf(before)) {
-    const said = `${known.from} says ${[...told].join('+')}, and --becomes says ${[...before].join('+') || NONE}`
-    throw new ToolError(`${said} before the write: omit the states from ${known.from}`)
-  }
-  const leaves = known.holding.difference(states).union(before)
+interface Stated {
+  readonly known: KnownObject
+  readonly becomes: StateChange | undefined
+}
+
+/**
+ * With the states before the write. --relation may omit them, or tell more of them than --becomes does. Throws ToolError.
+ */
+export function withStates(known: KnownObject, change: StateChange | undefined, context: Context): Stated {
+  const { request, policy, resources } = context
+  if (!change || known.kind !== 'relations' || request.kind === 'refused') return { known, becomes: change }
+  const becomes = withTold(change, known, resources.byName.get(request.route.resource), policy)
+  const leaves = known.holding.difference(becomes.states).union(becomes.before)
   const relations = [...(policy.ownership.get(request.route.resource)?.relations.values() ?? [])]
   const holding = relations.filter((relation) => followsFrom(relation, ({ name }) => leaves.has(name)))
-  return { ...known, holding: namesIn(holding) }
+  return { known: { ...known, holding: namesIn(holding) }, becomes }
+}
+
+/** A write whose two sides name the same states changes none of those that --relation tells, too. */
+function withTold(
+  change: StateChange,
+  { holding, from }: Extract<KnownObject, { kind: 'relations' }>,
+  resource: Resource | undefined,
+  { ownership }: Policy,
+): StateChange {
+  const { states, before, after } = change
+  const told = holding.intersection(states)
+  if (told.isSubsetOf(before)) return change
+  const relations = [...(ownership.get(resource?.name ?? '')?.relations.values() ?? [])]
+  const stated = relations.filter(({ name }) => states.has(name))
+  const canBe = resource && possibleSets(stated, resource).some((set) => isSame(set, told))
+  if (canBe && before.isSubsetOf(told)) return { ...change, before: told, after: isSame(before, after) ? told : after }
+  const text = (names: Names) => [...names].join('+') || NONE
+  const others = relations.filter((one) => isLeaf(one) && holding.has(one.name) && !states.has(one.name))
+  throw new ToolError(
+    `${from} says ${text(told)}, and --becomes says ${text(before)} before the write: ` +
+      `write ${quote(`${from} ${text(namesIn(others))}`)}, or begin --becomes with ${text(told)}`,
+  )
+}
+
+function isSame(one: Names, other: Names): boolean {
+  return one.symmetricDifference(other).size === 0
 }
