@@ -27,6 +27,11 @@ export function conditionHolds(condition: RequestCondition, facts: ConditionFact
   return KINDS[condition.kind].holds(condition, facts)
 }
 
+/** Whether it holds for nobody without credentials. */
+export function conditionNeedsCaller({ kind }: RequestCondition): boolean {
+  return KINDS[kind].needsCaller
+}
+
 /** The condition in words: `the address is in 192.0.2.0/24`. */
 export function describeCondition(condition: RequestCondition): string {
   return KINDS[condition.kind].describe(condition)

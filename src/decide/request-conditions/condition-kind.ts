@@ -35,6 +35,8 @@ export interface ConditionKind<C extends NamedCondition, Form = unknown> {
   /** Undefined if there is a fault, which is reported to `fault`. */
   parse(name: string, form: Form, fault: ConditionFault): C | undefined
   holds(condition: C, facts: ConditionFacts): boolean
+  /** It holds for nobody without credentials. */
+  readonly needsCaller: boolean
   /** The condition in words: `the address is in 192.0.2.0/24`. */
   describe(condition: C): string
   /** A text that is equal for conditions that hold for the same requests, whatever their names. */

@@ -23,6 +23,7 @@ interface Form {
 
 export const credential: ConditionKind<CredentialKind, Form> = {
   isForm: (form): form is Form => 'credential' in form,
+  needsCaller: true,
   parse: (name, form) => ({ kind: 'credential', name, credentials: form.credential }),
   holds: ({ credentials }, { hasCredentials, credential: used }) =>
     hasCredentials && credentials.some((one) => one === used),

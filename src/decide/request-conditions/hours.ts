@@ -30,6 +30,7 @@ const DAY_MINUTES = 24 * 60
 
 export const hours: ConditionKind<Hours, Form> = {
   isForm: (form): form is Form => 'zone' in form,
+  needsCaller: false,
   parse(name, form, fault) {
     const days = parseDays(form.days, fault)
     const from = parseTimeOfDay('from', form.from, fault)

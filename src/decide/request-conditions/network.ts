@@ -15,6 +15,7 @@ interface Form {
 
 export const network: ConditionKind<Network, Form> = {
   isForm: (form): form is Form => 'network' in form,
+  needsCaller: false,
   parse(name, { network: written }, fault) {
     const parsed = written.map((text, i) => parseNetwork(text, (...rest) => fault(['network', i], ...rest)))
     const networks = parsed.filter((text) => text !== undefined)

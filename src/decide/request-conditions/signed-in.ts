@@ -23,6 +23,7 @@ const CLOCK_SKEW_MS = 5_000
 
 export const signedIn: ConditionKind<SignedIn, Form> = {
   isForm: (form): form is Form => 'signedIn' in form,
+  needsCaller: true,
   parse(name, { signedIn: { within, acr } }, fault) {
     const withinMs = within === undefined ? undefined : readDuration(within)
     if (within !== undefined && withinMs === undefined) {

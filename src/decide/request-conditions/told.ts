@@ -15,6 +15,7 @@ interface Form {
 
 export const told: ConditionKind<Told, Form> = {
   isForm: (form): form is Form => 'told' in form,
+  needsCaller: false,
   parse: (name) => ({ kind: 'told', name }),
   holds: () => false,
   describe: () => 'the asking service says so',

@@ -70,7 +70,7 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
   }
   const one = decisions.length === 1 ? asked : request
   if (decisions.some((some) => some.decision.kind === 'supposed')) return decideObjects(question, one, conditions)
-  if (refusals.length > 0 || decision.kind !== 'route') return decideByConditions(request, conditions)
+  if (refusals.length > 0 || decision.kind !== 'route') return decideByConditions(question, request, conditions)
   const rules = rulesOf(asked, decision.evidence)
   const notes = isRedirect(asked) ? ['the request to the new path is decided again'] : []
   return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(asked)), conditions, rules, notes }
@@ -85,7 +85,11 @@ function explainRefusal(question: ExplainQuestion, request: SupposedRequest, ref
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
   const held = relationFacts(question, request).filter(({ holds }) => holds === true)
   const relations = new Set(held.map(({ name }) => name))
-  const misses = nearestMisses(request, { relations, conditions: new Set(request.holding) })
+  const misses = nearestMisses(question, request, {
+    relations,
+    conditions: new Set(request.holding),
+    decided: new Set(),
+  })
   if (refusal.check === 'own-record') {
     const reason = "the path shows the caller's own record, so it needs credentials"
     return { ...refusedBy('own-record', reason, answer), misses }

@@ -13,6 +13,7 @@ import type { ConditionFact, ExplainedAnswer, ExplainedCase, ExplainedOutcome, N
 import { relationFacts } from './facts/relation-facts.ts'
 import { allowedBy, type Finding, problem, reasonOf, reasonOfField, refusedBy } from './finding.ts'
 import { nearestMisses } from './misses/nearest-misses.ts'
+import { decidedByCases } from './misses/open-names.ts'
 import type { ExplainQuestion, KnownObject } from './question.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
@@ -34,18 +35,22 @@ export function decideObjects(
     ...facts,
     cases,
     missing: known.kind === 'any' && namesObject(request) ? problem('object-not-found') : null,
-    misses: missesOf(request, cases),
+    misses: missesOf(question, request, cases),
     notes: notesOf(request, known),
   }
 }
 
 /** The request concerns no object, and the conditions that hold aren't known. */
-export function decideByConditions(request: SupposedRequest, conditions: readonly ConditionFact[]): Finding {
+export function decideByConditions(
+  question: ExplainQuestion,
+  request: SupposedRequest,
+  conditions: readonly ConditionFact[],
+): Finding {
   const facts = { relations: [], conditions }
   const cases = casesOf(request, facts)
   const summary = summaryOf(cases, request, facts, NO_OBJECT)
   const told = { rules: roleLevelOf(request).rules, ...facts, cases, missing: null, notes: [] }
-  return { ...summary, stage: 'role', ...told, misses: missesOf(request, cases) }
+  return { ...summary, stage: 'role', ...told, misses: missesOf(question, request, cases) }
 }
 
 const NO_OBJECT: KnownObject = { kind: 'any', id: undefined }
@@ -136,18 +141,24 @@ function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly E
 }
 
 /**
- * The misses of the first refused case. Several cases already show the effect of relations, so their misses omit it.
+ * The misses of the first refused case. Several cases already show the effect of relations and conditions, so their
+ * misses omit it, and don't offer a part of it beside the denies of another case.
  */
-function missesOf(request: SupposedRequest, cases: readonly ExplainedCase[]) {
+function missesOf(question: ExplainQuestion, request: SupposedRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
   if (!refusedCase) return []
   const { relations, conditions } = refusedCase
-  const misses = nearestMisses(request, { relations: new Set(relations), conditions: new Set(conditions) })
-  return cases.length === 1 ? misses : misses.filter(({ changes }) => !changes.every(isShownByCases))
+  const misses = nearestMisses(question, request, {
+    relations: new Set(relations),
+    conditions: new Set(conditions),
+    decided: decidedByCases(request),
+  })
+  return cases.length === 1 ? misses : misses.filter(({ changes }) => !areShownByCases(changes))
 }
 
-function isShownByCases({ kind }: NeededChange): boolean {
-  return kind.endsWith('relation') || kind.endsWith('condition')
+function areShownByCases(changes: readonly NeededChange[]): boolean {
+  const others = changes.filter(({ kind }) => kind !== 'deny')
+  return others.length > 0 && others.every(({ kind }) => kind.endsWith('relation') || kind.endsWith('condition'))
 }
 
 function namesObject({ route, endpoint }: SupposedRequest): boolean {

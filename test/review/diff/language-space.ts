@@ -232,7 +232,7 @@ function listsOf([first, ...rest]: readonly Json[]): readonly (readonly Json[])[
 }
 
 /** The names that follow from these leaves. */
-function named({ policy, resource }: World, leaves: Names): Names {
+export function named({ policy, resource }: World, leaves: Names): Names {
   const relations = policy.relations.get(resource.name) ?? new Map<string, OracleRelation>()
   const follows = (name: string): boolean => {
     const relation = relations.get(name)

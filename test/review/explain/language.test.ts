@@ -1,34 +1,21 @@
 /** Explain knows the second edition: of any policy, caller and object it says what the oracle answers. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { NO_MASKS } from '../../../src/decide/policy.ts'
-import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import type { Method, Resources, Route } from '../../../src/resources/resource.ts'
-import { explain } from '../../../src/tools/explain/explain.ts'
 import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { KnownObject, KnownRequest } from '../../../src/tools/explain/question.ts'
-import { readStateChange } from '../../../src/tools/explain/read/read-state-change.ts'
+import type { KnownObject } from '../../../src/tools/explain/question.ts'
 import { ToolError } from '../../../src/tools/load-policy.ts'
 import { type Asked, askedAbout, randomAsked } from '../../policy/arbitrary-language.ts'
-import { HEALTH } from '../../policy/fixture.ts'
-import { FOLDERS, MEMBERSHIPS, ORACLE_RESOURCES, STORED, TASKS } from '../../policy/language-fixture.ts'
+import { FOLDERS, MEMBERSHIPS, ORACLE_RESOURCES, TASKS } from '../../policy/language-fixture.ts'
 import { type Answer, answer } from '../../policy/oracle/answer.ts'
 import { holdingConditions } from '../../policy/oracle/conditions.ts'
 import { faultsOf } from '../../policy/oracle/faults.ts'
 import { updated } from '../../policy/oracle/proposals.ts'
 import { granted, grantedOnResult, inView, onObject, relationsOf, subsets, transitionOf } from '../../policy/oracle.ts'
-import { render } from '../../policy/render.ts'
 import type { Json, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
-
-const RESOURCES: Resources = {
-  byName: new Map([...STORED, HEALTH].map((one) => [one.name, one])),
-  routes: STORED.flatMap(({ routes }) => routes),
-}
+import { ask, recordOf } from './asking-language.ts'
 
 const RUNS = { numRuns: runs(400), interruptAfterTimeLimit: 20_000 }
-
-const LAYOUT = { lineEnd: '\n', padding: ' ', comments: false } as const
 
 describe('explain, of members, parents, walls and conditions', () => {
   it('says of a stored object under known conditions what the oracle answers', () => {
@@ -374,47 +361,4 @@ function aboutObject({ world }: Asked, object: Plain): KnownObject {
       return values.some((wanted) => (Array.isArray(value) ? value.includes(wanted as string) : value === wanted))
     })
   return { kind: 'object', id: String(object.id), object, record: recordOf(world.caller), related }
-}
-
-function recordOf({ record, claims }: Asked['world']['caller']): Plain {
-  return { tenant: null, teams: null, ...(record ?? claims) }
-}
-
-function ask(
-  { world, request, viewName }: Asked,
-  known: KnownObject,
-  told: KnownRequest,
-  change?: string,
-): Explanation {
-  const { caller, policy, now = 0 } = world
-  const { method, route } = routeOf({ world, request, viewName })
-  const endpoint = route.endpoints.get(method)
-  if (!endpoint) throw new Error(`no ${method} on ${route.path}`)
-  const files = render(policy, LAYOUT)
-  const parsed = { ...parsePolicy(files, RESOURCES), masks: NO_MASKS }
-  const asking = { subject: caller.id, roles: caller.roles }
-  const matched = { kind: 'route', method, route, endpoint, id: undefined } as const
-  const becomes = readStateChange(change, { request: matched, policy: parsed, resources: RESOURCES })
-  return explain({
-    reviewed: { policy: parsed, blocked: new Map(), files, blockedFile: { name: 'blocked.txt', text: '' } },
-    resources: RESOURCES,
-    caller: caller.id === undefined ? { kind: 'anonymous' } : { kind: 'caller', ...asking },
-    attributes: recordOf(caller),
-    path: route.path,
-    request: matched,
-    known,
-    told: { ...told, address: world.address },
-    becomes,
-    now,
-  })
-}
-
-function routeOf({ world, request, viewName }: Asked): { readonly method: Method; readonly route: Route } {
-  const { action, operation = action } = request
-  const routes = RESOURCES.byName.get(world.resource.name)?.routes ?? []
-  for (const route of routes) {
-    const found = [...route.endpoints].find(([, one]) => one.action === action && one.operation === operation)
-    if (found) return { method: found[0], route: viewName === undefined ? route : { ...route, view: viewName } }
-  }
-  throw new Error(`no route for ${action}`)
 }

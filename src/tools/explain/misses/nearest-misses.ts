@@ -10,6 +10,7 @@ import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import type { NeededChange } from '../explanation.ts'
 import { writtenBy } from '../facts/state-change.ts'
 import type { NearMiss } from '../finding.ts'
+import type { ExplainQuestion } from '../question.ts'
 import {
   actionTable,
   decideOn,
@@ -21,7 +22,8 @@ import {
   supposedResultOf,
 } from '../supposed-request.ts'
 import { missSentence } from './miss-sentence.ts'
-import { type Held, heldAfter, leavesBehind, namesFrom, waysToFit, waysToMiss } from './needed-terms.ts'
+import { type Held, heldAfter, leavesBehind, namesFrom, settled, waysToFit, waysToMiss } from './needed-terms.ts'
+import { namesKnown, openFor } from './open-names.ts'
 
 interface Candidate {
   readonly changes: readonly NeededChange[]
@@ -45,16 +47,32 @@ const MOST_TRIED = 200
 /** The denies that one set of changes avoids or drops at most. */
 const MOST_DENIES = 3
 
+/** The ways in which open names may hold; of callers with more, no miss is told. */
+const MOST_WAYS = 512
+
 /**
  * Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `held`: the relations and conditions that
- * hold; relations with parts too.
+ * hold; relations with parts too. `decided`: the names of which it is known that they don't hold otherwise.
  */
-export function nearestMisses(refused: SupposedRequest, held: Held): readonly NearMiss[] {
+export function nearestMisses(
+  question: ExplainQuestion,
+  refused: SupposedRequest,
+  { decided, ...told }: Held & { readonly decided: ReadonlySet<string> },
+): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
+  const anybody = { ...request, subject: request.policy.anybody }
+  const known = namesKnown(question, refused, { decided, named: new Set(actionTable(anybody).conditions) })
+  const held = { ...told, conditions: told.conditions.union(known.certain) }
   const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
   const before = new Set(grantsTo(request, base).at(-1)?.allows)
-  const mine = candidatesOf({ request, changes: [], needed: undefined }, base)
-  const others = otherCallers(request).map((other) => candidatesOf(other, withCertain(other.request, base)))
+  const candidates = (other: OtherCaller) => {
+    const open = openFor(other, question, known)
+    const its = withCertain(other.request, { ...base, open })
+    return settled(its, other.request).length > MOST_WAYS ? [] : candidatesOf(other, its)
+  }
+
+  const mine = candidates({ request, changes: [], needed: undefined })
+  const others = otherCallers(request).map(candidates)
   // Two other callers have no change in common, so each is compared only with itself and with the present caller.
   const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
   return distinct(least.filter(({ rules }) => rules.length > 0))
@@ -115,7 +133,8 @@ function withCertain(request: SupposedRequest, held: Held): Held {
     .filter(holdsForOwnRecord)
     .map(({ name }) => name)
   const names = new Set([...namesFrom(held.relations, request), ...certain])
-  return withResult({ ...held, relations: leavesBehind(names, request) }, request)
+  const open = held.open?.difference(new Set(certain))
+  return withResult({ ...held, open, relations: leavesBehind(names, request) }, request)
 }
 
 /** Begins with each rule that could allow it, and goes on where denies take that away. */
@@ -149,7 +168,8 @@ function withoutADeny(
   const after = heldAfter(changes, held, request)
   if (!after) return []
   const gone = droppedBy(changes)
-  const matching = new Set(grantsTo(request, after).flatMap((grant) => grant.denies))
+  const refused = settled(after, request).filter((one) => !isAllowed(request, one, gone))
+  const matching = new Set(refused.slice(0, 1).flatMap((one) => grantsTo(request, one).flatMap(({ denies }) => denies)))
   const denies = [...matching].filter((rule) => !gone.has(rulePlace(rule.line)))
   const drops = denies.map((rule) => [...changes, denyChange(rule)])
   const fewest = denies.length > 1 ? [[...changes, ...denies.map(denyChange)]] : []
@@ -185,10 +205,13 @@ function grantsTo(request: SupposedRequest, { relations, conditions, result }: H
 
 function isAllowedWith(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): boolean {
   const after = heldAfter(changes, held, request)
-  if (!after) return false
-  const asked = holdingExactly(without(request, droppedBy(changes)), [...after.conditions])
-  const written = after.result && { before: after.relations, after: after.result }
-  const decision = decideOn(asked, namesFrom(after.relations, request), written)
+  return after !== undefined && settled(after, request).every((one) => isAllowed(request, one, droppedBy(changes)))
+}
+
+function isAllowed(request: SupposedRequest, held: Held, dropped: ReadonlySet<string>): boolean {
+  const asked = holdingExactly(without(request, dropped), [...held.conditions])
+  const written = held.result && { before: held.relations, after: held.result }
+  const decision = decideOn(asked, namesFrom(held.relations, request), written)
   return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
 }
 

@@ -16,6 +16,10 @@ export interface Held {
   readonly conditions: Names
   /** The relations after the write, if a change of states is supposed. */
   readonly result?: Names | undefined
+  /** Of all these, the names that might as well hold as not: nobody knows them of another caller. */
+  readonly open?: Names | undefined
+  /** The open relations of which it is known whether they hold after the write. */
+  readonly settledAfter?: Names | undefined
 }
 
 type TermChange = Extract<NeededChange, { readonly kind: `${'' | 'not-'}${'relation' | 'result' | 'condition'}` }>
@@ -65,7 +69,7 @@ function allWays(terms: readonly Term[], when: When, held: Held, request: Suppos
 function waysTo({ name, negated }: Term, when: When, held: Held, request: SupposedRequest): readonly TermChange[][] {
   const relation = declaredRelations(request).find((one) => one.name === name)
   if (relation) return waysOf(relation, { wanted: !negated, when }, held, request)
-  if (held.conditions.has(name) !== negated) return [[]]
+  if (!held.open?.has(name) && held.conditions.has(name) !== negated) return [[]]
   return [[{ kind: negated ? 'not-condition' : 'condition', name }]]
 }
 
@@ -81,10 +85,13 @@ function waysOf(relation: Relation, asked: Wanted, held: Held, request: Supposed
     const ways = of.map((part) => waysOf(part, asked, held, request))
     return (need === 'all') === wanted ? product(ways) : ways.flat().slice(0, MOST_WAYS)
   }
+  const isOpen = held.open?.has(relation.name) && !(when === 'result' && held.settledAfter?.has(relation.name))
   const holding = when === 'result' ? held.result : held.relations
-  if (holding?.has(relation.name) === wanted) return [[]]
+  if (!isOpen && holding?.has(relation.name) === wanted) return [[]]
   if (!couldBe(relation, wanted, request)) return []
-  return [[{ kind: wanted ? when : (`not-${when}` as const), name: relation.name }]]
+  // It isn't among the states that the write changes, so it holds after the write as before.
+  const at = isOpen ? 'relation' : when
+  return [[{ kind: wanted ? at : (`not-${at}` as const), name: relation.name }]]
 }
 
 /** Whether it could hold, or not hold, for some object of this caller. */
@@ -111,16 +118,34 @@ export function heldAfter(changes: readonly NeededChange[], held: Held, request:
   const before = { on: named('relation'), off: named('not-relation') }
   const relations = leavesAfter(held.relations, before, request)
   const conditions = held.conditions.union(named('condition')).difference(named('not-condition'))
-  if (!relations || !held.result) return relations && { relations, conditions }
+  const told = [before.on, before.off, named('condition'), named('not-condition')]
+  const open = told.reduce((some, names) => some.difference(names), held.open ?? new Set())
+  if (!relations || !held.result) return relations && { relations, conditions, open }
   const after = { on: named('result'), off: named('not-result') }
-  const result = leavesAfter(held.result, lasting(before, after, request), request)
-  return result && { relations, conditions, result }
+  const settledAfter: Names = new Set([...after.on, ...after.off, ...(held.settledAfter ?? [])])
+  const fixed = new Set([...settledAfter, ...(request.becomes?.states ?? [])])
+  const result = leavesAfter(held.result, lasting(before, after, fixed), request)
+  return result && { relations, conditions, result, open, settledAfter }
 }
 
-/** What is changed before the write is so after it, except where the write changes it. */
-function lasting(before: Toggles, after: Toggles, { becomes }: SupposedRequest): Toggles {
-  const changed = after.on.union(after.off).union(becomes?.states ?? new Set())
-  return { on: after.on.union(before.on.difference(changed)), off: after.off.union(before.off.difference(changed)) }
+/** Every way in which the open names may hold. */
+export function settled({ open = new Set(), ...held }: Held, request: SupposedRequest): readonly Held[] {
+  return [...open].reduce<readonly Held[]>(
+    (some, name) => {
+      const kind = request.parsed.conditions.has(name) ? ('condition' as const) : ('relation' as const)
+      const ways: readonly NeededChange[] = [
+        { kind, name },
+        { kind: `not-${kind}`, name },
+      ]
+      return some.flatMap((one) => ways.flatMap((way) => heldAfter([way], one, request) ?? []))
+    },
+    [held],
+  )
+}
+
+/** What is changed before the write is so after it, except where the write fixes it. */
+function lasting(before: Toggles, after: Toggles, fixed: Names): Toggles {
+  return { on: after.on.union(before.on.difference(fixed)), off: after.off.union(before.off.difference(fixed)) }
 }
 
 interface Toggles {
@@ -182,7 +207,7 @@ export function namesFrom(leaves: Names, request: SupposedRequest): readonly str
     .map(({ name }) => name)
 }
 
-function isLeaf(relation: Relation): boolean {
+export function isLeaf(relation: Relation): boolean {
   return leavesOf(relation)[0] === relation
 }
 
