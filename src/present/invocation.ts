@@ -38,7 +38,7 @@ export function programHere(
 
 /** A message, in which `sallyport …` is a command to type: a project has it below node_modules/ alone. */
 export function withCommands(message: string, program = programHere(process.env)): string {
-  return message.replace(/(?<=`|: |run |with )sallyport (?=[a-z])/g, `${wordHere(program)} `)
+  return message.replace(/(?<=`|: |run |with |\| )sallyport (?=[a-z])/g, `${wordHere(program)} `)
 }
 
 /** What a command begins with where it is shown for people: a shell finds `sallyport` only if it is installed globally. */

@@ -1,6 +1,8 @@
 /** sallyport policy apply, rollback, history, promote, block and unblock, as their users run them. */
+import { execFile } from 'node:child_process'
 import { appendFile, chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { END } from '../../src/policy/parse/rule-lines.ts'
@@ -165,13 +167,29 @@ describe('the commands that change a policy', () => {
     const env = { DECISION_LOG_FILE: log, DATA_DIR: join(folders.root, 'data') }
     const explained = (id: string) => run(['explain', '--request-id', id, '--format', 'json'], env)
     const { stdout } = await explained(`urn:uuid:${requestId}`)
-    expect(JSON.parse(stdout).record).to.include({ sameRevision: true, sameOutcome: true })
+    const past = JSON.parse(stdout)
+    expect(past.record).to.include({ sameRevision: true, sameOutcome: true })
+    expect(past.record.verdict).to.equal('the files of that version give the same answer: 200')
+    const now = await revisionIn(folders.live)
+    expect(past.notes.join()).to.equal(
+      `the present files (revision ${now}) give another answer: 403 instead of 200, because a deny takes away ` +
+        'everything that is allowed, whatever the object',
+    )
+    await run(['rollback', '--yes'])
+    const back = JSON.parse((await explained(requestId)).stdout)
+    expect([back.record.verdict, back.notes]).to.deep.equal(['these files give the same answer: 200', []])
     expect((await explained('0190b2c4-0000-4000-8000-000000000002')).stderr).to.contain('holds no decision record')
     await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered, revision: '0'.repeat(16) })}\n`)
     expect(await explained(requestId)).to.deep.include({ code: 2, stdout: '' })
-    expect((await explained(requestId)).stderr).to.contain(
-      `does not keep the policy of revision ${'0'.repeat(16)}: explain the record`,
-    )
+    const { stderr } = await explained(requestId)
+    expect(stderr).to.contain(`does not keep the policy of revision ${'0'.repeat(16)}: explain the request by`)
+    const command = /`(sallyport decisions .*)`/.exec(stderr)?.[1] ?? ''
+    const program = command.replaceAll('sallyport', `${process.execPath} bin/sallyport.js`)
+    const told = await promisify(execFile)('sh', ['-c', program], {
+      cwd: ROOT,
+      env: { ...process.env, POLICIES: folders.live, ...env },
+    })
+    expect(told.stdout).to.contain('not the policy explained here')
   })
 
   it('rollback refuses a version whose files were edited since', async () => {

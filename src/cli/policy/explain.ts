@@ -20,7 +20,7 @@ import { matchRequest } from '../../tools/explain/read/match-request.ts'
 import { readKnownRequest } from '../../tools/explain/read/read-conditions.ts'
 import { withKnownObject } from '../../tools/explain/read/read-object.ts'
 import { readStateChange, withStates } from '../../tools/explain/read/read-state-change.ts'
-import { explainRecord } from '../../tools/explain/record/explain-record.ts'
+import { explainPast, explainRecord } from '../../tools/explain/record/explain-record.ts'
 import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
@@ -60,7 +60,7 @@ export async function explainFlags(
   const places = { ...settings, ...flags, policies }
   if (flags.requestId !== undefined) {
     const past = { ...places, log: settings.decisionLog.file }
-    return explainPast(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
+    return explainLogged(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
   }
   return explainAsked({ method, path, flags }, await readFiles(places), settings.database)
 }
@@ -90,7 +90,7 @@ interface Past extends Places {
 }
 
 /** The record of a request under the policy that decided it. */
-async function explainPast(
+async function explainLogged(
   asked: string,
   { log, policies, schemas, dataDirectory }: Past,
   others: readonly (string | undefined)[],
@@ -105,7 +105,16 @@ async function explainPast(
   const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
   const resources = await loadResources(schemas)
   const reviewed = await policyOfRevision(record.revision, { place: policies, dataDirectory, resources })
-  return explainRecord(record, { reviewed, resources, now: undefined })
+  if (!reviewed) throw notKept(record.revision, policies, id)
+  return explainPast(record, { reviewed, present: await loadPolicy(policies, resources), resources })
+}
+
+function notKept(revision: string, policies: PolicyPlace, id: string): ToolError {
+  const place = typeof policies === 'string' ? policies : policies.name
+  return new ToolError(
+    `${place} does not keep the policy of revision ${revision}: explain the request by the present policy with ` +
+      `\`sallyport decisions query --request-id ${id} --format json | sallyport policy explain --record -\``,
+  )
 }
 
 async function* linesAbout(id: string, log: string): AsyncGenerator<string> {

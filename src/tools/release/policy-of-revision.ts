@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/versions-folder.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
@@ -17,17 +17,14 @@ interface Where {
   readonly resources: Resources
 }
 
-/** Throws ToolError if no such version is kept. */
-export async function policyOfRevision(revision: string, { place, ...where }: Where): Promise<LoadedPolicy> {
-  const found =
-    typeof place === 'string'
-      ? await keptInFolder(revision, place, where)
-      : await place.readRevision(revision).then((reading) => reading && parseReading(reading, where.resources))
-  if (found) return found
-  throw new ToolError(
-    `${typeof place === 'string' ? place : place.name} does not keep the policy of revision ${revision}: ` +
-      'explain the record with the present files (--record)',
-  )
+/** Undefined if no such version is kept. */
+export async function policyOfRevision(
+  revision: string,
+  { place, ...where }: Where,
+): Promise<LoadedPolicy | undefined> {
+  if (typeof place === 'string') return keptInFolder(revision, place, where)
+  const reading = await place.readRevision(revision)
+  return reading && parseReading(reading, where.resources)
 }
 
 /** Versions keep no blocked.txt, so the current one is used. */

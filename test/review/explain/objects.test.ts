@@ -79,7 +79,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const line = JSON.stringify(await server.lastDecision({ method: 'GET' }))
     const file = await logOf(`not JSON\n{"msg":"listening"}\n${line}\n{"record":"decision"}\n`)
     const { stdout } = await run(folders, ['--record', file])
-    expect(stdout).to.include('Record    request ').and.to.include('(these files)')
+    expect(stdout).to.include('Record    request ').and.to.include('(the policy explained here)')
     expect(stdout).to.include('these files give the same answer: 403')
   })
 

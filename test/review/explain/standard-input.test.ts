@@ -26,7 +26,7 @@ describe('sallyport policy explain --record -', () => {
     const log = `{"msg":"listening"}\n\nplain text\n${JSON.stringify(RECORD)}\n${'{"record":"decision"}\n'.repeat(100_000)}`
     const stdout = await explainInput(log)
     expect(stdout).to.match(/^DENY {6}GET \/api\/v1\/notes: a client gets 401 credentials-missing/)
-    expect(stdout).to.include('(not these files)')
+    expect(stdout).to.include('(not the policy explained here)')
   })
 })
 

@@ -3,6 +3,7 @@
 import { CATALOGUE, type ProblemCode } from '../../../base/problems/catalogue.ts'
 import { parseTime } from '../../../base/time.ts'
 import { MASKED } from '../../../decision-log/decision-record.ts'
+import { revisionOf } from '../../../policy/policy-files.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { forwardedRoutes } from '../../../resources/routing/forwarded-routes.ts'
@@ -31,11 +32,13 @@ interface Files {
    * The time for which the request is decided, in milliseconds since the epoch; undefined for the time of the record.
    */
   readonly now: number | undefined
+  /** What the comparison with the record calls the policy files. */
+  readonly named?: string
 }
 
 export function explainRecord(
   record: ExplainableRecord,
-  { reviewed, resources, now = timeOf(record) }: Files,
+  { reviewed, resources, now = timeOf(record), named = 'these files' }: Files,
 ): Explanation {
   refuseMasked(record)
   refuseCut(record)
@@ -47,7 +50,21 @@ export function explainRecord(
   const explained = explain({ reviewed, resources, caller, path, request, known, attributes, told, now })
   const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
-  return { ...explanation, notes, record: compareRecord(record, explanation) }
+  return { ...explanation, notes, record: compareRecord(record, explanation, named) }
+}
+
+/** Explains it by the policy that decided it, and says what the present policy would answer, if it is another one. */
+export function explainPast(
+  record: ExplainableRecord,
+  { reviewed, present, resources }: Omit<Files, 'now' | 'named'> & { readonly present: LoadedPolicy },
+): Explanation {
+  const past = explainRecord(record, { reviewed, resources, now: undefined, named: 'the files of that version' })
+  const revision = revisionOf(present.files, present.blockedFile)
+  if (revision === past.revision) return explainRecord(record, { reviewed, resources, now: undefined })
+  const named = `the present files (revision ${revision})`
+  const today = explainRecord(record, { reviewed: present, resources, now: undefined, named })
+  const why = today.record?.sameOutcome === false ? `, because ${today.reason}` : ''
+  return { ...past, notes: [...past.notes, `${today.record?.verdict}${why}`] }
 }
 
 function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {

@@ -196,7 +196,7 @@ function recordLines(record: RecordComparison): readonly string[] {
   const { requestId, status, problem, revision, sameRevision, rules, sameRules, verdict } = record
   const request = requestId === null ? '' : `request ${quote(requestId)}: `
   const answer = problem === null ? `allowed with ${status}` : `${status} ${quote(problem)}`
-  const files = sameRevision ? 'these files' : 'not these files'
+  const files = sameRevision ? 'the policy explained here' : 'not the policy explained here'
   return [
     `${request}${answer}, under revision ${quote(revision)} (${files})`,
     ...(sameRules ? [] : wrap(`the record names other rules: ${rules.map(quote).join(', ') || 'none'}`)),
