@@ -361,14 +361,17 @@ describe('masks.yaml', () => {
 
 /** Under the policy that decided. */
 async function replayed({ folder, app }: TestServer): Promise<ReplayReport> {
-  const bench = await openCandidate(join(folder, 'policies'), app.resources)
-  return replay(bench, {
-    files: [join(folder, 'data/decisions.log')],
-    since: Number.NEGATIVE_INFINITY,
-    until: Number.POSITIVE_INFINITY,
-    maxExamples: 3,
-    onProgress: () => undefined,
-  })
+  const candidate = await openCandidate(join(folder, 'policies'), app.resources)
+  return replay(
+    { candidate, baseline: undefined },
+    {
+      files: [join(folder, 'data/decisions.log')],
+      since: Number.NEGATIVE_INFINITY,
+      until: Number.POSITIVE_INFINITY,
+      maxExamples: 3,
+      onProgress: () => undefined,
+    },
+  )
 }
 
 /** Every way in which a record can be about the user bob. The number of requests that reach him. */

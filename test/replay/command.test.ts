@@ -74,7 +74,7 @@ describe('sallyport policy replay', () => {
     const { code, stdout } = await run(log, '--candidate', candidate)
     expect(code).to.equal(1)
     expect(stdout).to.contain('4 requests decided again: 3 the same, 1 different.')
-    expect(stdout).to.contain('Allowed then, refused under the candidate: 1')
+    expect(stdout).to.contain('Allowed before, refused under the candidate: 1')
     const place = (await readFile(join(candidate, 'policy.csv'), 'utf8')).trimEnd().split('\n').length - 1
     expect(stdout).to.match(
       new RegExp(`1 x support: GET /api/orders/\\{id\\}.*200 -> 403 forbidden, by .*policy.csv:${place}`),
@@ -90,6 +90,29 @@ describe('sallyport policy replay', () => {
       ['perhaps-allowed-now', [ids.deleteByAlice]],
       ['other-objects', [ids.listBySupport]],
     ])
+  })
+
+  it('compares with the policy in force, so that an edit since the log is no difference, or with another baseline', async () => {
+    await deny('p, support, orders, read, any, *, deny')
+    const edited = join(folder, 'edited')
+    await cp(candidate, edited, { recursive: true })
+    const present = await run(log, '--candidate', candidate, '--policies', edited)
+    expect([present.code, present.stdout.split('\n')[0]]).to.deep.equal([
+      0,
+      '4 requests decided again: 4 the same, 0 different.',
+    ])
+    expect((await run(log, '--candidate', candidate, '--policies', edited, '--baseline', 'policies')).code).to.equal(1)
+    expect((await run(log, '--policies', edited)).stdout, 'with the log').to.contain('1 different')
+    const back = await run(log, '--candidate', 'policies', '--policies', edited)
+    expect(back.stdout).to.contain('Refused before, allowed under the candidate: 1').and.to.contain('403 forbidden -> ')
+  })
+
+  it('says that a list has fewer or more objects', async () => {
+    await deny('p, support, orders, list, draft, *, deny')
+    const fewer = await run(log, '--candidate', candidate)
+    expect(fewer.stdout).to.contain('support: GET /api/orders: 200 -> allowed, fewer objects, by policy.csv:')
+    const more = await run(log, '--candidate', 'policies', '--baseline', candidate)
+    expect(more.stdout).to.contain('support: GET /api/orders: 200 -> allowed, more objects, by policy.csv:')
   })
 
   it('tells a list that could not be filtered so any more', async () => {

@@ -79,6 +79,7 @@ Without --becomes, the answer is about the object before the write. In a shell, 
 
 interface ReplayFlags extends FolderFlags {
   readonly candidate?: string
+  readonly baseline?: string
   readonly format: TextOrJson
   readonly since?: number
   readonly until?: number
@@ -91,13 +92,15 @@ function declareReplay(policy: CliCommand, settings: PolicySettings): void {
     .description('decide the requests of a decision log again under a candidate, and show the differences')
     .argument('<log...>', 'decision log files, oldest first')
     .option('--candidate <dir>', 'policy files of the candidate, or database:<version>')
-    .option('--policies <directory>', 'policy files to use without --candidate (policies)')
+    .option('--baseline <dir>', 'with --candidate, compare it with this policy (POLICIES, policies)')
+    .option('--policies <directory>', 'the present policy files, or database: (POLICIES, policies)')
     .option(...SCHEMAS)
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
     .option('--examples <number>', 'how many request ids to show for each difference', wholeNumber(0, 9999), 3)
     .formats()
-    .note(`Without --candidate, the command decides the requests under the present policy files, and shows whether
+    .note(`The candidate is compared with the present policy, or with --baseline, so earlier edits are no differences.
+Without --candidate and --baseline, the command decides the requests under the present policy files, and shows whether
 they still give the answers of the log. It also says how many requests it can't decide again, and why.
 Exit code: 0 without differences, 1 with differences, 2 when it could not run or could decide no request again.`)
     .examples('policy replay data/decisions.log --candidate policies-new')
@@ -106,8 +109,14 @@ Exit code: 0 without differences, 1 with differences, 2 when it could not run or
       const { refuseNothingDecided, replayWithProgress } = await import('./replay.ts')
       const { policyPlace } = await import('./policy-place.ts')
       const usual = settings()
-      const policies = policyPlace(flags.candidate ?? flags.policies ?? usual.policies, usual)
-      const report = await replayWithProgress(files, { ...usual, ...flags, policies })
+      const present = flags.policies ?? usual.policies
+      const baseline = flags.baseline ?? (flags.candidate === undefined ? undefined : present)
+      const report = await replayWithProgress(files, {
+        ...usual,
+        ...flags,
+        candidate: policyPlace(flags.candidate ?? present, usual),
+        baseline: baseline === undefined ? undefined : policyPlace(baseline, usual),
+      })
       printReport(flags.format, REPLAY_FORMATS[flags.format](report))
       if (report.groups.length > 0) process.exitCode = 1
       refuseNothingDecided(report)

@@ -16,7 +16,8 @@ export function refuseNothingDecided({ decided, undecidable }: ReplayReport): vo
 }
 
 interface ReplayCommand {
-  readonly policies: PolicyPlace
+  readonly candidate: PolicyPlace
+  readonly baseline: PolicyPlace | undefined
   readonly schemas: string
   readonly since?: number
   readonly until?: number
@@ -26,14 +27,18 @@ interface ReplayCommand {
 /** Throws FileError and ToolError. */
 export async function replayWithProgress(
   files: readonly string[],
-  { policies, schemas, since, until, examples }: ReplayCommand,
+  { schemas, since, until, examples, ...places }: ReplayCommand,
 ): Promise<ReplayReport> {
   const size = await sizeOf(files)
-  const bench = await openCandidate(policies, await loadResources(schemas))
+  const resources = await loadResources(schemas)
+  const policies = {
+    candidate: await openCandidate(places.candidate, resources),
+    baseline: places.baseline === undefined ? undefined : await openCandidate(places.baseline, resources),
+  }
   const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
   const report = await withProgress('replaying {bar} {percentage}% {eta_formatted} left', (bar) => {
     bar.start(size, 0)
-    return replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+    return replay(policies, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
   })
   refuseOtherFiles(files, report)
   return report

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { stageOf } from '../../base/problems/stages.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
+import { type Reach, reachOf } from './list-reach.ts'
 import { shownFields } from './shown.ts'
 
 /**
@@ -28,6 +29,8 @@ export interface Difference {
   readonly becomes: string
   /** Lines of the new policy.csv that decide. */
   readonly lines: readonly number[]
+  /** For other objects of a list: whether there are fewer or more, if that is proven. */
+  readonly reach?: Reach | undefined
   /** Fields refused or shown, then and now, if they are the difference. */
   readonly fields?: { readonly was: readonly string[]; readonly becomes: readonly string[] }
 }
@@ -53,7 +56,7 @@ export function compare(record: DecisionRecord, again: Decided): Difference | un
 }
 
 /** The policy refused a query that names fields if only the fields were at fault. */
-function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean {
+export function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean {
   if (problem === 'invalid-query') return fieldsRefused !== undefined
   return problem !== undefined && stageOf(problem) === 'policy'
 }
@@ -78,7 +81,8 @@ function compareShown(
   const { lines } = decision.evidence
   const told = { was, becomes: 'allowed', lines }
   if (decision.kind === 'list' && facts?.where && !isDeepStrictEqual(facts.where, decision.where)) {
-    return { change: 'other-objects', ...told }
+    const reach = reachOf(facts.where, decision.where)
+    return { change: 'other-objects', ...told, ...(reach && { reach }) }
   }
   if (!facts?.shown) return undefined
   const fields = { was: shownFields(facts, facts), becomes: shownFields(decision.evidence.facts, facts) }

@@ -9,12 +9,12 @@ import type { Group } from './tally.ts'
 export const REPLAY_FORMATS = { text: toText, json: toJson } as const
 
 const HEADINGS: Readonly<Record<Change, string>> = {
-  'refused-now': 'Allowed then, refused under the candidate',
-  'allowed-now': 'Refused then, allowed under the candidate',
-  'perhaps-allowed-now': 'Refused then; the candidate may allow it, but the log does not hold enough to decide',
-  'refused-otherwise': 'Refused then and under the candidate, but with another answer',
+  'refused-now': 'Allowed before, refused under the candidate',
+  'allowed-now': 'Refused before, allowed under the candidate',
+  'perhaps-allowed-now': 'Refused before; the candidate may allow it, but the log does not hold enough to decide',
+  'refused-otherwise': 'Refused before and under the candidate, but with another answer',
   'other-objects': 'Lists that the candidate filters differently',
-  'other-fields': 'Allowed then and under the candidate, but other fields are shown',
+  'other-fields': 'Allowed before and under the candidate, but other fields are shown',
 }
 
 /** The totals, then a paragraph for each group of differences. */
@@ -40,16 +40,17 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
 }
 
 function paragraph(group: Group): string {
-  const { count, method, route, roles, relations, was, becomes, lines, fields, examples } = group
+  const { count, method, route, roles, relations, was, becomes, lines, reach, fields, examples } = group
   const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
   const rules = lines.length === 0 ? 'no rule' : lines.map(rulePlace).join(', ')
+  const objects = reach === undefined ? '' : reach === 'narrower' ? ', fewer objects' : ', more objects'
   const told =
     fields && fields.was.length + fields.becomes.length > 0
       ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
       : []
   return [
-    `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}, by ${rules}`,
+    `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}${objects}, by ${rules}`,
     ...told,
     `    as in ${examples.join(', ')}`,
   ]

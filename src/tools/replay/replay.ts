@@ -1,5 +1,6 @@
-/** Every request of decision logs, decided again under a candidate policy. */
+/** Every request of decision logs, decided again under a candidate policy, and compared with a baseline or the log. */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { recordUnder } from './baseline.ts'
 import { compare } from './compare.ts'
 import { decideAgain, type ReplayPolicy } from './decide-again.ts'
 import { readLog } from './read-log.ts'
@@ -13,6 +14,12 @@ export interface ReplayReport extends Totals {
   readonly otherLines: number
 }
 
+/** Without a baseline, the candidate is compared with the answers of the log. */
+export interface ReplayPolicies {
+  readonly candidate: ReplayPolicy
+  readonly baseline: ReplayPolicy | undefined
+}
+
 export interface ReplayOptions {
   readonly files: readonly string[]
   /** Milliseconds since the epoch; only records of `since` and later, and before `until`. */
@@ -23,14 +30,14 @@ export interface ReplayOptions {
   readonly onProgress: (characters: number) => void
 }
 
-export async function replay(replayPolicy: ReplayPolicy, options: ReplayOptions): Promise<ReplayReport> {
+export async function replay(policies: ReplayPolicies, options: ReplayOptions): Promise<ReplayReport> {
   const tally = new Tally(options.maxExamples)
   let leftOut = 0
   let otherLines = 0
   const onRecord = async (record: DecisionRecord) => {
     const time = Date.parse(record.time)
     if (time < options.since || time >= options.until) leftOut += 1
-    else await replayOne(replayPolicy, record, tally)
+    else await replayOne(policies, record, tally)
   }
   const onOther = () => {
     otherLines += 1
@@ -39,8 +46,13 @@ export async function replay(replayPolicy: ReplayPolicy, options: ReplayOptions)
   return { ...tally.totals, groups: tally.groups, leftOut, otherLines }
 }
 
-async function replayOne(replayPolicy: ReplayPolicy, record: DecisionRecord, tally: Tally): Promise<void> {
-  const again = await decideAgain(replayPolicy, record)
+async function replayOne({ candidate, baseline }: ReplayPolicies, record: DecisionRecord, tally: Tally): Promise<void> {
+  const then = baseline ? await recordUnder(baseline, record) : record
+  if ('kind' in then) {
+    tally.add(record, then, undefined)
+    return
+  }
+  const again = await decideAgain(candidate, then)
   const decided = again.kind !== 'unconcerned' && again.kind !== 'undecidable'
-  tally.add(record, again, decided ? compare(record, again) : undefined)
+  tally.add(then, again, decided ? compare(then, again) : undefined)
 }
