@@ -29,7 +29,7 @@ export function pointsOf(pair: PolicyPair, question: Question): readonly Point[]
   if (!changesStored(question)) return objectPointsOf(pair, question)
   const sets = leafSets(pair, question)
   const [kept, states] = [namesWhere(pair, question, neverChanges), namesWhere(pair, question, isState)]
-  return conditionSets(pair).flatMap((conditions) => {
+  return conditionSets(pair, question).flatMap((conditions) => {
     const { before, after } = worldsOf(pair, question, conditions)
     return sets.flatMap((stored) =>
       sets
@@ -57,7 +57,7 @@ export function pointsOf(pair: PolicyPair, question: Question): readonly Point[]
 
 export function objectPointsOf(pair: PolicyPair, question: Question): readonly Point[] {
   const sets = isAbstract(question) ? [new Set<string>()] : leafSets(pair, question)
-  return conditionSets(pair).flatMap((conditions) => {
+  return conditionSets(pair, question).flatMap((conditions) => {
     const { before, after } = worldsOf(pair, question, conditions)
     return sets.map((leaves) => {
       const holding = leaves.union(conditions)
@@ -76,7 +76,7 @@ export function objectPointsOf(pair: PolicyPair, question: Question): readonly P
 
 export function roleLevels(pair: PolicyPair, question: Question): readonly RoleLevels[] {
   const all = [...(pair.before.conditions?.keys() ?? [])]
-  return conditionSets(pair).map((holding) => {
+  return conditionSets(pair, question).map((holding) => {
     const passes = (world: World) =>
       isAbstract(question) ? grantedWithoutObject(world, question.action).size > 0 : roleLevel(world, question.action)
     const { before, after } = worldsOf(pair, question, holding)
@@ -97,10 +97,12 @@ interface Queries {
   readonly shown: Names
 }
 
-/** For a role, or `everyone`, under each set of conditions. */
+/** For a role, `everyone` or `anonymous`, under each set of conditions. */
 export function queriesIn(pair: PolicyPair, name: string): readonly Queries[] {
-  const question = { resource: TASKS, action: 'list', caller: callerOf('nobody', name === 'everyone' ? [] : [name]) }
-  return conditionSets(pair).map((conditions) => {
+  const roles = name === 'everyone' || name === 'anonymous' ? [] : [name]
+  const caller = callerOf(name === 'anonymous' ? undefined : 'nobody', roles)
+  const question = { resource: TASKS, action: 'list', caller }
+  return conditionSets(pair, question).map((conditions) => {
     const { before, after } = worldsOf(pair, question, conditions)
     const shownIn = (world: World) =>
       new Set(everySet(pair, question).flatMap((leaves) => [...granted(world, 'list', named(world, leaves))]))
@@ -136,15 +138,18 @@ function changesStored({ action }: Question): boolean {
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 
 /** Without address, sign-in or API key: no condition holds but those that are supposed. */
-function worldsOf(pair: PolicyPair, { resource, caller }: Question, supposed: Names) {
+export function worldsOf(pair: PolicyPair, { resource, caller }: Question, supposed: Names) {
   const worldOf = (policy: OraclePolicy): World => {
     return { policy, resource: asOracle(resource), caller, supposed, now: NOW }
   }
   return { before: worldOf(pair.before), after: worldOf(pair.after) }
 }
 
-function conditionSets({ before }: PolicyPair): readonly Names[] {
-  return subsets([...(before.conditions?.keys() ?? [])])
+/** Without credentials, no condition holds that looks at them. */
+export function conditionSets({ before, after }: PolicyPair, { caller }: Question): readonly Names[] {
+  const declared = [...new Map([...(before.conditions ?? []), ...(after.conditions ?? [])])]
+  const could = declared.filter(([, one]) => caller.id !== undefined || !('signedIn' in one || 'credential' in one))
+  return subsets(could.map(([name]) => name))
 }
 
 // ---- Leaves ---------------------------------------------------------------------------------------------------------

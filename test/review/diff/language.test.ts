@@ -51,7 +51,7 @@ describe('the decisions in a diff of the second edition', () => {
       const told = diff(pair).flatMap((change) =>
         change.kind === 'decision' && change.part === 'query' ? [change] : [],
       )
-      for (const name of ['everyone', ...ROLES]) {
+      for (const name of ['everyone', 'anonymous', ...ROLES]) {
         for (const { conditions, before, after, shown } of queriesIn(pair, name)) {
           const own = told.filter(
             ({ callers, scope }) => callers.some(([one]) => one === name) && isUnder(conditions, scope),

@@ -174,7 +174,7 @@ function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: C
 
 /**
  * The sets of relation names that the caller could have to any object. A caller without credentials has no relation
- * that compares the object with a caller.
+ * that compares the object with a caller, and meets no condition that looks at credentials.
  */
 function setsByName({ byName: { space } }: Topic, { name }: ComparedCaller, side: Side): Region {
   return name === 'anonymous' ? space.unrelated[side] : EVERYWHERE

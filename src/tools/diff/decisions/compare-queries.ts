@@ -1,6 +1,7 @@
 /** Compares the fields that a list may be filtered and sorted by, among the fields that it shows before and after. */
 import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
+import { conditionNeedsCaller } from '../../../decide/request-conditions/all-conditions.ts'
 import { type ChangeScope, type ScopeTerm, type Sides, sidesOf } from '../change.ts'
 import type { ComparedCaller } from './compare-callers.ts'
 import type { GrantChange } from './compare-grants.ts'
@@ -37,7 +38,13 @@ function tablesFor(policies: Sides<DirectPolicy>, { resource, action }: Topic, c
   const tables = sidesOf((side) => {
     return policies[side].table(policies[side].subjectOf(caller[side]), resource.name, action.name)
   })
-  return { tables, conditions: [...new Set([...tables.after.conditions, ...tables.before.conditions])] }
+  const could = sidesOf((side) =>
+    tables[side].conditions.filter((name) => {
+      const condition = policies[side].conditions.get(name)
+      return caller[side] !== undefined || !condition || !conditionNeedsCaller(condition)
+    }),
+  )
+  return { tables, conditions: [...new Set([...could.after, ...could.before])] }
 }
 
 interface Found {

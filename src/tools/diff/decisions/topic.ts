@@ -5,7 +5,7 @@ import { leavesOf, meaningOf, needsCaller } from '../../../decide/relations/all-
 import { namedConditions, namedRelations } from '../../../decide/relations/possible-sets.ts'
 import type { Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import { conditionNeedsCaller, meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
 import {
   type FieldClass,
@@ -31,6 +31,8 @@ interface Atom {
   readonly label: string
   /** What each policy understands by it; undefined for a condition. */
   readonly leaf: Sides<Relation> | undefined
+  /** Whether it holds for nobody without credentials. */
+  readonly needsCaller: Sides<boolean>
 }
 
 export interface RelationSpace {
@@ -42,7 +44,7 @@ export interface RelationSpace {
   /** The situations in which an object can be to a caller with credentials, and to a caller without. */
   readonly possible: Region
   readonly possibleAnonymous: Region
-  /** The situations without relations that compare the object with a caller, as each policy understands them. */
+  /** The situations without relations and conditions that need a caller, as each policy understands them. */
   readonly unrelated: Sides<Region>
   /** Where a rule of one policy matches. */
   where(side: Side, rule: Rule): Region
@@ -167,12 +169,10 @@ function possibilities(
   const { regions } = rules
   const on = (side: Side) => {
     const leaves = new Map(atoms.flatMap(({ leaf }, i) => (leaf ? [[leaf[side], i] as const] : [])))
-    const ofCaller = [...leaves]
-      .filter(([leaf]) => needsCaller(leaf))
-      .flatMap(([leaf, i]) => {
-        const { stored, proposed } = rules.moments(i, leaf)
-        return [stored, proposed]
-      })
+    const ofCaller = atoms.flatMap((atom, i) => {
+      const { stored, proposed } = rules.moments(i, atom.leaf?.[side])
+      return atom.needsCaller[side] ? [stored, proposed] : []
+    })
     const unrelated = regions.all(ofCaller.map((region) => regions.not(region)))
     return { possible: rules.possible(leaves, resource), unrelated }
   }
@@ -228,13 +228,19 @@ function atomsOf(about: Sides<RulesAbout>, keys: Sides<Keys>): ReadonlyMap<strin
           ? same
           : leaf
       }
-      add(keys[side].leaves.get(leaf.name), { label: leaf.name, leaf: sidesOf(leafIn) })
+      const asked = sidesOf((of) => needsCaller(leafIn(of)))
+      add(keys[side].leaves.get(leaf.name), { label: leaf.name, leaf: sidesOf(leafIn), needsCaller: asked })
     }
   }
   for (const side of ['after', 'before'] as const) {
     const { policy, resource, action } = about[side]
     for (const name of namedConditions(policy, resource, action)) {
-      add(keys[side].conditions.get(name), { label: name, leaf: undefined })
+      const own = policy.conditions.get(name)
+      const asked = sidesOf((of) => {
+        const condition = about[of].policy.conditions.get(name) ?? own
+        return condition !== undefined && conditionNeedsCaller(condition)
+      })
+      add(keys[side].conditions.get(name), { label: name, leaf: undefined, needsCaller: asked })
     }
   }
   return atoms

@@ -207,7 +207,7 @@ export function namesFrom(leaves: Names, request: SupposedRequest): readonly str
     .map(({ name }) => name)
 }
 
-export function isLeaf(relation: Relation): boolean {
+function isLeaf(relation: Relation): boolean {
   return leavesOf(relation)[0] === relation
 }
 
