@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { stageOf } from '../../base/problems/stages.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
-import { type Reach, reachOf } from './list-reach.ts'
+import { type ListReach, reachOf } from './list-reach.ts'
 import { shownFields } from './shown.ts'
 
 /**
@@ -30,7 +30,7 @@ export interface Difference {
   /** Lines of the new policy.csv that decide. */
   readonly lines: readonly number[]
   /** For other objects of a list: whether there are fewer or more, if that is proven. */
-  readonly reach?: Reach | undefined
+  readonly reach?: ListReach | undefined
   /** Fields refused or shown, then and now, if they are the difference. */
   readonly fields?: { readonly was: readonly string[]; readonly becomes: readonly string[] }
 }

@@ -2,10 +2,10 @@
 import type { Condition } from '../../decide/conditions/condition.ts'
 import { EVERYWHERE, NOWHERE, type Region, Regions, TooManyRegions } from '../../decide/relations/regions.ts'
 
-export type Reach = 'narrower' | 'wider'
+export type ListReach = 'narrower' | 'wider'
 
 /** Undefined where neither filter is proven to lie within the other. */
-export function reachOf(was: Condition, becomes: Condition): Reach | undefined {
+export function reachOf(was: Condition, becomes: Condition): ListReach | undefined {
   const regions = new Regions('a list')
   const variables = new Map<string, number>()
   const fits = (text: string) => regions.where(variables.getOrInsertComputed(text, () => variables.size))
