@@ -11,6 +11,7 @@ import { issueToken } from '../src/identity/tokens/issue-token.ts'
 import { type App, type AppOptions, startApp } from '../src/server/app.ts'
 import { createLog } from '../src/server/observe/log.ts'
 import type { WritePlace } from '../src/store/contract.ts'
+import type { ReadBounds } from '../src/store/lists/read-bounds.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
 import { removeFolder } from './ends-with-tests.ts'
 import { Secrets, searchLogs } from './secrets.ts'
@@ -58,6 +59,8 @@ export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | '
   readonly migrate?: boolean
   /** Where the server writes; a served one writes in a thread. */
   readonly writer?: WritePlace
+  /** Bounds of lists and counts; those of a server when not given. */
+  readonly reads?: ReadBounds
   /** Files that differ in a copy of the policies, `candidate`, which is POLICY_CANDIDATE. */
   readonly candidate?: Readonly<Record<string, string>>
   /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
@@ -72,7 +75,17 @@ const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { env = {}, demo = false, migrate = false, files = {}, candidate, writer, uncheckedBecause, ...rest } = options
+  const {
+    env = {},
+    demo = false,
+    migrate = false,
+    files = {},
+    candidate,
+    writer,
+    reads,
+    uncheckedBecause,
+    ...rest
+  } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await mkdir(join(folder, 'migrations'))
@@ -92,7 +105,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     { demo, migrate },
   )
-  const config = writer ? { ...read, database: { ...read.database, writer } } : read
+  const config = { ...read, database: { ...read.database, ...(writer && { writer }), ...(reads && { reads }) } }
   const key = await openEmbeddedKey(config.dataDirectory)
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []

@@ -11,6 +11,7 @@ import type { Attempts } from './attempts.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
+import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Migrations } from './migrations.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
@@ -72,6 +73,20 @@ export interface ObjectQuery {
   readonly marks?: readonly Condition[]
 }
 
+/** Who waits for a read. It ends when its client is gone, and one caller's reads don't hold up those of others. */
+export interface ReadBy {
+  /** Names the caller among others. */
+  readonly whose: string
+  readonly gone: AbortSignal
+}
+
+export interface Counted {
+  /** How many objects were found. */
+  readonly found: number
+  /** Whether these are all; else there may be more. */
+  readonly isExact: boolean
+}
+
 /**
  * The options of a write, besides its permit. The record and the idempotency key commit with the write, or not at all.
  */
@@ -108,11 +123,14 @@ export interface Kept {
 export interface Store {
   /** At once where the engine can. */
   get(resource: string, id: string): StoredObject | undefined | Promise<StoredObject | undefined>
-  /** A frozen result is given again, by an engine that finds the same rows with the same content. */
-  list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
-  /** The number of objects that `list` would return without a limit. */
-  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
-  /** Whether such an object is stored; at once where the engine can. */
+  /**
+   * What was acknowledged before the call is seen. Throws ReadTooLong, TooManyReads, or the reason why `by` is gone. A
+   * frozen result is given again, by an engine that finds the same rows with the same content.
+   */
+  list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]>
+  /** The number of objects that `list` would return without a limit, as far as they are found in time. Throws as `list`. */
+  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted>
+  /** Whether such an object is stored; at once where the engine can. Throws ReadTooLong. */
   lookup(lookup: Lookup): boolean | Promise<boolean>
   /**
    * Reads that are answered at once, of this store and its directory, see one state in `work` and cost less. It must not
@@ -235,6 +253,8 @@ export interface OpenOptions {
   readonly connections?: ConnectionSettings
   /** `here` when not given. */
   readonly writer?: WritePlace
+  /** READ_BOUNDS when not given. */
+  readonly reads?: ReadBounds
   /** Resource -> fields to index in addition to those that the resource declares: the fields that relations compare. */
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }

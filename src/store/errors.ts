@@ -56,6 +56,22 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** A list, or a question about related objects, would look at too many objects. Trying again doesn't help. */
+export class ReadTooLong extends Error {
+  constructor(cause?: unknown) {
+    super('the read looks at too many objects', { cause })
+    this.name = 'ReadTooLong'
+  }
+}
+
+/** Too many reads that take long are under way: of this caller, or of all. */
+export class TooManyReads extends Error {
+  constructor() {
+    super('too many reads that take long are under way')
+    this.name = 'TooManyReads'
+  }
+}
+
 /** Another process migrates: this one didn't renew its lease in time. Nothing of the batch is stored. */
 export class LeaseLost extends Error {
   constructor() {
@@ -85,6 +101,8 @@ const KINDS = [
   UnfitDatabase,
   DamagedObject,
   StoreUnavailable,
+  ReadTooLong,
+  TooManyReads,
   LeaseLost,
   UnfitObject,
 ]

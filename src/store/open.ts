@@ -7,6 +7,7 @@ import { open } from 'node:fs/promises'
 import type { ConnectionSettings, OpenedStore, OpenOptions, StoreEngine, WritePlace } from './contract.ts'
 import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { StoreUnavailable } from './errors.ts'
+import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
@@ -71,6 +72,7 @@ export interface Database extends Located {
   readonly location: string
   readonly connections?: ConnectionSettings
   readonly writer?: WritePlace
+  readonly reads?: ReadBounds
 }
 
 /** The database that a URL names, or the URL's fault. */
@@ -136,10 +138,10 @@ export async function openDatabase(database: Database, options: Omit<OpenOptions
   return (await ENGINES[engine].load()).open(location, { ...options, ...usageOf(database) })
 }
 
-type Usage = Pick<OpenOptions, 'connections' | 'writer'>
+type Usage = Pick<OpenOptions, 'connections' | 'writer' | 'reads'>
 
-function usageOf({ connections, writer }: Database): Usage {
-  return { ...(connections && { connections }), ...(writer && { writer }) }
+function usageOf({ connections, writer, reads }: Database): Usage {
+  return { ...(connections && { connections }), ...(writer && { writer }), ...(reads && { reads }) }
 }
 
 /**

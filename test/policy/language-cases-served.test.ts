@@ -334,7 +334,7 @@ function storeOf(objects: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>
           ),
         )
     },
-    count: async () => 0,
+    count: async () => ({ found: 0, isExact: true }),
     kept: async () => undefined,
   }
 }

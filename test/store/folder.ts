@@ -5,7 +5,9 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Resources } from '../../src/resources/resource.ts'
 import type { WritePlace } from '../../src/store/contract.ts'
+import type { ReadBounds } from '../../src/store/lists/read-bounds.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { workOf } from '../../src/store/sqlite/query/work.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { type Opened, RESOURCES } from './fixture.ts'
 
@@ -14,6 +16,7 @@ interface Setup {
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
   readonly now?: () => Date
   readonly writer?: WritePlace
+  readonly reads?: ReadBounds
 }
 
 export class Folder {
@@ -39,6 +42,8 @@ export class Folder {
   /** A connection to the same file, as another process has it. */
   raw(): DatabaseSync {
     const database = new DatabaseSync(this.file)
+    // The statements of lists use functions of the program.
+    workOf(database)
     this.#opened.push({ close: () => database.isOpen && database.close() })
     return database
   }

@@ -52,6 +52,7 @@ export const CATALOGUE = {
   'internal-error': { status: 500, title: 'Internal error' },
   'key-server-invalid': { status: 502, title: 'The key server gave an unusable answer' },
   'store-unavailable': { status: 503, title: 'The store is not available' },
+  'read-too-long': { status: 503, title: 'Reading would take too long' },
   'policy-behind': { status: 503, title: 'This instance does not have that policy yet' },
   'policy-expired': { status: 503, title: 'The policy may be out of date' },
   'decision-log-unavailable': { status: 503, title: 'The decision log is not available' },

@@ -62,6 +62,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'store-unavailable': 'fault',
   'not-ready': 'fault',
   'answers-unread': 'fault',
+  'read-too-long': 'fault',
   'sign-in-busy': 'fault',
 }
 

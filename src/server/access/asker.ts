@@ -8,7 +8,7 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
-import type { Turns } from './turns.ts'
+import { callerKey, type Turns } from './turns.ts'
 
 /** What the routes of `system/access` need. */
 export interface AccessParts {
@@ -35,6 +35,8 @@ export interface Asker extends AccessParts {
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** Remembers what was found, or a promise of it, for the rest of the request. */
   readonly once: <T>(key: string, find: () => T) => T
+  /** Names the service among others whose work takes long. */
+  readonly whose: string
   /** Runs work in slices. Throws Problem quota-exceeded with too many such requests under way. */
   readonly atLength: <T>(work: () => Promise<T>) => Promise<T>
   /** When the next slice may begin. */
@@ -53,12 +55,12 @@ interface Request {
 }
 
 export function askerOf(parts: AccessParts, request: Request): Asker {
-  const { caller, address, policy, at } = request
+  const { caller, policy, at } = request
   const known = new Map<string, unknown>()
   const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
   const facts = factsOnce(parts)
   const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
-  const whose = caller ? `s:${caller.id}` : `a:${address}`
+  const whose = callerKey(request)
   return {
     ...parts,
     caller,
@@ -67,6 +69,7 @@ export function askerOf(parts: AccessParts, request: Request): Asker {
     trust,
     ask: (steps) => withFacts(steps, facts),
     once,
+    whose,
     atLength: (work) => parts.turns.run(whose, work),
     turn: () => parts.turns.next(whose),
     get gone() {

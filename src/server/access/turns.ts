@@ -3,41 +3,25 @@
  * other requests wait for one slice, however many batches are under way, and no caller's batches hold up another's.
  */
 import { Problem } from '../../base/problems/problem.ts'
-
-interface Most {
-  readonly ofCaller: number
-  readonly ofAll: number
-}
+import { type Most, UnderWay } from '../../base/under-way.ts'
+import type { Caller } from '../../decide/caller.ts'
 
 /** The most long requests under way (docs/authzen.md): each keeps its body and its answer in memory. */
 const MOST: Most = { ofCaller: 32, ofAll: 128 }
 
 export class Turns {
-  readonly #most: Most
   /** By caller, in rotation. */
   readonly #waiting = new Map<string, (() => void)[]>()
-  readonly #underWay = new Map<string, number>()
-  #all = 0
+  readonly #underWay: UnderWay
   #isTaken = false
 
   constructor(most: Most = MOST) {
-    this.#most = most
+    this.#underWay = new UnderWay(most, () => tooManyUnderWay('batches and searches'))
   }
 
   /** Runs long work of this caller. Throws Problem quota-exceeded with too many under way, and what the work throws. */
-  async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const own = this.#underWay.get(caller) ?? 0
-    if (own >= this.#most.ofCaller || this.#all >= this.#most.ofAll) throw tooMany()
-    this.#underWay.set(caller, own + 1)
-    this.#all += 1
-    try {
-      return await work()
-    } finally {
-      this.#all -= 1
-      const left = (this.#underWay.get(caller) ?? 1) - 1
-      if (left === 0) this.#underWay.delete(caller)
-      else this.#underWay.set(caller, left)
-    }
+  run<T>(caller: string, work: () => Promise<T>): Promise<T> {
+    return this.#underWay.run(caller, work)
   }
 
   /** When this caller's next slice may begin: at once, where no other has run in this turn of the event loop. */
@@ -68,8 +52,14 @@ export class Turns {
   }
 }
 
-function tooMany(): Problem {
-  const detail = 'Too many batches and searches are under way; send them one after another, and try again in 1 s.'
+/** Whose work it is. `address`: of the client, as limits count it. */
+export function callerKey({ caller, address }: { readonly caller: Caller | undefined; readonly address: string }) {
+  return caller ? `s:${caller.id}` : `a:${address}`
+}
+
+/** `what`: e.g. "batches and searches". */
+export function tooManyUnderWay(what: string): Problem {
+  const detail = `Too many ${what} are under way; send them one after another, and try again in 1 s.`
   return new Problem('quota-exceeded', detail, {
     headers: { 'Retry-After': '1' },
     members: { 'violated-policies': ['under-way'] },

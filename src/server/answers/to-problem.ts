@@ -6,7 +6,15 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, Refused } from '../../decide/refusal.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
-import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/errors.ts'
+import {
+  ReadTooLong,
+  ReplayTaken,
+  StaleObject,
+  StoreUnavailable,
+  TooManyReads,
+  UniqueTaken,
+} from '../../store/errors.ts'
+import { tooManyUnderWay } from '../access/turns.ts'
 import { signInAgain } from './sign-in-again.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -40,6 +48,11 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
       headers: { 'Retry-After': '5' },
     })
   }
+  if (error instanceof ReadTooLong) {
+    const detail = 'Too many objects would have to be looked at; ask for less, or tell the operator of this server.'
+    return new Problem('read-too-long', detail, { cause: error, headers: { 'Retry-After': '60' } })
+  }
+  if (error instanceof TooManyReads) return tooManyUnderWay('long lists and counts')
   if (error instanceof RecordRefused) {
     return new Problem(
       'decision-log-unavailable',

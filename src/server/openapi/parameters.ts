@@ -103,7 +103,12 @@ function pageParameters(page: Limits['page'], components: Components): readonly 
   return [
     queryComponent(components, 'limit', 'The largest number of objects on a page.', limit),
     queryComponent(components, 'cursor', 'The `next` of the previous page; repeat the same query.', { type: 'string' }),
-    queryComponent(components, 'count', '`exact` adds `total`, the number of all matching objects.', count),
+    queryComponent(
+      components,
+      'count',
+      '`exact` adds `total`, the number of all matching objects, or `totalAtLeast` where that would take too long.',
+      count,
+    ),
   ]
 }
 

@@ -26,6 +26,8 @@ const ANYWHERE: readonly ProblemCode[] = [
   // The server asks the store about the caller with every request (docs/decisions/0020).
   'store-unavailable',
   'answers-unread',
+  // Of lists, and of any operation whose rules climb from object to object.
+  'read-too-long',
   'draining',
 ]
 

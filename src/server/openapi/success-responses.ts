@@ -91,6 +91,12 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
       items: { type: 'array', items: components.add('schemas', `${name}Listed`, listed) },
       next: { description: 'The `cursor` of the next page; null on the last one.', type: ['string', 'null'] },
       total: { description: 'With `count=exact`: the number of matching objects.', type: 'integer', minimum: 0 },
+      totalAtLeast: {
+        description:
+          'With `count=exact`, in place of `total` where counting would take too long: at least so many match.',
+        type: 'integer',
+        minimum: 0,
+      },
       can: canOfList(resource, describing),
     },
     required: ['items', 'next'],

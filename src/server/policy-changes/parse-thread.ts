@@ -4,10 +4,10 @@ import { flushCompileCache } from 'node:module'
 import { deserialize } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
+import { giveWay } from '../../base/thread-priority.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import { giveWay } from './thread-priority.ts'
 import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy must be in force within a second, even if requests could use all processor time. */

@@ -6,11 +6,12 @@ import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import type { ListedObject, SortValue } from '../../store/contract.ts'
+import type { Counted, ListedObject, ReadBy, SortValue } from '../../store/contract.ts'
 import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-row.ts'
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import { writtenPage } from '../../store/lists/written-page.ts'
+import { callerKey } from '../access/turns.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
@@ -69,7 +70,9 @@ export async function listObjects(
   // One extra object shows whether there is a next page.
   const abilities = query.can ? await request.abilities() : undefined
   const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
-  const found = await store.list(name, { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) })
+  const reader = readerOf(request)
+  const page = { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) }
+  const found = await store.list(name, page, reader)
   const shown = decision.rowFields(query.fields)
   const alike = shown.kind === 'alike' && !abilities ? shown.fields : undefined
   const { last, hasNext, text } = writtenPage(found, { limit, bytes, alike }, () => {
@@ -78,12 +81,27 @@ export async function listObjects(
   const next = hasNext && last ? nextCursor(services, request, query, last) : null
   // A count can take long, and a client may be gone by now.
   if (query.counted) request.gone.throwIfAborted()
-  const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
+  const total = query.counted ? totalOf(await store.count(name, selection, reader), found.length) : ''
   const can = abilities ? `,"can":${JSON.stringify(abilities.collection)}` : ''
   return {
     status: successStatus('list'),
     headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
     body: new WrittenJson(`{"items":[${text}],"next":${JSON.stringify(next)}${total}${can}}`),
+  }
+}
+
+/** `listed`: at least so many were seen. A client that reads `total` never takes a lower bound for it. */
+function totalOf({ found, isExact }: Counted, listed: number): string {
+  return isExact ? `,"total":${found}` : `,"totalAtLeast":${Math.max(found, listed)}`
+}
+
+/** The signal is made when it is first asked for. */
+function readerOf(request: HandledRequest): ReadBy {
+  return {
+    whose: callerKey(request),
+    get gone() {
+      return request.gone
+    },
   }
 }
 

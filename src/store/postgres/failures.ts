@@ -5,6 +5,7 @@ const UNIQUE_VIOLATION = '23505'
 /** The transaction failed before, and PostgreSQL ignores statements up to its end. */
 const IN_FAILED_TRANSACTION = '25P02'
 const READ_ONLY = '25006'
+const QUERY_CANCELED = '57014'
 const UNDEFINED_COLUMN = '42703'
 
 /** Serialization failure, deadlock: the transaction is undone, and may succeed when it is run again. */
@@ -40,6 +41,11 @@ export function isOfData(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   const code = codeOf(error) ?? ''
   return code === READ_ONLY || code.startsWith('08') || code.startsWith('57P')
+}
+
+/** At its time-out, or because somebody asked for it. */
+export function isCancelled(error: unknown): boolean {
+  return codeOf(error) === QUERY_CANCELED
 }
 
 /** The table has the name of one of this program, but other columns. */

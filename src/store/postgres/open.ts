@@ -2,6 +2,7 @@
 
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
+import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { sweepReplays } from './commits/idempotency-keys.ts'
 import { PostgresMigrations } from './commits/migrations.ts'
 import { PostgresOutbox } from './commits/outbox.ts'
@@ -59,7 +60,7 @@ export function openPostgresBeside(options: PostgresOptions): Promise<OpenedStor
 type Prepare = (connections: Connections, plans: readonly TablePlan[]) => Promise<void>
 
 async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedStore> {
-  const { url, connections: settings = DEFAULT_SETTINGS, now } = options
+  const { url, connections: settings = DEFAULT_SETTINGS, now, reads: bounds = READ_BOUNDS } = options
   const connections = new Connections(url, settings)
   try {
     const plans = planTables(options)
@@ -69,7 +70,7 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
       const queried = await queriedTable((asked) => connections.slow(asked), plan)
       tables.set(plan.resource, { objects: new ObjectTable(plan), queried })
     }
-    const engine: PostgresEngine = { connections, tables, now }
+    const engine: PostgresEngine = { connections, tables, now, bounds }
     return {
       store: new PostgresStore(engine),
       seeding: new PostgresSeeding(engine),

@@ -5,9 +5,20 @@ import type { Permit, PermitKind } from '../../decide/permits/permit.ts'
 import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
-import type { CreateOptions, Kept, ListedObject, ObjectQuery, ReplayKey, Store, WriteOptions } from '../contract.ts'
-import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
+import type {
+  Counted,
+  CreateOptions,
+  Kept,
+  ListedObject,
+  ObjectQuery,
+  ReadBy,
+  ReplayKey,
+  Store,
+  WriteOptions,
+} from '../contract.ts'
+import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
+import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import { looksUp } from '../sql/find-leaders.ts'
 import { SharedCreates } from './commits/create-together.ts'
@@ -35,6 +46,7 @@ export interface PostgresEngine {
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, { readonly objects: ObjectTable; readonly queried: QueriedTable }>
   readonly now: () => Date
+  readonly bounds: ReadBounds
 }
 
 /** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
@@ -72,16 +84,14 @@ export class PostgresStore implements Store {
     return this.#objectsOf(resource).of(encodeText(id))
   }
 
-  async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
+  async list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
     const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
     const asked = gatheredPage(query, table, tableOf) ?? pageStatement(query, table, tableOf)
     const page =
-      'texts' in asked
-        ? await this.#pagesOf(asked.text).of(...asked.texts)
-        : (await this.#engine.connections.slow(asked))[0]
+      'texts' in asked ? await this.#pagesOf(asked.text).of(...asked.texts) : (await this.#long(asked, by))[0]
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
-    return rows ?? this.#listExactly(table, query)
+    return rows ?? this.#listExactly(table, query, by)
   }
 
   #pagesOf(text: string): Gathered<Row | undefined> {
@@ -93,18 +103,30 @@ export class PostgresStore implements Store {
   }
 
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */
-  async #listExactly(table: QueriedTable, query: ObjectQuery): Promise<readonly ListedObject[]> {
+  async #listExactly(table: QueriedTable, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
     const tableOf = this.#queriedOf
-    const rows = await this.#engine.connections.slow(listStatement(query, table, tableOf))
+    const rows = await this.#long(listStatement(query, table, tableOf), by)
     if (!canMisplace(query)) return rows.map(listed)
     if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))
-    return (await this.#engine.connections.slow(wholeListStatement(query, table, tableOf))).map(listed)
+    return (await this.#long(wholeListStatement(query, table, tableOf), by)).map(listed)
   }
 
-  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number> {
+  /** The database tells nothing of a count that it ends. */
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted> {
+    const { connections, bounds } = this.#engine
     const counting = countStatement(query, this.#queriedOf(resource), this.#queriedOf)
-    const [row] = await this.#engine.connections.slow(counting)
-    return Number(row?.[0])
+    try {
+      const [row] = await connections.long(counting, { ms: bounds.countMs, by })
+      return { found: Number(row?.[0]), isExact: true }
+    } catch (error) {
+      if (error instanceof ReadTooLong) return { found: 0, isExact: false }
+      throw error
+    }
+  }
+
+  #long(asked: Statement, by?: ReadBy): Promise<readonly Row[]> {
+    const { connections, bounds } = this.#engine
+    return connections.long(asked, { ms: bounds.listMs, by })
   }
 
   async lookup(lookup: Lookup): Promise<boolean> {
@@ -195,7 +217,7 @@ export class PostgresStore implements Store {
   /** A look-up through further objects may take long: others must not wait behind it. */
   #answerOf({ climb, where }: Lookup, asked: Statement): Promise<readonly Row[]> {
     const { connections } = this.#engine
-    return climb || looksUp(where) ? connections.slow(asked) : connections.quick(asked)
+    return climb || looksUp(where) ? this.#long(asked) : connections.quick(asked)
   }
 
   close(): Promise<void> {

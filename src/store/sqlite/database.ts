@@ -3,7 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { isOfContract, StoreUnavailable } from '../errors.ts'
+import { isOfContract, ReadTooLong, StoreUnavailable } from '../errors.ts'
+import { PastBound } from './query/work.ts'
 
 /** How long a statement waits for another process's lock before it fails. The whole thread waits with it. */
 const BUSY_TIMEOUT_MS = 1000
@@ -11,7 +12,7 @@ const BUSY_TIMEOUT_MS = 1000
 /**
  * Pages kept in memory, so that frequently used objects aren't read from the file again. SQLite's own default is 2 MiB.
  */
-const CACHE_KIB = 32 * 1024
+export const CACHE = `pragma cache_size = -${32 * 1024}`
 
 /** A missing file is created with access only for its owner (0600); SQLite gives its side files the same mode. */
 export function openDatabaseFile(file: string): DatabaseSync {
@@ -19,7 +20,7 @@ export function openDatabaseFile(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
   try {
     // FULL: a commit waits for the disk, in WAL mode one fsync (https://sqlite.org/pragma.html#pragma_synchronous).
-    database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -${CACHE_KIB}`)
+    database.exec(`pragma journal_mode = wal; pragma synchronous = full; ${CACHE}`)
     return database
   } catch (error) {
     database.close()
@@ -94,7 +95,8 @@ export function answering<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw isOfContract(error) ? error : new StoreUnavailable(error)
+    if (isOfContract(error)) throw error
+    throw error instanceof PastBound ? new ReadTooLong(error) : new StoreUnavailable(error)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Puts the parts of an open database together: the same ones in a command, a server and the thread that writes for it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { OpenedStore } from '../contract.ts'
+import type { ReadBounds } from '../lists/read-bounds.ts'
 import { GroupCommits } from './commits/commits.ts'
 import { SqliteReplays } from './commits/idempotency-keys.ts'
 import { SqliteMigrations } from './commits/migrations.ts'
@@ -23,6 +24,7 @@ export interface DatabaseParts {
   readonly file: string | ':memory:'
   readonly plans: readonly TablePlan[]
   readonly now: () => Date
+  readonly bounds: ReadBounds
 }
 
 /** The database with all its interfaces. */
@@ -32,7 +34,7 @@ export interface Assembled {
 }
 
 /** The tables must be there. */
-export function assemble(database: DatabaseSync, { file, plans, now }: DatabaseParts): Assembled {
+export function assemble(database: DatabaseSync, { file, plans, now, bounds }: DatabaseParts): Assembled {
   const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
   const queriedOf = (resource: string) => getOrFail(queried, resource)
   const damage = new Damage(database)
@@ -56,6 +58,7 @@ export function assemble(database: DatabaseSync, { file, plans, now }: DatabaseP
     counters: new SqliteCounters(database, commits, now),
     probe: new SqliteProbe(file, () => commits.write(() => values.touch())),
     now,
+    bounds,
   }
   const opened = {
     store: new SqliteStore(engine),

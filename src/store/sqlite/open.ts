@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
+import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { SqliteReplays } from './commits/idempotency-keys.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { SqliteSessions } from './directory/sessions.ts'
@@ -59,16 +60,16 @@ export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): P
 type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
-  const { file, now, writer } = options
+  const { file, now, writer, reads: bounds = READ_BOUNDS } = options
   const plans = planTables(options)
   const database = answering(() => openDatabaseFile(file))
   try {
     prepare(database, plans)
-    const here = assemble(database, { file, plans, now })
+    const here = assemble(database, { file, plans, now, bounds })
     if (writer !== 'thread' || file === ':memory:') return here.opened
     // Commands don't load it.
     const { writeInThread } = await import('./thread/threaded-store.ts')
-    return writeInThread(here, { file, plans, now })
+    return writeInThread(here, { file, plans, now, bounds })
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

@@ -6,8 +6,18 @@ import type { Permit, PermitKind, RestsOn } from '../../decide/permits/permit.ts
 import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
-import type { CreateOptions, Kept, ListedObject, ObjectQuery, ReplayKey, Store, WriteOptions } from '../contract.ts'
+import type {
+  Counted,
+  CreateOptions,
+  Kept,
+  ListedObject,
+  ObjectQuery,
+  ReplayKey,
+  Store,
+  WriteOptions,
+} from '../contract.ts'
 import { StaleObject } from '../errors.ts'
+import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import type { GroupCommits } from './commits/commits.ts'
 import type { SqliteReplays } from './commits/idempotency-keys.ts'
@@ -34,6 +44,7 @@ export interface SqliteEngine {
   readonly counters: SqliteCounters
   readonly probe: SqliteProbe
   readonly now: () => Date
+  readonly bounds: ReadBounds
 }
 
 const SECRET_BYTES = 32
@@ -76,12 +87,14 @@ export class SqliteStore implements Store {
 
   async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
     const table = tableOf(this.#engine, resource)
-    return answering(() => table.lists.list(query))
+    const { listMs: ms } = this.#engine.bounds
+    return answering(() => table.lists.list(query, { ms }))
   }
 
-  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number> {
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<Counted> {
     const table = tableOf(this.#engine, resource)
-    return answering(() => table.lists.count(query))
+    const { countMs: ms } = this.#engine.bounds
+    return answering(() => table.lists.countAtLeast(query, { ms }))
   }
 
   lookup(lookup: Lookup): boolean {

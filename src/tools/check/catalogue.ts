@@ -5,6 +5,7 @@ import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
 import { broadAsking } from './rules/asking.ts'
+import { wideClimbs } from './rules/climbs.ts'
 import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
@@ -54,6 +55,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   unusedConditions,
   unusedViews,
   unboundedObjects,
+  wideClimbs,
   limitsThatNeverMatch,
   shadowedLimits,
   expiredRules,

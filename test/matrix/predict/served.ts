@@ -162,7 +162,7 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
         .map(listedOf),
     lookup: async (lookup) => related(lookup),
     atOnce: (work) => work(),
-    count: async () => 0,
+    count: async () => ({ found: 0, isExact: true }),
     kept: async () => undefined,
   }
 }

@@ -42,7 +42,7 @@ export async function objectsFor(
   if (grants.kind !== 'grants') return NO_CANDIDATES
   const where = candidatesWhere(grants, target, search)
   return async (after, most) => {
-    const ids = await idsAfter(store, { resource: resource.type, where }, after, most)
+    const ids = await idsAfter(store, { resource: resource.type, where, by: asker }, after, most)
     return ids.map((id) => {
       const evaluation = evaluationOf(id)
       return { key: id, evaluation, result: evaluation.resource }

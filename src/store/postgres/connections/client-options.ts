@@ -12,6 +12,9 @@ export const DEFAULT_SETTINGS: ConnectionSettings = { most: 10, pooler: 'none' }
  */
 export const BEGIN_BOUNDED = 'begin; set local lock_timeout = 2000; set local statement_timeout = 5000'
 
+/** After which a session ends a statement. */
+export const STATEMENT_MS = 10_000
+
 /** A refused or silent server fails a request within a second. */
 const CONNECT_MS = 900
 
@@ -35,7 +38,7 @@ function parserOf(oid: number): (text: string) => unknown {
 /** Throws StoreUnavailable for a certificate or key that can't be read. */
 export function clientOptions(url: string, { pooler }: ConnectionSettings): pg.ClientConfig {
   const session = {
-    statement_timeout: 10_000,
+    statement_timeout: STATEMENT_MS,
     lock_timeout: 2000,
     idle_in_transaction_session_timeout: 5000,
   }

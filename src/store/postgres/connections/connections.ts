@@ -4,19 +4,21 @@
  */
 import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
-import { answering, isOfServer } from '../failures.ts'
+import { StoreUnavailable } from '../../errors.ts'
+import { answering, asOfContract, isOfServer } from '../failures.ts'
 import type { SqlValue, Statement } from '../query/statement.ts'
-import { BEGIN_BOUNDED, clientOptions } from './client-options.ts'
+import { BEGIN_BOUNDED, clientOptions, STATEMENT_MS } from './client-options.ts'
 import type { Asked, Row } from './connection.ts'
 import { endWhenLost } from './end-when-lost.ts'
 import { Gathered } from './gathered.ts'
 import { Line } from './line.ts'
+import { type LongRead, LongReads } from './long-reads.ts'
 import { Writer } from './writer.ts'
 
 /** A lost database is noticed within a second, because every request looks up its caller. */
 const QUICK_SILENCE_MS = 900
-/** A list may take so long. */
-const SLOW_MS = 10_000
+/** What the server doesn't end after STATEMENT_MS is lost. */
+const SLOW_MS = STATEMENT_MS + 1000
 const QUICK_LINES = 2
 const NAMED_STATEMENTS = 256
 const PAGES_AT_ONCE = 16
@@ -26,6 +28,7 @@ export class Connections {
   readonly #lines: readonly Line[]
   readonly #pool: pg.Pool
   readonly #watch: NodeJS.Timeout
+  readonly #long: LongReads
   /** A pooler stands between, so the session has no time-outs. */
   readonly #isPooled: boolean
   readonly #names: StatementNames
@@ -43,6 +46,12 @@ export class Connections {
     // A lost idle connection leaves the pool; the next statement opens another one.
     this.#pool.on('error', ignore)
     this.#watch = endWhenLost(this.#pool, () => this.#answers())
+    this.#long = new LongReads({
+      pool: this.#pool,
+      connections: max,
+      sessionMs: this.#isPooled ? undefined : STATEMENT_MS,
+      cancel: (backend) => this.#askQuickly({ text: 'select pg_cancel_backend($1::int)', values: [backend] }),
+    })
   }
 
   /** A look-up that is answered at once: it shares its connection with others. Throws errors of the contract. */
@@ -64,6 +73,20 @@ export class Connections {
   /** A statement that may take longer. Throws errors of the contract. */
   slow(statement: Statement): Promise<readonly Row[]> {
     return answering(() => this.#askSlowly(statement))
+  }
+
+  /**
+   * A read that may take long. Throws errors of the contract, and the reason why its client is gone. Behind a pooler its
+   * bound takes two more messages, so that look-ups, for which no client is named, do without.
+   */
+  async long(statement: Statement, read: LongRead): Promise<readonly Row[]> {
+    if (this.#isPooled && !read.by) return this.slow(statement)
+    if (this.#pool.ended) throw new StoreUnavailable(new Error('the store is closed'))
+    try {
+      return await this.#long.rows(this.#queryOf(statement), read)
+    } catch (error) {
+      throw error === read.by?.gone.reason ? error : asOfContract(error)
+    }
   }
 
   /** A small change that needs no turn, and waits for no lock for long. Throws errors of the contract. */

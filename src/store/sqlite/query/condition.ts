@@ -7,6 +7,7 @@ import { comparable, jsonPath } from '../layout/schema.ts'
 import { padded } from './condition-values.ts'
 import { parameters } from './parameters.ts'
 import { columnOf, type FieldSql, fieldSql, instantColumn, notAnObject, type Scope, within } from './scope.ts'
+import { stepOfElement, stepOfRow } from './work.ts'
 
 const KINDS: ConditionKinds<Scope> = {
   holds: holdsSql,
@@ -61,7 +62,8 @@ function relatedSql({ field, resource, by, where }: Related, scope: Scope): stri
   const own = fieldSql(field, scope, `v${related.depth}`)
   const other = fieldSql(by, related, `w${related.depth}`)
   const sources = [own.from, related.source, other.from].filter((one) => one !== undefined)
-  const tests = [own.guard, other.guard, equal(own, other), conditionSql(where, related)].filter(Boolean)
+  const step = scope.steps && (other.from ? stepOfElement(`w${related.depth}`) : stepOfRow(related.inside))
+  const tests = [step, own.guard, other.guard, equal(own, other), conditionSql(where, related)].filter(Boolean)
   return `exists (select 1 from ${sources.join(' cross join ')} where ${tests.join(' and ')})`
 }
 
@@ -97,8 +99,10 @@ export function stepsSql({ field, depth, start }: Steps, scope: Scope): string {
   const steps = `steps${scope.depth}`
   const source = `${quoteName(scope.table.name)} as r${scope.depth}`
   const next = fieldSql(field, scope, `w${scope.depth}`)
+  // Without a list, there are no more steps than the depth.
+  const step = next.from ? `${stepOfElement(`w${scope.depth}`)} and ` : ''
   const further = `select ${next.value}, ${steps}.n + 1 from ${steps} cross join ${source}${next.from ? ` cross join ${next.from}` : ''}
-    where ${scope.inside}id = ${steps}.id and ${steps}.n < ${depth} and ${textsOf(next)}`
+    where ${step}${scope.inside}id = ${steps}.id and ${steps}.n < ${depth} and ${textsOf(next)}`
   return `with recursive ${steps}(id, n) as (${start} union ${further})
     select 1 from ${steps} cross join ${source} on ${scope.inside}id = ${steps}.id`
 }

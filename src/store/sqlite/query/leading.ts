@@ -6,6 +6,7 @@ import type { Climb, Condition, Related } from '../../../decide/conditions/condi
 import { findLeaders, type Leads } from '../../sql/find-leaders.ts'
 import { conditionSql } from './condition.ts'
 import { columnOf, type QueriedTable, type Scope, within } from './scope.ts'
+import { stepOfRow } from './work.ts'
 
 export function leadersOf(condition: Condition, { table, tableOf }: Scope): readonly Condition[] {
   return findLeaders(condition, leadsOf(table), (resource) => leadsOf(tableOf(resource)))
@@ -44,7 +45,7 @@ export function withLeader(parts: readonly Condition[], leader: Condition | unde
  */
 function foundSql({ resource, by, where }: Related, scope: Scope): string {
   const related = within(scope, resource)
-  return `select ${columnOf(by, related)} from ${related.source} where ${leadingSql(where, related)}`
+  return `select ${columnOf(by, related)} from ${related.source} where ${stepOfRow(related.here)} and ${leadingSql(where, related)}`
 }
 
 /**
@@ -56,8 +57,8 @@ function descentSql({ field, resource, depth, where }: Climb, scope: Scope): str
   const [steps, id] = [`steps${related.depth}`, `${related.here}id`]
   const up = columnOf(field, related)
   return `with recursive ${steps}(id, n) as (
-      select ${id}, 1 from ${related.source} where ${leadingSql(where, related)}
+      select ${id}, 1 from ${related.source} where ${stepOfRow(related.here)} and ${leadingSql(where, related)}
       union select ${id}, ${steps}.n + 1 from ${steps} cross join ${related.source}
-        where ${up} = ${steps}.id and ${steps}.n < ${depth})
+        where ${stepOfRow(related.here)} and ${up} = ${steps}.id and ${steps}.n < ${depth})
     select id from ${steps}`
 }

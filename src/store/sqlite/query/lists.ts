@@ -1,8 +1,8 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once for each shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import type { Condition } from '../../../decide/conditions/condition.ts'
-import type { ListedObject, ObjectQuery } from '../../contract.ts'
+import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
+import type { Counted, ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
 import { quoteName } from '../../sql/quote.ts'
@@ -15,6 +15,7 @@ import { leadingSql, withLeader } from './leading.ts'
 import { orderedBy, orderShape, segmentSql, segmentValues, type TableColumns } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
 import { type Marks, marksOf, type Selected, selectionOf } from './selection.ts'
+import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
 
 /** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
 export const STATEMENTS = 128
@@ -42,6 +43,8 @@ interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'
   readonly segments: readonly Segment[]
   readonly marks: Marks
   readonly leader: Condition | undefined
+  /** It looks at few rows for sure, so they aren't counted as steps. */
+  readonly isShort: boolean
 }
 
 export class ObjectLists {
@@ -51,6 +54,7 @@ export class ObjectLists {
   readonly #table: string
   readonly #columns: TableColumns
   readonly #scope: Scope
+  readonly #work: ReturnType<typeof workOf>
   readonly #damage: Damage
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
     // A cache with `max` would allocate its memory at once, for each resource.
@@ -69,28 +73,53 @@ export class ObjectLists {
     this.#reads = reads
     this.#table = quoteName(table.name)
     this.#columns = table.columns
-    this.#scope = outermost(table, tableOf)
+    this.#scope = { ...outermost(table, tableOf), steps: true }
+    this.#work = workOf(database)
     this.#damage = damage
   }
 
-  /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
-  list(query: ObjectQuery): readonly ListedObject[] {
+  /** Throws PastBound. */
+  list(query: ObjectQuery, bound: WorkBound = {}): readonly ListedObject[] {
+    return this.#work.within(bound, () => this.#list(query))
+  }
+
+  /** Throws PastBound. */
+  count(selection: Selection, bound: WorkBound): number {
+    return this.#work.within(bound, () => this.#count(selection, '*'))
+  }
+
+  /** Past the bound, as many as it has found. Takes longer, because each is told. */
+  countAtLeast(selection: Selection, bound: WorkBound): Counted {
+    try {
+      this.#work.forgetFound()
+      return { found: this.#work.within(bound, () => this.#count(selection, FOUND)), isExact: true }
+    } catch (error) {
+      if (error instanceof PastBound) return { found: this.#work.found, isExact: false }
+      throw error
+    }
+  }
+
+  #list(query: ObjectQuery): readonly ListedObject[] {
     const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER } = query
     const selected = this.#select({ where, ...(filter && { filter }) })
     const [segments, marks] = [segmentsAfter(order, after), marksOf(query.marks)]
     // All segments read one state of the database: an object that another process changes is in one segment only.
     const reading = <T>(work: () => T) =>
       this.#damage.naming(() => (segments.length === 1 ? work() : this.#reads.run(work)))
+    const isDirect = this.#isDirect(selected, order)
+    if (!isDirect) this.#work.step()
     const leader = reading(() => this.#leaderOf(selected))
-    const listing: Listing = { selected, order, segments, limit, bytes, marks, leader }
-    return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
+    const isShort = isDirect || isFewSorted(selected, leader, order)
+    const listing: Listing = { selected, order, segments, limit, bytes, marks, leader, isShort }
+    return reading(() => this.#read(listing))
   }
 
-  count(selection: Selection): number {
+  #count(selection: Selection, counted: '*' | typeof FOUND): number {
+    this.#work.step()
     const selected = this.#select(selection)
     const leader = this.#damage.naming(() => this.#leaderOf(selected))
-    const key = `count${leadShape(selected, leader)}${selected.shape}`
-    const statement = this.#statements.memo(key, { context: () => this.#prepareCount(selected, leader) })
+    const key = `count${counted}${leadShape(selected, leader)}${selected.shape}`
+    const statement = this.#statements.memo(key, { context: () => this.#prepareCount(selected, leader, counted) })
     return Number(this.#damage.naming(() => statement.get(...selected.values))?.count)
   }
 
@@ -106,6 +135,19 @@ export class ObjectLists {
       const statement = this.#statements.memo(key, { context: () => this.#prepareLed(part) })
       return Number(statement.get(...boundValues(part), MOST_LED + 1)?.found) <= MOST_LED
     })
+  }
+
+  /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
+  #read(listing: Listing): readonly ListedObject[] {
+    return this.#atOnce(listing) ?? this.#oneByOne(listing)
+  }
+
+  /** An index has the objects in their order, and each is in the list: no more are looked at than are found. */
+  #isDirect({ condition, filter }: Selected, order: Listing['order']): boolean {
+    if (filter.length > 0 || order.length > 1 || order[0]?.field !== 'id') return false
+    if (condition.kind === 'always') return true
+    const { values } = this.#columns
+    return condition.kind === 'holds' && condition.values.length === 1 && values.has(condition.field)
   }
 
   /** Undefined if an object takes more than its share; its content isn't read then. */
@@ -144,16 +186,18 @@ export class ObjectLists {
   }
 
   #prepared(listing: Listing, segment: Segment, document: string): StatementSync {
-    const { selected, order, marks, leader } = listing
-    const key = `list${document}${marks.shape}${leadShape(selected, leader)}${selected.shape}${orderShape(order, segment)}`
+    const { selected, order, marks, leader, isShort } = listing
+    const key = `list${isShort}${document}${marks.shape}${leadShape(selected, leader)}${selected.shape}${orderShape(order, segment)}`
     return this.#statements.memo(key, { context: () => this.#prepareList(listing, segment, document) })
   }
 
-  #prepareList({ selected, order, marks, leader }: Listing, segment: Segment, document: string): StatementSync {
+  #prepareList(listing: Listing, segment: Segment, document: string): StatementSync {
+    const { selected, order, marks, leader, isShort } = listing
     const marked = marks.conditions.map((mark) => `, (${conditionSql(mark, this.#scope)}) is true`).join('')
     const columns = leader ? { ...this.#columns, plain: true } : this.#columns
     const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, columns)}`
-    const where = `${this.#selectedSql(selected, leader)}${following}`
+    const step = isShort ? '' : `${stepOfRow('')} and `
+    const where = `${step}${this.#selectedSql(selected, leader)}${following}`
     const by = orderSql(order, columns)
     // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
     const page = `where ${where} order by ${by} limit ? + 0`
@@ -165,9 +209,11 @@ export class ObjectLists {
     return statement
   }
 
-  #prepareCount(selected: Selected, leader: Condition | undefined): StatementSync {
+  #prepareCount(selected: Selected, leader: Condition | undefined, counted: string): StatementSync {
     const where = this.#selectedSql(selected, leader)
-    return this.#database.prepare(`select count(*) as count from ${this.#table} where ${where}`)
+    return this.#database.prepare(
+      `select count(${counted}) as count from ${this.#table} where ${stepOfRow('')} and ${where}`,
+    )
   }
 
   #prepareLed(leader: Condition): StatementSync {
@@ -181,6 +227,11 @@ export class ObjectLists {
     if (filter.length === 0) return allowed
     return `${allowed} and ${filterSql(filter, leader ? { ...this.#columns, plain: true } : this.#columns)}`
   }
+}
+
+/** The leader alone selects, and what it finds is sorted by columns that need no document. */
+function isFewSorted({ condition, filter }: Selected, leader: Condition | undefined, order: Listing['order']): boolean {
+  return leader === condition && filter.length === 0 && order.every(({ field }) => SERVER_FIELDS.has(field))
 }
 
 function listed([id, createdAt, updatedAt, text, ...marks]: ListedRow): ListedObject {

@@ -3,11 +3,13 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import type { Condition, Lookup } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import { MOST_CLIMBED } from '../../lists/read-bounds.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { conditionSql, stepsSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import { Damage } from './damage.ts'
 import { outermost, type TableOf, within } from './scope.ts'
+import { workOf } from './work.ts'
 
 const STATEMENTS = 128
 
@@ -23,6 +25,7 @@ export class Lookups {
   readonly #database: DatabaseSync
   readonly #tableOf: TableOf
   readonly #damage: Damage
+  readonly #work: ReturnType<typeof workOf>
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
     maxSize: STATEMENTS,
     sizeCalculation: () => 1,
@@ -31,17 +34,20 @@ export class Lookups {
 
   constructor(database: DatabaseSync, tableOf: TableOf, damage = new Damage(database)) {
     this.#database = database
+    this.#work = workOf(database)
     this.#tableOf = tableOf
     this.#damage = damage
   }
 
+  /** Throws PastBound. */
   holds({ resource, by, values, climb, where }: Lookup): boolean {
     const asked = { resource, climb, named: simplify({ kind: 'holds', field: by, values }), where: simplify(where) }
     if (asked.named.kind === 'never' || asked.where.kind === 'never') return false
     const bound: readonly SQLInputValue[] = [...boundValues(asked.named), ...boundValues(asked.where)]
     const key = JSON.stringify([resource, climb, conditionShape(asked.named), conditionShape(asked.where)])
     const statement = this.#statements.memo(key, { context: () => this.#prepare(asked) })
-    return this.#damage.naming(() => statement.get(...bound)) !== undefined
+    const read = () => statement.get(...bound) !== undefined
+    return this.#damage.naming(() => this.#work.within({ steps: MOST_CLIMBED }, read))
   }
 
   #prepare(asked: Asked): StatementSync {

@@ -28,6 +28,8 @@ export interface Scope {
   readonly inside: string
   /** No index may answer, because another one does. */
   readonly plain?: boolean
+  /** Each row that is looked at is a step (work.ts), also of tables within. */
+  readonly steps?: boolean
 }
 
 /** A field's values as SQL: one expression, or the elements of a list with the table that has them. */
@@ -44,12 +46,15 @@ export function outermost(table: QueriedTable, tableOf: TableOf): Scope {
 }
 
 /** The table of another resource in a query inside of this scope, with an alias of its own. */
-export function within({ tableOf, depth }: Scope, resource: string): Scope & { readonly source: string } {
+export function within(
+  { tableOf, depth, steps = false }: Scope,
+  resource: string,
+): Scope & { readonly source: string } {
   const table = tableOf(resource)
   const alias = `r${depth + 1}`
   const prefix = `${alias}.`
   const source = `${quoteName(table.name)} as ${alias}`
-  return { table, tableOf, depth: depth + 1, here: prefix, inside: prefix, source }
+  return { table, tableOf, depth: depth + 1, here: prefix, inside: prefix, steps, source }
 }
 
 /** The column that holds the field's only value, as SQL. */

@@ -11,6 +11,7 @@ import type {
   ObjectQuery,
   OpenedStore,
   Outbox,
+  ReadBy,
   ReplayKey,
   Seeding,
   Store,
@@ -22,7 +23,9 @@ import { SqliteAttempts } from '../directory/attempts.ts'
 import type { Assembled, DatabaseParts } from '../engine.ts'
 import { PROBED } from '../layout/meta.ts'
 import { identityOf, SqliteProbe } from '../probe.ts'
-import type { SqliteEngine } from '../store.ts'
+import { PastBound, type WorkBound } from '../query/work.ts'
+import { type SqliteEngine, tableOf } from '../store.ts'
+import { LongReads } from './long-reads.ts'
 import type { Remote, StoreTargets } from './targets.ts'
 import { directoryInThread } from './threaded-directory.ts'
 import { WriterPart } from './writer.ts'
@@ -30,14 +33,16 @@ import { WriterPart } from './writer.ts'
 /** Longer than a group waits for another process's lock. */
 const PROBE_MS = 2500
 
-export function writeInThread({ engine, opened }: Assembled, { file, plans, now }: DatabaseParts): OpenedStore {
-  const part = new WriterPart({ file, identity: identityOf(file), content: { kind: 'store', plans } }, now)
+export function writeInThread({ engine, opened }: Assembled, { file, plans, now, bounds }: DatabaseParts): OpenedStore {
+  const identity = identityOf(file)
+  const long = new LongReads({ file, identity, plans, bounds })
+  const part = new WriterPart({ file, identity, content: { kind: 'store', plans } }, now)
   const asked = refusingWrites(engine)
   const remote = <T extends keyof StoreTargets>(target: T) => part.remote<StoreTargets[T]>(target, asked)
   const counters = remote('counters')
   const { directory, migrations } = opened
   return {
-    store: new ThreadedStore({ engine, here: opened.store, part, file }, remote('objects')),
+    store: new ThreadedStore({ engine, here: opened.store, part, long, file }, remote('objects')),
     seeding: seedingInThread(opened.seeding, remote('seeding')),
     outbox: outboxInThread(opened.outbox, remote('outbox')),
     directory: directoryInThread(directory, remote('directory')),
@@ -61,6 +66,7 @@ interface StoreParts {
   readonly engine: SqliteEngine
   readonly here: Store
   readonly part: WriterPart
+  readonly long: LongReads
   readonly file: string
 }
 
@@ -79,12 +85,21 @@ class ThreadedStore implements Store {
     return this.#parts.here.get(resource, id)
   }
 
-  list(resource: string, query: ObjectQuery) {
-    return this.#parts.here.list(resource, query)
+  async list(resource: string, query: ObjectQuery, by?: ReadBy) {
+    const { lists } = tableOf(this.#parts.engine, resource)
+    const found = answering(() => unlessPast(() => lists.list(query, this.#bound)))
+    return found ?? this.#parts.long.list(resource, query, by)
   }
 
-  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>) {
-    return this.#parts.here.count(resource, query)
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy) {
+    const { lists } = tableOf(this.#parts.engine, resource)
+    const found = answering(() => unlessPast(() => lists.count(query, this.#bound)))
+    return found === undefined ? this.#parts.long.count(resource, query, by) : { found, isExact: true }
+  }
+
+  /** Most reads take less; others go on beside this thread. */
+  get #bound(): WorkBound {
+    return { ms: this.#parts.engine.bounds.hereMs }
   }
 
   lookup(lookup: Lookup) {
@@ -131,13 +146,23 @@ class ThreadedStore implements Store {
   }
 
   async close(): Promise<void> {
-    const { part, here } = this.#parts
-    await part.close()
+    const { part, here, long } = this.#parts
+    await Promise.all([part.close(), long.close()])
     await here.close()
   }
 
   #timeOf({ time }: WriteOptions): string {
     return time ?? this.#parts.engine.now().toISOString()
+  }
+}
+
+/** Undefined where the read is past its bound. */
+function unlessPast<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof PastBound) return undefined
+    throw error
   }
 }
 

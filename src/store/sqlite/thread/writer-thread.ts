@@ -4,6 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { StoreUnavailable } from '../../errors.ts'
+import { READ_BOUNDS } from '../../lists/read-bounds.ts'
 import { answering, openDatabaseFile } from '../database.ts'
 import { assemble } from '../engine.ts'
 import { openSqlitePolicyVersions } from '../instances/policy-versions.ts'
@@ -47,7 +48,7 @@ class Part {
   #openStore(file: string, plans: readonly TablePlan[]): Targets {
     const database = answering(() => openDatabaseFile(file))
     try {
-      return storeTargets(assemble(database, { file, plans, now: () => new Date(this.#now) }))
+      return storeTargets(assemble(database, { file, plans, bounds: READ_BOUNDS, now: () => new Date(this.#now) }))
     } catch (error) {
       database.close()
       throw new StoreUnavailable(error)

@@ -1,0 +1,32 @@
+/** The bounds of lists and counts that may look at many objects (docs/decisions/0090). */
+import { type Most, UnderWay } from '../../base/under-way.ts'
+import { TooManyReads } from '../errors.ts'
+
+export interface ReadBounds {
+  /** How long an engine may hold up the thread that answers requests, before it reads on beside it. */
+  readonly hereMs: number
+  /** A list that takes longer fails. */
+  readonly listMs: number
+  /** A count that takes longer says how many it has found so far. */
+  readonly countMs: number
+  /** Reads beside the thread, under way or waiting. */
+  readonly most: Most
+}
+
+export const READ_BOUNDS: ReadBounds = {
+  hereMs: 5,
+  listMs: 10_000,
+  countMs: 2000,
+  most: { ofCaller: 32, ofAll: 128 },
+}
+
+/**
+ * The most objects that a climb may meet for one question, each as often as it is met: some 30 ms. A climb by a field
+ * with one value meets eight at most; with lists, whoever fills them decides.
+ */
+export const MOST_CLIMBED = 20_000
+
+/** Runs a read that may be long. Throws TooManyReads. */
+export function readsUnderWay({ most }: ReadBounds): UnderWay {
+  return new UnderWay(most, () => new TooManyReads())
+}
