@@ -128,6 +128,35 @@ describe('a list by related objects', () => {
     expect(await store.list('tasks', { where: member('boss'), limit: 50 })).to.have.length(50)
   })
 
+  it('starts from the memberships after all where the order of the list has their objects last', async () => {
+    const unlike = await folder.open({ resources: RELATED, indexFields: INDEXED })
+    // A hundred projects of `late` have 6,000 tasks; in the order of `count`, 14,000 tasks of others come before.
+    const project = (n: number) => `p${n < 14_000 ? 100 + (n % 100) : n % 100}`
+    const projects = Array.from({ length: 200 }, (_, n) => ({ id: `p${n}`, document: {} }))
+    const members = projects.slice(0, 100).map(({ id }) => ({ id: `m${id}`, document: { up: id, own: 'late' } }))
+    const tasks = Array.from({ length: 20_000 }, (_, n) => ({
+      id: `late${n}`,
+      document: { up: project(n), own: 'x', count: -1 - n },
+    }))
+    await unlike.seeding.insert('projects', projects)
+    await unlike.seeding.insert('users', members)
+    await unlike.seeding.insert('tasks', tasks)
+    const descending = [
+      { field: 'count', by: 'value', descending: true },
+      { field: 'id', by: 'value', descending: true },
+    ] as const
+    const late = await textsOf({ where: member('late'), order: descending })
+    expect(late.at(-1)).to.contain('rowid in').and.not.contain('exists')
+    const listed = await store.list('tasks', { where: member('late'), order: descending, limit: 3 })
+    expect(listed.map(({ id }) => id)).to.deep.equal(['late14000', 'late14001', 'late14002'])
+    const early = await textsOf({
+      where: member('late'),
+      order: descending.map((key) => ({ ...key, descending: false })),
+    })
+    expect(early, 'the other end of the order has them at once').to.have.length(1)
+    expect(early[0]).to.contain('exists').and.not.contain('rowid in')
+  })
+
   it('takes another part to start from where the first one leads to many', async () => {
     const texts = await textsOf({ where: all(member('boss'), member('user604')) })
     expect(texts.at(-1)).to.contain('rowid in').and.contain('exists')

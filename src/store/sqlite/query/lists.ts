@@ -33,6 +33,9 @@ const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
  */
 const MOST_LED = 5000
 
+/** Some four for each object, with what it relates to. */
+const MOST_STEPS_IN_ORDER = 20_000
+
 /** The id, the times of creation and of the last write, the document, and 1 or 0 for each mark. */
 type ListedRow = readonly [string, string, string, string | null, ...number[]]
 
@@ -111,7 +114,7 @@ export class ObjectLists {
     const leader = reading(() => this.#leaderOf(selected))
     const isShort = isDirect || isFewSorted(selected, leader, order)
     const listing: Listing = { selected, order, segments, limit, bytes, marks, leader, isShort }
-    return reading(() => this.#read(listing))
+    return reading(() => this.#inOrderOrLed(listing))
   }
 
   #count(selection: Selection, counted: '*' | typeof FOUND): number {
@@ -135,6 +138,19 @@ export class ObjectLists {
       const statement = this.#statements.memo(key, { context: () => this.#prepareLed(part) })
       return Number(statement.get(...boundValues(part), MOST_LED + 1)?.found) <= MOST_LED
     })
+  }
+
+  /** Where the order of the list has the objects far from each other, the first leader finds them. */
+  #inOrderOrLed(listing: Listing): readonly ListedObject[] {
+    const { leader, selected } = listing
+    const [first] = selected.leaders
+    if (leader || !first) return this.#read(listing)
+    try {
+      return this.#work.within({ steps: MOST_STEPS_IN_ORDER }, () => this.#read(listing))
+    } catch (error) {
+      if (!(error instanceof PastBound) || error.of === 'time') throw error
+      return this.#read({ ...listing, leader: first, isShort: false })
+    }
   }
 
   /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
