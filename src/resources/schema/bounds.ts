@@ -2,6 +2,7 @@
 
 import { isObject } from '../../base/is-object.ts'
 import type { Json, Resource } from '../resource.ts'
+import { boundsText } from './pattern-bounds.ts'
 import { followReferences } from './references.ts'
 import type { JsonObject } from './schema-file.ts'
 
@@ -56,8 +57,9 @@ function ownLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[])
   })
 }
 
-function isShort({ maxLength, format }: JsonObject): boolean {
-  return maxLength !== undefined || (format !== undefined && SHORT.includes(format))
+function isShort({ maxLength, format, pattern }: JsonObject): boolean {
+  if (maxLength !== undefined || (format !== undefined && SHORT.includes(format))) return true
+  return typeof pattern === 'string' && boundsText(pattern)
 }
 
 function arrayLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[]): readonly string[] {
@@ -75,7 +77,8 @@ function objectLacks(root: JsonObject, schema: JsonObject, inside: readonly Json
   if (rest === undefined) return [...known, 'additionalProperties']
   const free = rest === false ? patterns : [...patterns, rest]
   if (free.length === 0) return known
-  const names = isObject(schema.propertyNames) && isShort(schema.propertyNames) ? [] : ['propertyNames']
+  const isNamed = rest === false && Object.keys(patternProperties as JsonObject).every(boundsText)
+  const names = isNamed || (isObject(schema.propertyNames) && isShort(schema.propertyNames)) ? [] : ['propertyNames']
   const count = schema.maxProperties === undefined ? ['maxProperties'] : []
   return [...known, ...names, ...count, ...free.flatMap((one) => lacksOf(root, one, inside))]
 }

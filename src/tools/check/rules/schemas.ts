@@ -88,8 +88,8 @@ export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unbounded-field',
       meaning:
-        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with ' +
-        'free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
+        'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +
+        '`maxItems`, an object with free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
       mend:
         'Write the missing keywords into the schema file; if large values are intended, suppress the warning and ' +
         'give the reason',
