@@ -37,10 +37,11 @@ function broadAskers({ subject, before }: Rule, policy: Policy, resources: reado
   if (before.some(({ name, negated }) => !negated && needsApiKey(name, policy))) return undefined
   if (subject === 'anonymous') return 'whoever reaches the server without credentials'
   if (subject === 'everyone') return 'whoever reaches the server'
-  if (!policy.roles.has(subject) || policy.callers.has(subject)) return undefined
+  if (!policy.roles.has(subject)) return undefined
+  // An entry says that a role is a service, but people can inherit it.
   const isOfPeople = [...policy.roles.keys()].some((role) => {
     const inherited = inheritedBy(policy, role)
-    return inherited.has(subject) && mayTouchData(inherited, policy, resources)
+    return !policy.callers.has(role) && inherited.has(subject) && mayTouchData(inherited, policy, resources)
   })
   return isOfPeople ? 'a role with rights to data, which people have' : undefined
 }
