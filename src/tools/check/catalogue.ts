@@ -6,6 +6,7 @@ import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './ch
 import { ERROR_CODES } from './error-codes.ts'
 import { broadAsking } from './rules/asking.ts'
 import { wideClimbs } from './rules/climbs.ts'
+import { undeclaredAttributes } from './rules/attributes.ts'
 import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
@@ -40,6 +41,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   actionsWithoutRoute,
   relationGaps,
   viewGaps,
+  undeclaredAttributes,
   publicWrites,
   unprivilegedWrites,
   inheritedPrivileges,
