@@ -109,6 +109,20 @@ export class Regions {
     return widen(region)
   }
 
+  /** Says regions in other `Regions`, where each variable stands for a region of those. */
+  translator(into: Regions, meaning: (variable: number) => Region): (region: Region) => Region {
+    const known = new Map<Region, Region>()
+    const translate = (one: Region): Region => {
+      if (one === NOWHERE || one === EVERYWHERE) return one
+      return known.getOrInsertComputed(one, () => {
+        const held = meaning(this.#variableOf(one))
+        const [low, high] = [translate(this.#withoutOf(one)), translate(this.#withOf(one))]
+        return into.either(into.minus(low, held), into.both(high, held))
+      })
+    }
+    return translate
+  }
+
   /** A situation of the region: the fewest variables that hold, the lower ones if possible. The region isn't empty. */
   smallest(region: Region): ReadonlySet<number> {
     const sizes = new Map<Region, number>([

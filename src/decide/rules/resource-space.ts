@@ -2,11 +2,11 @@
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import { leavesOf } from '../relations/all-kinds.ts'
-import type { Region } from '../relations/regions.ts'
+import type { Region, Regions } from '../relations/regions.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Extent } from './extents.ts'
 import { decidedFields } from './rule.ts'
-import { concernsObjects, decisionsOf, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
+import { concernsObjects, decisionsOf, isStored, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
 import { namesIn, relationColumnText } from './terms.ts'
 
 export class ResourceSpace extends RuleSpace {
@@ -73,20 +73,34 @@ export class ResourceSpace extends RuleSpace {
     )
   }
 
+  /** The situations that objects can be in. */
+  get possibleSituations(): Region {
+    return this.#possible
+  }
+
+  /**
+   * Says regions of this space in other regions; `held` says where a leaf or a condition holds there, `second` where the
+   * second decision is asked.
+   */
+  translatorTo(
+    into: Regions,
+    held: (name: Relation | string, moment: 'stored' | 'proposed') => Region,
+    second: Region,
+  ): (region: Region) => Region {
+    const names = [...this.#leaves.keys(), ...this.#conditions.keys()]
+    return this.regions.translator(into, (variable) => {
+      const name = names[Math.floor((variable - 1) / 2)]
+      return name === undefined ? second : held(name, isStored(variable) ? 'stored' : 'proposed')
+    })
+  }
+
   get leaves(): readonly Relation[] {
     return [...this.#leaves.keys()]
   }
 
-  /** The variables that say whether a leaf holds. */
-  variablesOf(leaf: Relation): ReadonlySet<number> {
-    const i = this.#leaves.get(leaf)
-    return new Set(i === undefined ? [] : Object.values(variablesOf(i)))
-  }
-
-  /** Where a leaf holds; undefined for one of another resource. */
-  momentsOf(leaf: Relation): Moments | undefined {
-    const i = this.#leaves.get(leaf)
-    return i === undefined ? undefined : this.moments(i, leaf)
+  /** Where a leaf of the resource holds for the stored object. */
+  stored(leaf: Relation): Region {
+    return this.moments(this.#leaves.get(leaf) ?? -1, leaf).stored
   }
 
   /** The leaves and conditions that hold for the stored object in a situation. */

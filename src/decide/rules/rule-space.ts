@@ -125,7 +125,7 @@ export function variablesOf(i: number): { readonly before: number; readonly afte
 }
 
 /** Whether it is about the stored object or the request, not about the result or the decision. */
-function isStored(variable: number): boolean {
+export function isStored(variable: number): boolean {
   return variable % 2 === 1
 }
 

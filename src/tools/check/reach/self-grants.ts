@@ -1,24 +1,23 @@
 /**
- * Finds who can grant themselves a relation by writing data: the objects and fields on which it rests, or the own users
- * record. Related objects are looked at as they are stored before a write (language.md, "Relations"), so a write that
- * needs the relation itself grants nothing.
+ * Finds who can grant themselves a relation by writing data: a write that is allowed, after which the caller is allowed
+ * something that it wasn't before, and wouldn't be if the write had left its relations across objects, and its own
+ * attributes, as they were. What a line says about the fields of the object itself (`draft>placed`) is no finding.
  */
-import type { Policy, Rule } from '../../../decide/policy.ts'
-import { comparedFields, holdsForOwnRecord, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { filledFields } from '../../../decide/relations/ownership.ts'
-import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
+import { comparedAttributes, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
+import { NOWHERE, type Region, TooManyRegions } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import { withoutAll } from '../../../decide/rules/extents.ts'
+import { type Extent, type PlacedRule, withoutAll } from '../../../decide/rules/extents.ts'
+import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
-import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
-import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
-import { type Source, sourcesOf } from './sources.ts'
-import { trustedBy } from './trust.ts'
-
-const NEVER = { stored: NOWHERE, mixed: NOWHERE, proposed: NOWHERE }
+import { AllowedWrite } from './allowed-write.ts'
+import { stepGroups } from './related-objects.ts'
+import { routedActions } from './rule-actions.ts'
+import { type Place, WriteSpace } from './write-space.ts'
 
 export interface SelfGrant {
   /** The rule that allows the write, and the rule that allows more after it. */
@@ -30,157 +29,255 @@ export interface SelfGrant {
   readonly resource: Resource
 }
 
+/** Lines whose relations and conditions tell too many situations apart. */
+export interface Undecided {
+  readonly written: ActionRules
+  readonly resource: Resource
+}
+
 interface Known {
   readonly policy: Policy
   readonly resources: Resources
   readonly index: ActionRulesIndex
 }
 
-export function findSelfGrants(known: Known): readonly SelfGrant[] {
-  const { policy, resources } = known
-  const writers = policy.rules.filter(({ effect, subject }) => {
-    return effect === 'allow' && subject !== 'anonymous' && !policy.roles.get(subject)?.privileged
-  })
-  return storedResources(resources).flatMap((resource) => {
-    const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
-    const leaves = [...new Set(relations.flatMap(leavesOf))].filter(needsCaller)
-    return leaves.flatMap((leaf) => {
-      const gained = { leaf, resource, rules: rulesBy(leaf, resource, known) }
-      const found = sourcesOf(leaf, resource.name).flatMap((source) => grantsBy(source, gained, writers, known))
-      return [...new Map(found.map((one) => [one.write, one])).values()]
-    })
+export interface SelfGrants {
+  readonly found: readonly SelfGrant[]
+  readonly undecided: readonly Undecided[]
+}
+
+export function findSelfGrants(known: Known): SelfGrants {
+  const found = new Map<string, SelfGrant>()
+  const undecided: Undecided[] = []
+  for (const writing of writings(known)) {
+    try {
+      for (const one of grantsBy(writing, known)) keepFirst(found, one)
+    } catch (error) {
+      if (!(error instanceof TooManyRegions)) throw error
+      undecided.push(writing)
+    }
+  }
+  return { found: [...found.values()], undecided }
+}
+
+/** Of the lines that a write leads to, the first is enough for a reader. */
+function keepFirst(found: Map<string, SelfGrant>, one: SelfGrant): void {
+  const { write, written, resource, relation, gain } = one
+  const key = JSON.stringify([write.line, written.action.name, resource.name, relation.name])
+  const other = found.get(key)
+  if (!other || gain.line < other.gain.line) found.set(key, one)
+}
+
+function writings(known: Known): readonly Writing[] {
+  const stored = storedResources(known.resources)
+  return stored.flatMap((target) =>
+    stored.flatMap((resource) => {
+      const leaves = leavesBy(target, resource, known)
+      const writes = leaves.length > 0 ? writesTo(target, known) : []
+      return writes.map(([written, operation]) => ({ written, operation, resource, leaves }))
+    }),
+  )
+}
+
+/** The leaves of a resource that relate a caller, and rest on objects of another one or on its own users record. */
+function leavesBy(target: Resource, resource: Resource, { policy }: Known): readonly Relation[] {
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  const isOfCaller = (leaf: Relation) => target.name === USERS && comparedAttributes(leaf).some((name) => name !== 'id')
+  const leaves = [...new Set(relations.flatMap(leavesOf))].filter(needsCaller)
+  return leaves.filter((leaf) => isOfCaller(leaf) || restsOn(leaf, target, resource))
+}
+
+/** Whether a step leads to objects of the target, or begins there and can be led elsewhere. */
+function restsOn(leaf: Relation, target: Resource, resource?: Resource): boolean {
+  const step = stepOf(leaf)
+  if (!step) return false
+  const isLed = resource === target && step.by === 'id'
+  return isLed || step.resource === target.name || leavesOf(step.relation).some((one) => restsOn(one, target))
+}
+
+function writesTo({ name, routes }: Resource, { index }: Known): readonly (readonly [ActionRules, Operation])[] {
+  const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
+  const writes = endpoints.filter(({ operation }) => WRITES.includes(operation))
+  const distinct = new Map(writes.map((one) => [JSON.stringify(one), one]))
+  return [...distinct.values()].flatMap(({ action, operation }) => {
+    const rules = index.rulesOf(name, action)
+    return rules ? [[rules, operation] as const] : []
   })
 }
 
-interface Gained {
-  readonly leaf: Relation
+const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
+
+// ---- One kind of write, and one resource ----------------------------------------------------------------------------
+
+interface Writing {
+  readonly written: ActionRules
+  readonly operation: Operation
   readonly resource: Resource
-  /** The allows that name a relation which needs the leaf. */
-  readonly rules: readonly Rule[]
+  readonly leaves: readonly Relation[]
 }
 
-function rulesBy(leaf: Relation, resource: Resource, { policy }: Known): readonly Rule[] {
-  const relations = policy.ownership.get(resource.name)?.relations
-  const rests = (name: string) => {
-    const relation = relations?.get(name)
-    return relation !== undefined && leavesOf(relation).includes(leaf)
+interface Gaining {
+  readonly allowed: AllowedWrite
+  readonly gained: Place
+  readonly space: WriteSpace
+  readonly writing: Writing
+}
+
+function* grantsBy(writing: Writing, known: Known): Iterable<SelfGrant> {
+  const { written, operation, resource, leaves } = writing
+  const target: Place = { resource: written.resource, space: written.space }
+  const place = placeOf(resource, known)
+  if (!place) return
+  const between = placesBetween(leaves, target.resource, known)
+  const isChange = operation === 'replace' || operation === 'update'
+  const others = [{ gained: place, others: [place, ...between] }]
+  const own = resource === target.resource && isChange ? [{ gained: target, others: between }] : []
+  for (const around of [...others, ...own]) {
+    const space = new WriteSpace({ operation, written: target, others: around.others, resources: known.resources })
+    const allowed = new AllowedWrite({ space, operation, written, place: target }, known)
+    const gaining = { allowed, gained: around.gained, space, writing }
+    for (const caller of callersOf(writing, known)) yield* grantsTo(caller, gaining, known)
   }
-  return policy.rules.filter(({ effect, subject, ...rule }) => {
-    return effect === 'allow' && !policy.roles.get(subject)?.privileged && namesIn(rule).some(rests)
+}
+
+/** A subject that may write, and the same or another one that may be allowed more. */
+function callersOf({ written, resource }: Writing, { policy, index }: Known): readonly WritingCaller[] {
+  const counts = (name: string) => name !== 'anonymous' && !policy.roles.get(name)?.privileged
+  const allowed = gainedActions(resource).flatMap((name) => [
+    ...(index.rulesOf(resource.name, name)?.subjects('allow') ?? []),
+  ])
+  const others = [...new Set(allowed)].filter(counts)
+  return [...written.subjects('allow')]
+    .filter(counts)
+    .flatMap((subject) =>
+      others
+        .filter((other) => canBeOneCaller(subject, other))
+        .map((other) => ({ subject, other, subjects: index.subjectsOf(subject).union(index.subjectsOf(other)) })),
+    )
+}
+
+function placeOf(resource: Resource, { index }: Known): Place | undefined {
+  const [action = ''] = resource.actions.keys()
+  const space = index.rulesOf(resource.name, action)?.space
+  return space && { resource, space }
+}
+
+/** The objects between: one for each way from the leaves to the target. */
+function placesBetween(leaves: readonly Relation[], target: Resource, known: Known): readonly Place[] {
+  return stepGroups(leaves).flatMap(({ resource: name, leaves: group }) => {
+    const further = [...new Set(group.flatMap(({ step }) => leavesOf(step.relation)))].filter((leaf) =>
+      restsOn(leaf, target),
+    )
+    const resource = known.resources.byName.get(name)
+    const place = resource && further.length > 0 ? placeOf(resource, known) : undefined
+    return place ? [place, ...placesBetween(further, target, known)] : []
   })
 }
 
-function grantsBy(source: Source, gained: Gained, writers: readonly Rule[], known: Known): readonly SelfGrant[] {
-  const { policy, index, resources } = known
-  const target = gained.rules.length > 0 ? resources.byName.get(source.resource) : undefined
-  const [action = ''] = gained.resource.actions.keys()
-  const space = index.rulesOf(gained.resource.name, action)?.space
-  if (!target || !space) return []
-  return [...target.actions.values()].flatMap((action) => {
-    const written = index.rulesOf(target.name, action.name)
-    if (!written) return []
-    const trusted = (write: Rule) => trustedBy(write, source, space, policy)
-    return writers.flatMap((write) => {
-      if (!canWrite(write, written, source, known)) return []
-      const gain = ruleGained(gained, { subject: write.subject, trusted: trusted(write) }, known)
-      return gain && gain !== write ? [{ write, gain, written, relation: gained.leaf, resource: gained.resource }] : []
-    })
-  })
+function gainedActions(resource: Resource): readonly string[] {
+  return [...routedActions(resource)].filter((name) => name !== 'options')
 }
 
-/** Whether the rule allows a write that makes the source's relation hold where it didn't. */
-function canWrite(write: Rule, written: ActionRules, source: Source, { policy, index }: Known): boolean {
-  const { space, resource, action } = written
-  const placed = written.placed(write)
-  if (!placed || !action.hasFields) return false
-  const names = [...resource.fields.keys()]
-  const namesOf = (fields: bigint) =>
-    names.filter((name, i) => !resource.fields.get(name)?.readOnly && (fields >> BigInt(i)) & 1n)
-  const subjects = index.subjectsOf(write.subject)
-  const left = written.granted([placed], subjects)
-  const allowed = written.extents('allow', subjects).reduce((sum, { fields }) => sum | fields, 0n)
-  const { changes } = decisionsOf(resource, action)
-  const filled = changes
-    ? []
-    : filledFields(resource, policy.ownership.get(resource.name)).map(({ field }) => field.name)
-  const writable = new Set([...namesOf(allowed), ...filled])
-  if (!changes && (source.link === undefined || action.name !== 'create' || !writable.has(source.link))) return false
-  const where = changes ? whereChanged(source, written, writable) : whereCreated(source, written, writable)
-  return left.some(({ fields, region }) => {
-    const grants = namesOf(fields).some((name) => source.fields.includes(name))
-    return (grants || !changes) && space.regions.both(region, where) !== NOWHERE
-  })
-}
+// ---- One caller -----------------------------------------------------------------------------------------------------
 
-/** Where a new object has the relation, by fields that the caller may write or that are filled. */
-function whereCreated({ relation }: Source, { space }: ActionRules, writable: ReadonlySet<string>): Region {
-  if (!relation) return NOWHERE
-  const moments = space.follows(relation, (leaf) => {
-    const isOpen = comparedFields(leaf).every((name) => writable.has(name) || !needsCaller(leaf))
-    return (isOpen && space.momentsOf(leaf)) || NEVER
-  })
-  return space.regions.both(space.first, moments.stored)
-}
-
-/**
- * Where a change of these fields makes the relation hold; with another link, also where it held already, for another
- * object. For the own users record, where the object is that record.
- */
-function whereChanged({ relation, link }: Source, { space }: ActionRules, writable: ReadonlySet<string>): Region {
-  const { regions, second } = space
-  if (!relation) {
-    const own = space.leaves.filter(holdsForOwnRecord).flatMap((leaf) => space.momentsOf(leaf)?.stored ?? [])
-    return regions.all([second, ...own])
-  }
-  const { stored, proposed } = space.follows(relation, (leaf) => space.momentsOf(leaf) ?? NEVER)
-  const kept = space.whereKept((leaf) => comparedFields(leaf).every((name) => !writable.has(name)))
-  const isMoved = link !== undefined && writable.has(link)
-  return regions.all([second, kept, proposed, isMoved ? EVERYWHERE : regions.not(stored)])
-}
-
-interface Writer {
+interface WritingCaller {
   readonly subject: string
-  readonly trusted: Region
-}
-
-/** The first rule that allows the writer something by the relation which it isn't allowed without. */
-function ruleGained(
-  { leaf, resource, rules }: Gained,
-  { subject, trusted }: Writer,
-  { index }: Known,
-): Rule | undefined {
-  return rules.find((rule) => {
-    if (!canBeOneCaller(subject, rule.subject)) return false
-    const subjects = index.subjectsOf(subject).union(index.subjectsOf(rule.subject))
-    const places = index.placesOf(rule).filter((place) => place.resource === resource)
-    return places.some((place) => widens(place, rule, { leaf, trusted, subjects }))
-  })
-}
-
-interface Widening {
-  readonly leaf: Relation
-  readonly trusted: Region
+  readonly other: string
   readonly subjects: ReadonlySet<string>
 }
 
-/** Whether the rule allows something where the leaf holds, which nothing allows where it doesn't. */
-function widens(place: ActionRules, rule: Rule, { leaf, trusted, subjects }: Widening): boolean {
-  const { regions, first } = place.space
-  const placed = place.placed(rule)
-  const moments = place.space.momentsOf(leaf)
-  if (!placed || !moments) return false
-  const isHeld = place.space.variablesOf(leaf)
-  const whether = (region: Region) => regions.whatever(region, (variable) => isHeld.has(variable))
-  const lacking = regions.not(moments.stored)
-  const start = whether(regions.both(trusted, lacking))
-  return place.granted([placed], subjects).some(({ fields, region }) => {
-    const held = regions.both(start, whether(regions.all([region, first, moments.stored])))
-    const allowed = place.granted(place.extents('allow', subjects), subjects)
-    const before = { fields, region: held }
-    const already = allowed.map((one) => ({
-      fields: one.fields,
-      region: whether(regions.all([one.region, first, lacking])),
+function* grantsTo(caller: WritingCaller, gaining: Gaining, known: Known): Iterable<SelfGrant> {
+  const { written, resource } = gaining.writing
+  for (const gain of gainsOf(caller, gaining, known)) {
+    const [first] = gain.gain.rules
+    for (const write of writersOf(caller, gain, gaining)) {
+      if (first) yield { write, gain: first.rule, written, relation: gain.leaf, resource }
+    }
+  }
+}
+
+interface Gain {
+  readonly gains: ActionRules
+  readonly gain: RuleGroup
+  readonly leaf: Relation
+  /** All subjects of the caller. */
+  readonly subjects: ReadonlySet<string>
+}
+
+/** What the caller could be allowed, each time with a leaf on which that, or a deny, rests. */
+function gainsOf(caller: WritingCaller, { writing }: Gaining, { index, policy }: Known): readonly Gain[] {
+  const { resource, leaves } = writing
+  const relations = policy.ownership.get(resource.name)?.relations
+  const rests = (group: RuleGroup, leaf: Relation) =>
+    group.rules.slice(0, 1).some(({ rule }) =>
+      namesIn(rule).some((name) => {
+        const relation = relations?.get(name)
+        return relation !== undefined && leavesOf(relation).includes(leaf)
+      }),
+    )
+  return gainedActions(resource).flatMap((name) => {
+    const gains = index.rulesOf(resource.name, name)
+    if (!gains) return []
+    const denying = [...gains.subjects('deny')].map((subject) => ({
+      subject,
+      leaves: leaves.filter((leaf) => gains.groups('deny', subject).some((group) => rests(group, leaf))),
     }))
-    return held !== NOWHERE && withoutAll(regions, [before], already).length > 0
+    const further = denying.filter(({ subject, leaves: some }) => {
+      const canJoin = canBeOneCaller(subject, caller.subject) && canBeOneCaller(subject, caller.other)
+      return some.length > 0 && canJoin && !caller.subjects.has(subject)
+    })
+    const callers = [caller.subjects, ...further.map(({ subject }) => caller.subjects.union(index.subjectsOf(subject)))]
+    return callers.flatMap((subjects) => {
+      const denied = denying.filter(({ subject }) => subjects.has(subject)).flatMap((one) => one.leaves)
+      return gains.groups('allow', caller.other).flatMap((gain) => {
+        const about = leaves.filter((leaf) => denied.includes(leaf) || rests(gain, leaf))
+        return about.map((leaf) => ({ gains, gain, leaf, subjects }))
+      })
+    })
   })
+}
+
+/** The rules of the subject that allow the write: each alone, or those that take part if no rule alone is enough. */
+function writersOf({ subject }: WritingCaller, gain: Gain, gaining: Gaining): readonly Rule[] {
+  const { allowed, space } = gaining
+  const { subjects } = gain
+  const { written } = gaining.writing
+  const rulesOf = (name: string) => written.groups('allow', name).flatMap((group) => group.rules)
+  const isEnough = (rule: PlacedRule) => isGained(allowed.by([rule], subjects), gain, gaining)
+  const alone = rulesOf(subject).filter(isEnough)
+  if (alone.length > 0) return alone.map(({ rule }) => rule)
+  const all = written.extents('allow', subjects)
+  const write = allowed.by(all, subjects)
+  if (!isGained(write, gain, gaining) || [...subjects].some((name) => rulesOf(name).some(isEnough))) return []
+  const takesPart = (rule: PlacedRule) => space.regions.both(write, allowed.takesPart(rule, subjects))
+  return rulesOf(subject)
+    .filter((rule) => isGained(takesPart(rule), gain, gaining))
+    .map(({ rule }) => rule)
+}
+
+/** Whether the lines allow something after the write that nothing allowed before, or would without the relation. */
+function isGained(write: Region, { gains, gain, leaf, subjects }: Gain, gaining: Gaining): boolean {
+  const { space, gained, allowed } = gaining
+  const { regions } = space
+  const where = regions.all([write, space.changes(gained, leaf), ...whereNew(gains, gaining)])
+  if (where === NOWHERE) return false
+  const at = (extents: readonly Extent[], moment: 'old' | 'new' | 'without') =>
+    extents.map(({ fields, region }) => ({ fields, region: allowed.translated(gained, moment)(region) }))
+  const after = at(gains.granted([gain], subjects), 'new')
+    .map(({ fields, region }) => ({ fields, region: regions.both(region, where) }))
+    .filter(({ region }) => region !== NOWHERE)
+  const all = gains.granted(gains.extents('allow', subjects), subjects)
+  return withoutAll(regions, after, [...at(all, 'old'), ...at(all, 'without')]).length > 0
+}
+
+/** What is created isn't what was written, and no other object leads to it. */
+function whereNew({ resource, action }: ActionRules, { space, gained }: Gaining): readonly Region[] {
+  const endpoints = resource.routes.flatMap((route) => [...route.endpoints.values()])
+  if (!endpoints.filter((one) => one.action === action.name).every(({ operation }) => operation === 'create')) return []
+  if (space.isWritten(gained)) return [NOWHERE]
+  const led = gained.space.leaves.filter((leaf) => stepOf(leaf) && stepOf(leaf)?.by !== 'id')
+  return led.flatMap((leaf) => [
+    space.regions.not(space.holds(gained, leaf, 'old')),
+    space.regions.not(space.holds(gained, leaf, 'new')),
+  ])
 }

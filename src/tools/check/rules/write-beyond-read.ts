@@ -5,6 +5,7 @@ import { NOWHERE } from '../../../decide/relations/regions.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
+import { holdTogether } from '../reach/related-objects.ts'
 import { judgeWriters, pairsOf, readableBy, type WritePair } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
@@ -53,12 +54,14 @@ interface Beyond {
 }
 
 function beyond(pair: WritePair, checked: CheckedPolicy): readonly Beyond[] {
-  const { policy, index } = checked
-  const { space } = pair.write
+  const { policy, index, resources } = checked
+  const { space, resource } = pair.write
+  const { regions } = space
+  const exists = holdTogether(regions, space.leaves, { resource, resources }, (leaf) => space.stored(leaf))
   const judged = judgeWriters(pair, checked, ({ subject, granted }) => {
-    const writable = space.regions.any(granted.map(({ region }) => region))
-    const unread = space.regions.minus(writable, readableBy(pair.read, index.subjectsOf(subject)))
-    return unread === NOWHERE ? undefined : whichObjects(space.namesFor(space.regions.smallest(unread)), policy)
+    const writable = regions.both(exists, regions.any(granted.map(({ region }) => region)))
+    const unread = regions.minus(writable, readableBy(pair.read, index.subjectsOf(subject)))
+    return unread === NOWHERE ? undefined : whichObjects(space.namesFor(regions.smallest(unread)), policy)
   })
   return judged.map(({ subject, line, found }) => ({ subject, pair, line, which: found }))
 }

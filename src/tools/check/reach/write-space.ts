@@ -1,0 +1,396 @@
+/**
+ * The situations of one write and of the objects around it, before and after: the object that is written, the object
+ * that somebody may do more with afterwards, and what lies between them. Related objects are looked at as they are
+ * stored before a write (language.md, "Relations"), so there are three moments: `old`, the `proposed` object among old
+ * ones, and `new`. Objects outside of these can make a relation hold too.
+ */
+import { USERS } from '../../../decide/policy.ts'
+import {
+  comparedAttributes,
+  comparedFields,
+  holdsForOwnRecord,
+  kindOf,
+  needsCaller,
+  stepOf,
+  valuesWhoeverAsks,
+} from '../../../decide/relations/all-kinds.ts'
+import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
+import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
+import type { ResourceSpace } from '../../../decide/rules/resource-space.ts'
+import type { Field, Operation, Resource, Resources } from '../../../resources/resource.ts'
+import { holdTogether } from './related-objects.ts'
+
+/** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
+export type Moment = 'old' | 'proposed' | 'new' | 'without'
+
+type Asked = Exclude<Moment, 'without'>
+
+/** An object of these situations. */
+export interface Place {
+  readonly resource: Resource
+  readonly space: ResourceSpace
+}
+
+export interface WriteAround {
+  readonly operation: Operation
+  readonly written: Place
+  /** The others: each can lead to each. */
+  readonly others: readonly Place[]
+  readonly resources: Resources
+}
+
+/** An unknown text: what accepts it accepts whatever a field has. */
+const ANYTHING = '\u0000'
+
+export class WriteSpace {
+  readonly regions: Regions
+  readonly #around: WriteAround
+  readonly #places: readonly Place[]
+  readonly #variables = new Map<string, Region>()
+  readonly #known = new Map<string, Region>()
+
+  constructor(around: WriteAround) {
+    this.#around = around
+    this.regions = new Regions(around.written.resource.name)
+    this.#places = [around.written, ...around.others]
+  }
+
+  isWritten(place: Place): boolean {
+    return place === this.#around.written
+  }
+
+  /** Where a condition holds when `asked`: the write and what follows are two requests. */
+  condition(name: string, asked: 'write' | 'afterwards'): Region {
+    return this.#variable(`condition ${asked} ${name}`)
+  }
+
+  /** Where a relation holds for an object. */
+  holds(place: Place, relation: Relation, moment: Moment): Region {
+    const parts = kindOf(relation).parts?.(relation)
+    if (parts) return this.regions[parts.need](parts.of.map((part) => this.holds(place, part, moment)))
+    if (moment === 'without') return this.holds(place, relation, this.#isGrantable(relation) ? 'old' : 'new')
+    return this.#remembered(['holds', this.#nameOf(place), relation.name, moment], () => {
+      const step = stepOf(relation)
+      return step ? this.#reaches(place, { leaf: relation, step }, moment) : this.#compares(place, relation, moment)
+    })
+  }
+
+  /** Where the write changes whether the caller has the relation, other than by a field of the object itself. */
+  changes(place: Place, leaf: Relation): Region {
+    if (!this.#isGrantable(leaf)) return NOWHERE
+    return this.#differ(this.holds(place, leaf, 'old'), this.holds(place, leaf, 'new'))
+  }
+
+  #isGrantable(leaf: Relation): boolean {
+    return needsCaller(leaf) && (stepOf(leaf) !== undefined || this.#isRetold(leaf))
+  }
+
+  /** Where the written object is the caller's own users record. */
+  get own(): Region {
+    const { operation, written } = this.#around
+    const { resource, space } = written
+    if (resource.name !== USERS || operation === 'create') return NOWHERE
+    const self = space.leaves.find(holdsForOwnRecord)
+    return self ? this.holds(this.#around.written, self, 'old') : this.#variable('own record')
+  }
+
+  // ---- Leaves -------------------------------------------------------------------------------------------------------
+
+  #compares(place: Place, leaf: Relation, moment: Asked): Region {
+    const isWritten = place === this.#around.written
+    const key = `${this.#nameOf(place)} ${leaf.name}`
+    const base = this.#variable(isWritten && moment !== 'old' ? `${key} proposed` : key)
+    return moment === 'new' ? this.#told(leaf, key, base) : base
+  }
+
+  /** Where an attribute of the caller has changed, the relation can hold or not, whatever it did. */
+  #told(leaf: Relation, key: string, before: Region): Region {
+    if (!this.#isRetold(leaf)) return before
+    const { both, either, minus } = operations(this.regions)
+    const retold = this.regions.any(attributesOf(leaf).map((name) => this.#retold(name)))
+    return either(minus(before, retold), both(retold, this.#variable(`${key} told`)))
+  }
+
+  #isRetold(leaf: Relation): boolean {
+    return this.#around.written.resource.name === USERS && attributesOf(leaf).length > 0
+  }
+
+  #retold(attribute: string): Region {
+    return this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
+  }
+
+  #reaches(place: Place, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: Asked): Region {
+    const { regions } = this
+    const pointing = this.#pointers(place, leaf, step, moment)
+    const led = pointing.map(({ target, region }) => {
+      const at = inOthers(moment)
+      return regions.all([region, this.#exists(target, at), this.#innerHolds(target, step, leaf, at)])
+    })
+    const support = this.#support(place, leaf, moment)
+    const field = comparedFields(leaf)[0] ?? ''
+    const isOne = step.by === 'id' && !place.resource.fields.get(field)?.list
+    const elsewhere = isOne ? regions.minus(support, regions.any(pointing.map(({ region }) => region))) : support
+    return regions.either(regions.any(led), elsewhere)
+  }
+
+  /** For a climb, the object has the relation, or one further up does. */
+  #innerHolds(target: Place, step: RelationStep, leaf: Relation, moment: Asked): Region {
+    const inner = this.holds(target, step.relation, moment)
+    const further = furtherUp(leaf, 1).map((one) => this.holds(target, one, moment))
+    return this.regions.any([inner, ...further])
+  }
+
+  /** The places of the step's resource, and where the step leads to them. */
+  #pointers(place: Place, leaf: Relation, { resource, by }: RelationStep, moment: Asked) {
+    const [field = ''] = comparedFields(leaf)
+    return this.#places
+      .filter((target) => target !== place && target.resource.name === resource)
+      .map((target) => {
+        const region =
+          by === 'id' ? this.#points(place, field, target, moment) : this.#points(target, by, place, inOthers(moment))
+        return { target, region }
+      })
+  }
+
+  /** Where a field of one object has the id of another one. Nothing has the id of an object that is yet to be made. */
+  #points(holder: Place, field: string, target: Place, moment: Asked): Region {
+    const { written, operation } = this.#around
+    if (target === written && operation === 'create') return NOWHERE
+    const isNew = holder === written && moment !== 'old'
+    return this.#variable(`${this.#nameOf(holder)} ${field} ${this.#nameOf(target)}${isNew ? ' proposed' : ''}`)
+  }
+
+  #exists(place: Place, moment: 'old' | 'new'): Region {
+    const { written, operation } = this.#around
+    if (place !== written) return EVERYWHERE
+    const isThere = moment === 'old' ? operation !== 'create' : operation !== 'delete'
+    return isThere ? EVERYWHERE : NOWHERE
+  }
+
+  /** Where objects outside of these make the relation hold. */
+  #support(place: Place, leaf: Relation, moment: Asked): Region {
+    const isNew = place === this.#around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
+    const key = `${this.#nameOf(place)} ${leaf.name} elsewhere`
+    const base = this.#variable(`${key}${isNew ? ' proposed' : ''}`)
+    return moment === 'new' ? this.#told(leaf, key, base) : base
+  }
+
+  // ---- What can be --------------------------------------------------------------------------------------------------
+
+  /** Where the objects other than the written one can be as they are. */
+  get possible(): Region {
+    const moments = ['old', 'new'] as const
+    const { written } = this.#around
+    return this.regions.all([
+      ...this.#places.flatMap((place) => moments.map((moment) => this.#possibleAt(place, moment))),
+      this.#possibleAt(written, 'proposed'),
+      ...this.#onePerson(),
+    ])
+  }
+
+  #possibleAt(place: Place, moment: 'old' | 'proposed' | 'new'): Region {
+    const { resource, space } = place
+    const { resources } = this.#around
+    const { regions } = this
+    const held = (name: Relation | string) => (typeof name === 'string' ? EVERYWHERE : this.holds(place, name, moment))
+    const support = (leaf: Relation) => this.#support(place, leaf, moment)
+    const leaves = space.leaves.flatMap((leaf) => [leaf, ...furtherUp(leaf, this.#places.length)])
+    return regions.all([
+      space.translatorTo(regions, held, NOWHERE)(space.storedSide(space.possibleSituations)),
+      holdTogether(regions, leaves, { resource, resources }, support),
+      ...this.#valued(place, moment),
+    ])
+  }
+
+  /** A field that names a person or an object has a value, and one alone unless it is a list. */
+  #valued(place: Place, moment: 'old' | 'proposed' | 'new'): readonly Region[] {
+    const { regions } = this
+    const { leaves } = place.space
+    const fields = [...new Set(leaves.flatMap((leaf) => (valuesWhoeverAsks(leaf) ? [] : comparedFields(leaf))))]
+    return fields.flatMap((name) => {
+      const here = leaves.filter((leaf) => comparedFields(leaf).includes(name))
+      const present = here.filter((leaf) => valuesWhoeverAsks(leaf)?.accepts(ANYTHING))
+      const naming = here.filter((leaf) => !valuesWhoeverAsks(leaf)).map((leaf) => this.holds(place, leaf, moment))
+      const targets = this.#targetsOf(place, name)
+      const pointing = targets.map((target) => this.#points(place, name, target, moment))
+      const isOne = !place.resource.fields.get(name)?.list
+      return [
+        ...present.map((leaf) =>
+          regions.either(this.holds(place, leaf, moment), regions.not(regions.any([...naming, ...pointing]))),
+        ),
+        ...(isOne ? apart(regions, pointing) : []),
+      ]
+    })
+  }
+
+  #targetsOf(holder: Place, field: string): readonly Place[] {
+    const ways = this.#places.flatMap(({ resource, space }) =>
+      space.leaves.flatMap((leaf) => {
+        const step = stepOf(leaf)
+        if (!step) return []
+        if (step.by === 'id' && resource === holder.resource && comparedFields(leaf).includes(field))
+          return [step.resource]
+        return step.by === field && step.resource === holder.resource.name ? [resource.name] : []
+      }),
+    )
+    return this.#places.filter((place) => place !== holder && ways.includes(place.resource.name))
+  }
+
+  /** Only one object is the caller's own record. */
+  #onePerson(): readonly Region[] {
+    const records = this.#places.map((place) => {
+      const self = place.space.leaves.filter(holdsForOwnRecord).map((leaf) => this.holds(place, leaf, 'old'))
+      return { place, region: place === this.#around.written ? this.own : this.regions.any(self) }
+    })
+    return [...Map.groupBy(records, ({ place }) => place.resource).values()].flatMap((some) =>
+      apart(
+        this.regions,
+        some.map(({ region }) => region),
+      ),
+    )
+  }
+
+  // ---- What the write changes ---------------------------------------------------------------------------------------
+
+  /** Where the write changes only what it may; `where` says where it may change a field. */
+  within(where: (field: string) => Region): Region {
+    const { written, operation } = this.#around
+    const { regions } = this
+    if (operation === 'delete') return EVERYWHERE
+    const differing = this.#movable().map(({ fields, changed }) =>
+      regions.either(regions.not(changed), regions.any(fields.map(where))),
+    )
+    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(attributesOf)))]
+    const kept = written.resource.name === USERS ? told : []
+    return regions.all([
+      ...differing,
+      ...kept.map((name) => regions.either(regions.not(this.#variable(`attribute ${name}`)), where(name))),
+    ])
+  }
+
+  /** Where the write changes something that relations rest on, in one of these fields. */
+  moves(fields: (field: string) => Region): Region {
+    const { regions } = this
+    const { written } = this.#around
+    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(attributesOf)))]
+    return regions.any([
+      ...this.#movable().map((one) => regions.both(one.changed, regions.any(one.fields.map(fields)))),
+      ...(written.resource.name === USERS ? told.map((name) => regions.both(this.#retold(name), fields(name))) : []),
+    ])
+  }
+
+  /** What a write can change about the written object, and the fields of which one has to change. */
+  #movable(): readonly { readonly fields: readonly string[]; readonly changed: Region }[] {
+    const { written } = this.#around
+    const { space, resource } = written
+    const leaves = space.leaves.map((leaf) => ({
+      fields: comparedFields(leaf),
+      changed: this.#differ(this.#stateOf(written, leaf, 'old'), this.#stateOf(written, leaf, 'proposed')),
+    }))
+    const pointers = [...resource.fields.keys()].flatMap((name) =>
+      this.#targetsOf(written, name).map((target) => ({
+        fields: [name],
+        changed: this.#differ(
+          this.#points(written, name, target, 'old'),
+          this.#points(written, name, target, 'proposed'),
+        ),
+      })),
+    )
+    return [...leaves, ...pointers].filter(({ fields }) => !fields.includes('updatedAt'))
+  }
+
+  #stateOf(place: Place, leaf: Relation, moment: 'old' | 'proposed'): Region {
+    return stepOf(leaf) ? this.#support(place, leaf, moment) : this.holds(place, leaf, moment)
+  }
+
+  /** Where a new object has only what its creator may give it, what it is filled with, and its defaults. */
+  asCreated(where: (field: string) => Region, filled: ReadonlyMap<string, string>): Region {
+    const { regions } = this
+    const { written } = this.#around
+    const { space, resource } = written
+    const leaves = space.leaves.map((leaf) => {
+      const [name = ''] = comparedFields(leaf)
+      const held = this.#stateOf(written, leaf, 'proposed')
+      // Nothing leads to an object that isn't there yet, and nobody has its id.
+      if (name === 'id') return regions.not(held)
+      const isHeld = heldAsMade(leaf, resource.fields.get(name), filled.get(name))
+      return isHeld === undefined ? EVERYWHERE : regions.either(where(name), isHeld ? held : regions.not(held))
+    })
+    const pointers = [...resource.fields.keys()].flatMap((name) =>
+      this.#targetsOf(written, name).map((target) => {
+        const region = this.#points(written, name, target, 'proposed')
+        return filled.has(name) ? EVERYWHERE : regions.either(where(name), regions.not(region))
+      }),
+    )
+    return regions.all([...leaves, ...pointers])
+  }
+
+  // ---- Variables ----------------------------------------------------------------------------------------------------
+
+  #differ(one: Region, other: Region): Region {
+    return this.regions.either(this.regions.minus(one, other), this.regions.minus(other, one))
+  }
+
+  #nameOf(place: Place): number {
+    return this.#places.indexOf(place)
+  }
+
+  #variable(key: string): Region {
+    return this.#variables.getOrInsertComputed(key, () => this.regions.where(this.#variables.size))
+  }
+
+  #remembered(key: readonly unknown[], make: () => Region): Region {
+    const text = JSON.stringify(key)
+    const known = this.#known.get(text)
+    if (known !== undefined) return known
+    const made = make()
+    this.#known.set(text, made)
+    return made
+  }
+}
+
+/**
+ * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not. `filled`:
+ * the attribute of the caller that the field has then.
+ */
+function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
+  if (!field || field.readOnly) return undefined
+  const accepted = valuesWhoeverAsks(leaf)
+  if (filled !== undefined) {
+    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
+    return filled === 'id' && isThere ? true : undefined
+  }
+  if (field.default === undefined) return false
+  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
+}
+
+/** The fields of related objects are looked at as they were, until the write is done. */
+function inOthers(moment: Asked): Exclude<Asked, 'proposed'> {
+  return moment === 'proposed' ? 'old' : moment
+}
+
+/** What a climb asks of the objects on its way, with fewer steps left. */
+function furtherUp(leaf: Relation, most: number): readonly Relation[] {
+  const { depth = 1 } = stepOf(leaf) ?? {}
+  if (depth === 1 || most === 0) return []
+  const [name] = leaf.name.split(' within ')
+  const further = { ...leaf, name: `${name} within ${depth - 1}`, depth: depth - 1 }
+  return [further, ...furtherUp(further, most - 1)]
+}
+
+function attributesOf(leaf: Relation): readonly string[] {
+  return comparedAttributes(leaf).filter((name) => name !== 'id')
+}
+
+/** No two of them hold together. */
+function apart(regions: Regions, some: readonly Region[]): readonly Region[] {
+  return some.flatMap((one, i) => some.slice(i + 1).map((other) => regions.not(regions.both(one, other))))
+}
+
+function operations(regions: Regions) {
+  return {
+    both: (one: Region, other: Region) => regions.both(one, other),
+    either: (one: Region, other: Region) => regions.either(one, other),
+    minus: (one: Region, other: Region) => regions.minus(one, other),
+  }
+}
