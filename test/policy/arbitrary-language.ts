@@ -38,7 +38,7 @@ const randomLinks = fc.subarray([
 ])
 
 /** Mostly about one resource, and generous, so that requests get far. */
-function languagePolicy(focus: Resource): fc.Arbitrary<OraclePolicy> {
+export function languagePolicy(focus: Resource): fc.Arbitrary<OraclePolicy> {
   return fc
     .record({
       links: randomLinks,
@@ -53,7 +53,7 @@ function languagePolicy(focus: Resource): fc.Arbitrary<OraclePolicy> {
 }
 
 /** Leaves out the rules that would be faults. */
-function withRules(policy: OraclePolicy, rules: readonly OracleRule[]): OraclePolicy {
+export function withRules(policy: OraclePolicy, rules: readonly OracleRule[]): OraclePolicy {
   const sound: OracleRule[] = []
   for (const rule of rules) {
     const faults = faultsOf({ policy: { ...policy, rules: [...sound, rule] }, resources: ORACLE_RESOURCES })
@@ -97,7 +97,7 @@ function ruleOn(policy: OraclePolicy, resource: string, covered: readonly Resour
 }
 
 /** `any`, or some names, each perhaps negated. */
-function terms(names: readonly string[], most: number): fc.Arbitrary<readonly string[]> {
+export function terms(names: readonly string[], most: number): fc.Arbitrary<readonly string[]> {
   if (names.length === 0) return fc.constant([])
   const term = fc.tuple(fc.constantFrom(...names), fc.boolean(), fc.boolean())
   return fc
@@ -139,7 +139,7 @@ const signedIn = fc.record(
 /** An API key doesn't tell when or how somebody signed in. */
 const withApiKey = fc.record({ ...whoever, credential: fc.constant('api-key') })
 
-const randomLanguageCaller: fc.Arbitrary<OracleCaller> = fc.oneof(
+export const randomLanguageCaller: fc.Arbitrary<OracleCaller> = fc.oneof(
   { weight: 5, arbitrary: signedIn },
   { weight: 2, arbitrary: withApiKey },
   { weight: 1, arbitrary: fc.constant({ roles: [], claims: {} }) },

@@ -11,7 +11,6 @@ import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import { type Extent, type PlacedRule, withoutAll } from '../../../decide/rules/extents.ts'
 import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
-import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'
@@ -210,7 +209,7 @@ function gainsOf(caller: WritingCaller, { writing }: Gaining, { index, policy }:
   const relations = policy.ownership.get(resource.name)?.relations
   const rests = (group: RuleGroup, leaf: Relation) =>
     group.rules.slice(0, 1).some(({ rule }) =>
-      namesIn(rule).some((name) => {
+      rule.before.some(({ name }) => {
         const relation = relations?.get(name)
         return relation !== undefined && leavesOf(relation).includes(leaf)
       }),

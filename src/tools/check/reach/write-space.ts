@@ -103,12 +103,16 @@ export class WriteSpace {
     return moment === 'new' ? this.#told(leaf, key, base) : base
   }
 
-  /** Where an attribute of the caller has changed, the relation can hold or not, whatever it did. */
+  /**
+   * Where an attribute of the caller has changed, the relation can hold or not, whatever it did. Whoever deletes its own
+   * record has no attributes.
+   */
   #told(leaf: Relation, key: string, before: Region): Region {
     if (!this.#isRetold(leaf)) return before
     const { both, either, minus } = operations(this.regions)
     const retold = this.regions.any(attributesOf(leaf).map((name) => this.#retold(name)))
-    return either(minus(before, retold), both(retold, this.#variable(`${key} told`)))
+    const isGone = this.#around.operation === 'delete'
+    return either(minus(before, retold), isGone ? NOWHERE : both(retold, this.#variable(`${key} told`)))
   }
 
   #isRetold(leaf: Relation): boolean {
@@ -116,7 +120,8 @@ export class WriteSpace {
   }
 
   #retold(attribute: string): Region {
-    return this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
+    const isGone = this.#around.operation === 'delete'
+    return isGone ? this.own : this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
   }
 
   #reaches(place: Place, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: Asked): Region {
@@ -185,6 +190,7 @@ export class WriteSpace {
       ...this.#places.flatMap((place) => moments.map((moment) => this.#possibleAt(place, moment))),
       this.#possibleAt(written, 'proposed'),
       ...this.#onePerson(),
+      ...this.#ownAttributes(),
     ])
   }
 
@@ -248,6 +254,23 @@ export class WriteSpace {
         some.map(({ region }) => region),
       ),
     )
+  }
+
+  /** On the own record, a field that the caller is compared by has another value exactly if the attribute has. */
+  #ownAttributes(): readonly Region[] {
+    const { written } = this.#around
+    const { regions } = this
+    const { fields } = written.resource
+    return written.space.leaves.flatMap((leaf) => {
+      const { field = '', attribute } = kindOf(leaf).equates?.(leaf) ?? {}
+      if (!this.#isRetold(leaf) || field !== attribute || fields.get(field)?.list) return []
+      const [stored, proposed] = [this.holds(written, leaf, 'old'), this.holds(written, leaf, 'proposed')]
+      const kept = regions.minus(this.own, this.#retold(attribute))
+      return [
+        regions.not(regions.both(this.#retold(attribute), proposed)),
+        regions.not(regions.both(kept, this.#differ(stored, proposed))),
+      ]
+    })
   }
 
   // ---- What the write changes ---------------------------------------------------------------------------------------

@@ -1,0 +1,132 @@
+/** `self-grant` tells what trying writes one by one finds, and nothing else, for random policies of the whole language. */
+import { AssertionError, expect } from 'chai'
+import fc from 'fast-check'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import { checkedPolicy } from '../../../src/tools/check/check.ts'
+import { findSelfGrants } from '../../../src/tools/check/reach/self-grants.ts'
+import { LANGUAGE_RESOURCES } from '../../policy/language-fixture.ts'
+import { render } from '../../policy/render.ts'
+import type { OraclePolicy } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
+import { anyPolicy, CROSSING_RELATIONS, crossingPolicy } from './crossing-policy.ts'
+import { waysByForce } from './self-grants-by-force.ts'
+
+const random = fc.record({ policy: fc.oneof({ weight: 4, arbitrary: crossingPolicy }, anyPolicy), seed: fc.nat() })
+
+type Tell = (policy: OraclePolicy) => ReadonlySet<string>
+
+const told: Tell = (policy) => {
+  const files = render(policy, { lineEnd: '\n', padding: ' ', comments: false })
+  const written = parsePolicy(files, LANGUAGE_RESOURCES)
+  const parts = { written, now: 0, resources: LANGUAGE_RESOURCES, files, directory: undefined }
+  const { found, undecided } = findSelfGrants(checkedPolicy(parts))
+  expect(undecided).to.deep.equal([])
+  return new Set(
+    found.map(({ written: { resource, action }, resource: gained, relation }) => {
+      return `${resource.name} ${action.name}: ${gained.name} ${relation.name}`
+    }),
+  )
+}
+
+/** Each way that the writes in some worlds show is told. */
+function tellsAll(tell: Tell, count: (ways: ReadonlySet<string>) => void = () => undefined) {
+  return fc.property(random, ({ policy, seed }) => {
+    const ways = waysByForce(policy, seed, 40)
+    count(ways)
+    expect([...tell(policy)]).to.include.members([...ways])
+  })
+}
+
+/** Each way that is told is shown by some write, perhaps after many. */
+function tellsOnly(tell: Tell, count: (way: string) => void = () => undefined) {
+  return fc.property(crossingPolicy, fc.nat(), (policy, seed) => {
+    for (const way of tell(policy)) {
+      count(way)
+      expect(isShown(policy, way, seed), way).to.equal(true)
+    }
+  })
+}
+
+function isShown(policy: OraclePolicy, way: string, seed: number): boolean {
+  const [write = '', gained = ''] = way.split(': ')
+  const wanted = { write, gained: gained.split(' ')[0] ?? '' }
+  const tries = Array.from({ length: 40 }, (_, i) => i)
+  return tries.some((i) => waysByForce(policy, seed + i, 25 * (1 + i), wanted).has(way))
+}
+
+describe('the writes by which callers give themselves more', () => {
+  it('are all told, whatever the policy says', () => {
+    let shown = 0
+    fc.assert(
+      tellsAll(told, (ways) => {
+        shown += ways.size
+      }),
+      { numRuns: runs(150) },
+    )
+    expect(shown).to.be.greaterThan(0)
+  }).timeout(300_000)
+
+  it('are told only where some write shows it', () => {
+    let ways = 0
+    fc.assert(
+      tellsOnly(told, () => {
+        ways++
+      }),
+      { numRuns: runs(18) },
+    )
+    expect(ways).to.be.greaterThan(0)
+  }).timeout(300_000)
+
+  /** A policy in which each kind of write gives somebody more. */
+  const RICH: OraclePolicy = {
+    ...CROSSING_RELATIONS,
+    rules: [
+      rule('everyone', 'memberships', ['create', 'delete'], ['self']),
+      rule('everyone', 'tasks', ['read'], ['member']),
+      rule('everyone', 'projects', ['read'], []),
+      rule('everyone', 'projects', ['read'], ['member'], 'deny'),
+      rule('everyone', 'tasks', ['delete'], ['!member']),
+    ],
+  }
+
+  it('are told and shown for creates, deletes, negated terms and denies that stop to hold', () => {
+    const ways = [
+      'memberships create: tasks member',
+      'memberships delete: projects member',
+      'memberships delete: tasks member',
+    ]
+    expect([...told(RICH)]).to.have.members(ways)
+    expect(ways).to.include.members([...waysByForce(RICH, 1, 400)])
+    expect(ways.filter((way) => !isShown(RICH, way, 1))).to.deep.equal([])
+  }).timeout(60_000)
+
+  /** Each leaves something out. */
+  const blind: Readonly<Record<string, Tell>> = {
+    deletes: (policy) => new Set([...told(policy)].filter((way) => !way.includes(' delete:'))),
+    denies: (policy) => told({ ...policy, rules: policy.rules.filter(({ effect }) => effect === 'allow') }),
+    'negated terms': (policy) =>
+      told({ ...policy, rules: policy.rules.filter(({ relations }) => !relations.join().includes('!')) }),
+  }
+
+  for (const [what, tell] of Object.entries(blind)) {
+    it(`are missed where ${what} are left out`, () => {
+      expect(() => expect([...tell(RICH)]).to.include.members([...waysByForce(RICH, 1, 400)])).to.throw(AssertionError)
+    }).timeout(60_000)
+  }
+
+  it('are found out where they are made up', () => {
+    const made: Tell = () => new Set(['projects delete: folders inherited'])
+    const outcome = fc.check(tellsOnly(made), { numRuns: 1, seed: 1, endOnFailure: true })
+    expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+  }).timeout(120_000)
+})
+
+function rule(
+  subject: string,
+  resource: string,
+  actions: readonly string[],
+  relations: readonly string[],
+  effect: 'allow' | 'deny' = 'allow',
+) {
+  return { subject, resource, actions, relations, views: ['*'], effect }
+}
