@@ -139,6 +139,9 @@ function* grantsBy(writing: Writing, known: Known): Iterable<SelfGrant> {
   }
 }
 
+/** To try more pairs of subjects takes longer than a person would wait. */
+const MOST_PAIRS = 256
+
 /** A subject that may write, and the same or another one that may be allowed more. */
 function callersOf({ written, resource }: Writing, { policy, index }: Known): readonly WritingCaller[] {
   const counts = (name: string) => name !== 'anonymous' && !policy.roles.get(name)?.privileged
@@ -146,13 +149,13 @@ function callersOf({ written, resource }: Writing, { policy, index }: Known): re
     ...(index.rulesOf(resource.name, name)?.subjects('allow') ?? []),
   ])
   const others = [...new Set(allowed)].filter(counts)
-  return [...written.subjects('allow')]
-    .filter(counts)
-    .flatMap((subject) =>
-      others
-        .filter((other) => canBeOneCaller(subject, other))
-        .map((other) => ({ subject, other, subjects: index.subjectsOf(subject).union(index.subjectsOf(other)) })),
-    )
+  const writers = [...written.subjects('allow')].filter(counts)
+  if (writers.length * others.length > MOST_PAIRS) throw new TooManyRegions(written.resource.name)
+  return writers.flatMap((subject) =>
+    others
+      .filter((other) => canBeOneCaller(subject, other))
+      .map((other) => ({ subject, other, subjects: index.subjectsOf(subject).union(index.subjectsOf(other)) })),
+  )
 }
 
 function placeOf(resource: Resource, { index }: Known): Place | undefined {
