@@ -1,13 +1,12 @@
 /** A name that nobody knows gets the known one that it probably means, wherever it is written. */
-import { execFile } from 'node:child_process'
 import { appendFile, cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { didYouMean } from '../src/base/did-you-mean.ts'
+import { type Ended, ROOT, sallyport } from './command.ts'
 import { removeFolder } from './ends-with-tests.ts'
 
-const ROOT = new URL('..', import.meta.url).pathname
 const ROLES = ['member', 'support', 'auditor', 'admin']
 
 describe('a name that is not known', () => {
@@ -79,19 +78,6 @@ describe('help', () => {
   })
 })
 
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['bin/sallyport.js', ...args],
-      { cwd: ROOT, env: { ...process.env, ...env } },
-      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-  })
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  return sallyport(args, { env })
 }

@@ -1,6 +1,8 @@
 /** sallyport decisions …: searches and follows the decision log. */
+
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
+import { environment, onSignals } from '../base/command-process.ts'
 import { linesIn } from '../base/files/lines.ts'
 import { readConfig } from '../config/config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
@@ -26,7 +28,7 @@ type UsualLog = () => string | undefined
 const LOG = ['[log]', 'decision log file (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'] as const
 const OUTCOMES = ['allowed', 'refused', 'failed']
 
-export function decisionsCommand(usual: UsualLog = () => readConfig(process.env).decisionLog.file): CliCommand {
+export function decisionsCommand(usual: UsualLog = () => readConfig(environment()).decisionLog.file): CliCommand {
   const decisions = new CliCommand('decisions').description('search and follow the decision log')
   withFilter(decisions.command('query'))
     .description('print the matching records, oldest first')
@@ -127,7 +129,7 @@ async function lastRecords(log: string, end: number, flags: TailFlags): Promise<
 
 async function follow(file: string, end: number, flags: TailFlags): Promise<void> {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  onSignals(['SIGINT', 'SIGTERM'], () => stop.abort())
   let others = 0
   for await (const line of followLines(file, end, stop.signal)) {
     const record = parseRecord(line)

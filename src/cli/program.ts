@@ -2,9 +2,11 @@
  * The command tree: one file for each group of commands. A group is loaded only when a command line names it, which
  * keeps the start short.
  */
+
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
+import { commandProcess, environment } from '../base/command-process.ts'
 import { tellProblem } from '../present/print.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -56,7 +58,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 async function readSettings(words: readonly string[]): Promise<void> {
   try {
     const { addEnvFile } = await import('../config/start/env-file.ts')
-    addEnvFile(process.env, '.')
+    addEnvFile(environment(), '.')
   } catch (error) {
     if (!WITH_UNREADABLE.has(words[0] ?? '') && !words.includes('--help') && !words.includes('-h')) throw error
   }
@@ -82,7 +84,11 @@ function wordsOf([first = '', ...rest]: readonly string[]): readonly string[] {
 function prepare(command: Command): void {
   command
     .exitOverride()
-    .configureOutput({ writeErr: tellProblem, outputError: (text, write) => write(sentenceOf(text)) })
+    .configureOutput({
+      writeOut: (text) => commandProcess().stdout.write(text),
+      writeErr: tellProblem,
+      outputError: (text, write) => write(sentenceOf(text)),
+    })
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
   for (const part of command.commands) prepare(part)
 }

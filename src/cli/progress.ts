@@ -1,11 +1,13 @@
 /** For commands that take a while: a progress bar on a terminal, and the handling of Ctrl-C. */
+
 import type { SingleBar } from 'cli-progress'
+import { commandProcess, onSignals } from '../base/command-process.ts'
 import { tell } from '../present/print.ts'
 
 /** `format` is a format of cli-progress. No bar is shown if standard error is not a terminal. */
 export async function withProgress<T>(format: string, work: (bar: SingleBar) => Promise<T> | T): Promise<T> {
   const { SingleBar } = await import('cli-progress')
-  const bar = new SingleBar({ format, noTTYOutput: false })
+  const bar = new SingleBar({ format, noTTYOutput: false, stream: commandProcess().stderr })
   try {
     return await work(bar)
   } finally {
@@ -26,6 +28,6 @@ export function interrupted(): AbortSignal {
     tell('\nsallyport: ending, and removing the objects and users of the run; press Ctrl-C again to leave them\n')
     abort.abort()
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
+  onSignals(['SIGINT', 'SIGTERM'] as const, end)
   return abort.signal
 }

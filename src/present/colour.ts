@@ -1,4 +1,5 @@
 /** Colours of text for a terminal. They are added last, to escaped text, so that no outside value can add its own. */
+import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
 type Colour = 'bold' | 'green' | 'yellow' | 'red'
@@ -17,7 +18,7 @@ const COLOURS: readonly (readonly [RegExp, Colour])[] = [
 ]
 
 /** Unchanged if the stream isn't a terminal, or NO_COLOR is set. */
-export function coloured(text: string, stream: NodeJS.WriteStream): string {
+export function coloured(text: string, stream: Writable): string {
   return COLOURS.reduce(
     (whole, [pattern, colour]) => whole.replaceAll(pattern, (part) => styleText(colour, part, { stream })),
     text,

@@ -2,6 +2,7 @@
 
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { environment } from '../base/command-process.ts'
 import { AGAIN, shellWord } from '../base/problems/mend.ts'
 
 /** In src/ of a checkout, in dist/ of the package. */
@@ -37,12 +38,12 @@ export function programHere(
 }
 
 /** A message, in which `sallyport …` is a command to type: a project has it below node_modules/ alone. */
-export function withCommands(message: string, program = programHere(process.env)): string {
+export function withCommands(message: string, program = programHere(environment())): string {
   return message.replace(/(?<=`|: |run |with |\| )sallyport (?=[a-z])/g, `${wordHere(program)} `)
 }
 
 /** What a command begins with where it is shown for people: a shell finds `sallyport` only if it is installed globally. */
-export function wordHere(program = programHere(process.env)): string {
+export function wordHere(program = programHere(environment())): string {
   return program === NPX ? NPX : 'sallyport'
 }
 
@@ -59,9 +60,9 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 export function commandHere(
   mend: string,
   words: readonly string[],
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  variables: Readonly<Record<string, string | undefined>> = environment(),
 ): string {
-  const program = programHere(environment)
+  const program = programHere(variables)
   const [, settings = ''] = /^((?:[A-Z_]+=\S+ )*)\{again\}$/.exec(mend) ?? []
   const again = [program, ...withoutOverridden(words, settings).map(shellWord)].join(' ')
   return mend.replace(/(?<=^|&& |^[A-Z_]+=\S+ )sallyport(?= )/g, program).replace(AGAIN, () => again)

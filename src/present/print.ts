@@ -4,6 +4,7 @@
  * meaning.
  */
 
+import { commandProcess } from '../base/command-process.ts'
 import { coloured } from './colour.ts'
 import { withCommands } from './invocation.ts'
 import { printable } from './quote.ts'
@@ -13,12 +14,12 @@ const OBEYED = /\r(?!\n)|(?![\t\n\r])\p{Cc}|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202
 
 /** Prints the requested result on standard output. */
 export function print(text: string): void {
-  process.stdout.write(escaped(text))
+  commandProcess().stdout.write(escaped(text))
 }
 
 /** Prints remarks about it on standard error. */
 export function tell(text: string): void {
-  process.stderr.write(escaped(withCommands(text)))
+  commandProcess().stderr.write(escaped(withCommands(text)))
 }
 
 /** Prints on standard error why a command ends; invisible characters are shown too. */
@@ -37,7 +38,9 @@ export function printResult(format: 'text' | 'json', value: unknown, text: strin
  */
 export function printReport(format: string, report: string): void {
   const isForPeople = format === 'text' || format === 'table'
-  process.stdout.write(isForPeople ? coloured(escaped(withCommands(report)), process.stdout) : escaped(report))
+  commandProcess().stdout.write(
+    isForPeople ? coloured(escaped(withCommands(report)), commandProcess().stdout) : escaped(report),
+  )
 }
 
 function escaped(text: string): string {

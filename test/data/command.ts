@@ -1,13 +1,7 @@
-/** `sallyport data …`, as its users run it, in a folder with policies and schemas. */
-import { execFile } from 'node:child_process'
+/** `sallyport data …` in a folder with policies and schemas. */
+import { type Ended, sallyport } from '../command.ts'
 
-const LAUNCHER = new URL('../../bin/sallyport.js', import.meta.url).pathname
-
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+export type { Ended }
 
 interface Place {
   readonly folder: string
@@ -15,11 +9,5 @@ interface Place {
 }
 
 export function data(args: readonly string[], { folder, env = {} }: Place): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd: folder, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 }
-    const child = execFile(process.execPath, [LAUNCHER, 'data', ...args], options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-    child.stdin?.end()
-  })
+  return sallyport(['data', ...args], { cwd: folder, env })
 }

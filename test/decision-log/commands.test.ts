@@ -1,5 +1,5 @@
 /** sallyport decisions tail and query, on the log of a real server. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { appendFile, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,16 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decisionsCommand } from '../../src/cli/decisions.ts'
 import { readLog } from '../../src/tools/replay/read-log.ts'
+import { type Ended, printedBy, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('sallyport decisions', () => {
   let folder: string
@@ -244,15 +237,8 @@ describe('sallyport decisions', () => {
 
 /** In this process: starting one takes longer than the query. */
 async function queryHere(log: string, args: readonly string[]): Promise<string> {
-  const { write } = process.stdout
-  const written: string[] = []
-  process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write
-  try {
-    await decisionsCommand(() => log).parseAsync(['query', ...args, '--format', 'json'], { from: 'user' })
-  } finally {
-    process.stdout.write = write
-  }
-  return written.join('')
+  const query = decisionsCommand(() => log)
+  return (await printedBy(() => query.parseAsync(['query', ...args, '--format', 'json'], { from: 'user' }))).stdout
 }
 
 async function ended(child: ChildProcess): Promise<void> {
@@ -262,10 +248,5 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 function decisions(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd: ROOT, env: { ...process.env, ...env } }
-    execFile(process.execPath, ['bin/sallyport.js', 'decisions', ...args], options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-  })
+  return sallyport(['decisions', ...args], { env })
 }

@@ -5,9 +5,10 @@ import { chmod, cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { makeProject } from '../../src/tools/project/make-project.ts'
+import { sallyport } from '../command.ts'
 import { removeFolder, removeWithTests } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
-import { type Ran, ranIn } from '../project/projects.ts'
+import type { Ran } from '../project/projects.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -63,7 +64,8 @@ function madeOnce(): Promise<string> {
 
 /** Runs the program in the project, or in a folder of it. */
 export function sallyportIn(cwd: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<Ran> {
-  return ranIn(cwd, env, [process.execPath, join(ROOT, 'bin/sallyport.js'), ...args])
+  const unset = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]))
+  return sallyport(args, { cwd, env: { ...unset, ...env } })
 }
 
 /** A git without settings of this machine, and the Node of these tests. */

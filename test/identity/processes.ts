@@ -1,15 +1,8 @@
 /** The program as processes of its own: servers that share a data folder, and commands beside them. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type Ended, LAUNCHER, ROOT, sallyport } from '../command.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
-export const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+export { type Ended, LAUNCHER }
 
 export interface ServerProcess {
   readonly url: string
@@ -58,10 +51,5 @@ export function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const options = { cwd: ROOT, env: { ...process.env, DATA_DIR: dataDirectory, ...env } }
-  return new Promise((resolve) => {
-    execFile(process.execPath, [LAUNCHER, ...args], options, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-    })
-  })
+  return sallyport(args, { env: { DATA_DIR: dataDirectory, ...env } })
 }

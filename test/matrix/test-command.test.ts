@@ -1,21 +1,13 @@
 /** sallyport matrix test and attack as their users run them: exit codes, sentences, reports, and Ctrl-C. */
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { type Ended, LAUNCHER, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('sallyport matrix test', () => {
   let folder: string
@@ -32,7 +24,7 @@ describe('sallyport matrix test', () => {
       '--report',
       `${format}=${join(folder, format)}`,
     ])
-    const { code, stdout, stderr } = await sallyport('matrix', 'test', file, ...reports)
+    const { code, stdout, stderr } = await run('matrix', 'test', file, ...reports)
     expect({ code, stderr }).to.deep.equal({ code: 1, stderr: '' })
     expect(stdout).to.match(/0 of 1 cells are as expected, 1 wrong, 0 can't be tried/)
     expect(await readFile(join(folder, 'text'), 'utf8')).to.equal(stdout)
@@ -50,7 +42,7 @@ describe('sallyport matrix test', () => {
   it('prints the result also where a report can not be written, and exits 2', async () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,403\n')
-    const { code, stdout, stderr } = await sallyport('matrix', 'test', file, '--report', `json=${folder}/no/such.json`)
+    const { code, stdout, stderr } = await run('matrix', 'test', file, '--report', `json=${folder}/no/such.json`)
     expect(code).to.equal(2)
     expect(stdout).to.contain('The only cell is as expected')
     expect(stderr).to.match(/the report `[^`]*no\/such.json` can't be written/)
@@ -60,7 +52,7 @@ describe('sallyport matrix test', () => {
     const broken = join(folder, 'm.csv')
     await writeFile(broken, 'method,path,object,member\nGET,/api/orders,none,yes\nGET,/api/orders,nobody+,200\n')
     const refused = async (...args: readonly string[]) => {
-      const { code, stdout, stderr } = await sallyport('matrix', 'test', ...args)
+      const { code, stdout, stderr } = await run('matrix', 'test', ...args)
       expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
       expect(stderr).not.to.match(/^ +at /m)
       return stderr
@@ -86,7 +78,7 @@ describe('sallyport matrix test', () => {
         ['--data', 'data'],
         ['--setup-role', 'admin'],
       ] as const) {
-        const { code, stdout, stderr } = await sallyport('matrix', command, flag, value)
+        const { code, stdout, stderr } = await run('matrix', command, flag, value)
         expect({ code, stdout }, flag).to.deep.equal({ code: 2, stdout: '' })
         expect(stderr).to.equal(
           `sallyport: ${flag} has no effect without --url: name the server with --url, or omit ${flag}\n`,
@@ -97,7 +89,7 @@ describe('sallyport matrix test', () => {
 
   it('says of a published version that a matrix needs a directory, and how to get one', async () => {
     for (const command of ['test', 'init', 'coverage', 'mutate', 'attack']) {
-      const { code, stdout, stderr } = await sallyport('matrix', command, '--policies', 'database:3')
+      const { code, stdout, stderr } = await run('matrix', command, '--policies', 'database:3')
       expect({ code, stdout }, command).to.deep.equal({ code: 2, stdout: '' })
       expect(stderr).to.equal(
         'sallyport: database:3 is not a directory, which this command needs: ' +
@@ -110,7 +102,7 @@ describe('sallyport matrix test', () => {
     const file = join(folder, 'm.csv')
     await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,200\n')
     await cp(join(ROOT, 'policies'), join(folder, 'next'), { recursive: true })
-    const { stdout } = await sallyport('matrix', 'test', file, '--policies', join(folder, 'next'))
+    const { stdout } = await run('matrix', 'test', file, '--policies', join(folder, 'next'))
     const [, command = ''] = /why: npm run -s sallyport -- (.*)/.exec(stdout) ?? []
     expect(command).to.equal(
       `policy explain --role member GET '/api/orders/{id}' --relation open+placed --policies ${folder}/next`,
@@ -162,12 +154,8 @@ describe('sallyport matrix test', () => {
   })
 })
 
-function sallyport(...args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [LAUNCHER, ...args], { cwd: ROOT }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
+function run(...args: readonly string[]): Promise<Ended> {
+  return sallyport(args)
 }
 
 function ended(

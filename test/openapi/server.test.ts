@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openapiCommand } from '../../src/cli/openapi/openapi.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { printedBy } from '../command.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { documentFor, operationsOf, shipped, wholeDocument } from './fixture.ts'
 
@@ -82,15 +83,9 @@ describe('sallyport openapi', () => {
   }
 
   async function printed(...args: readonly string[]): Promise<string> {
-    const { write } = process.stdout
-    const texts: string[] = []
-    process.stdout.write = (text: string | Uint8Array) => texts.push(String(text)) > 0
-    try {
-      const command = openapiCommand(() => readConfig({ POLICIES: `${ROOT}policies`, SCHEMAS: `${ROOT}schemas` }))
-      await command.exitOverride().parseAsync(args, { from: 'user' })
-    } finally {
-      process.stdout.write = write
-    }
-    return texts.join('')
+    const command = openapiCommand(() => readConfig({ POLICIES: `${ROOT}policies`, SCHEMAS: `${ROOT}schemas` }))
+    const { stdout, error } = await printedBy(() => command.exitOverride().parseAsync(args, { from: 'user' }))
+    if (error) throw error
+    return stdout
   }
 })

@@ -5,17 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { type Ended, LAUNCHER, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('the command line', () => {
   let server: TestServer
@@ -33,15 +25,12 @@ describe('the command line', () => {
     await removeFolder(bin)
   })
 
+  const environment = () => ({ DATA_DIR: join(server.folder, 'data'), POLICIES: join(server.folder, 'policies') })
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    execute(process.execPath, [LAUNCHER, ...args], {
-      DATA_DIR: join(server.folder, 'data'),
-      POLICIES: join(server.folder, 'policies'),
-      ...env,
-    })
+    execute(process.execPath, [LAUNCHER, ...args], { ...environment(), ...env })
 
   async function json(name: string, args: readonly string[]) {
-    const { code, stdout, stderr } = await run([...args, '--format', 'json'])
+    const { code, stdout, stderr } = await sallyport([...args, '--format', 'json'], { env: environment() })
     expect(code, stderr).to.equal(0)
     const schema = JSON.parse(await readFile(join(ROOT, `docs/schemas/${name}.schema.json`), 'utf8'))
     const validate = new Ajv2020({ formats: { 'date-time': true } }).compile(schema)

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join, relative } from 'node:path'
+import { sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -34,7 +35,7 @@ export async function openWorkshop(): Promise<Workshop> {
   const run = (cwd: string, program: string, args: readonly string[]) => ranIn(cwd, env, [program, ...args])
   return {
     folder,
-    sallyport: (inside, ...args) => run(join(folder, inside), join(bin, 'sallyport'), args),
+    sallyport: (inside, ...args) => sallyport(args, { cwd: join(folder, inside), env: { PATH: env.PATH } }),
     script: async (inside, name) => {
       const { scripts } = JSON.parse(await readFile(join(folder, inside, 'package.json'), 'utf8'))
       return run(join(folder, inside), 'sh', ['-c', scripts[name]])

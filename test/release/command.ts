@@ -1,26 +1,14 @@
-/** `sallyport policy …`, as its users run it. */
-import { execFile } from 'node:child_process'
+/** `sallyport policy …`, within this process, or as `program` starts it. */
+import { type Ended, ROOT, sallyport } from '../command.ts'
+import { ranIn } from '../project/projects.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
+export type { Ended }
 
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** `program`: how it is started. */
 export function policy(
   args: readonly string[],
   env: Record<string, string>,
-  program: readonly string[] = [process.execPath, 'bin/sallyport.js'],
+  program: readonly string[] = [],
 ): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd: ROOT, env: { ...process.env, ...env } }
-    const [file = '', ...rest] = [...program, 'policy', ...args]
-    const child = execFile(file, rest, options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-    child.stdin?.end()
-  })
+  if (program.length === 0) return sallyport(['policy', ...args], { env })
+  return ranIn(ROOT, { ...process.env, ...env }, [...program, 'policy', ...args])
 }

@@ -1,21 +1,13 @@
 /** sallyport policy replay, as its users run it: on the log of a real server. */
-import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { type Ended, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 import { startTestServer } from '../server.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('sallyport policy replay', () => {
   let folder: string
@@ -208,12 +200,5 @@ describe('sallyport policy replay', () => {
 })
 
 function replay(args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['bin/sallyport.js', 'policy', 'replay', ...args],
-      { cwd: ROOT },
-      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-  })
+  return sallyport(['policy', 'replay', ...args])
 }

@@ -1,6 +1,7 @@
 /** Runs `sallyport schema …` as the program would, in this process. */
 import { Command } from 'commander'
 import { schemaCommand } from '../../src/cli/schema/schema.ts'
+import { printedBy } from '../command.ts'
 import { settingsOf } from '../settings.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -19,16 +20,6 @@ export async function schemaCommandRun(...args: readonly string[]): Promise<Outc
     command.exitOverride().configureOutput({ writeErr: () => undefined })
   }
   const program = new Command('sallyport').exitOverride().addCommand(schema)
-  const { write } = process.stdout
-  const written: string[] = []
-  process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write
-  try {
-    await program.parseAsync(['schema', ...args], { from: 'user' })
-    return { stdout: written.join(''), code: Number(process.exitCode ?? 0) }
-  } catch (error) {
-    return { stdout: written.join(''), code: 2, error: error as Error }
-  } finally {
-    process.stdout.write = write
-    process.exitCode = 0
-  }
+  const { code, stdout, error } = await printedBy(() => program.parseAsync(['schema', ...args], { from: 'user' }))
+  return error === undefined ? { stdout, code } : { stdout, code: 2, error }
 }

@@ -1,4 +1,5 @@
 /** sallyport backup …: an archive of a server that may be running, and what an archive has. */
+import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { printResult, tell } from '../../present/print.ts'
 import type { Manifest } from '../../tools/backup/archive/manifest.ts'
@@ -22,7 +23,7 @@ export function backupCommand(program: string): CliCommand {
     .examples('backup', 'backup /backups/monday.tar', 'backup verify /backups/monday.tar')
     .action(async (file: string | undefined, { recipient = [], policies, schemas, format }: BackupFlags) => {
       const { backUp } = await import('../../tools/backup/back-up.ts')
-      const config = readConfig(process.env, { ...(policies && { policies }), ...(schemas && { schemas }) })
+      const config = readConfig(environment(), { ...(policies && { policies }), ...(schemas && { schemas }) })
       const made = await backUp({ config, file, recipients: recipient, program, now: new Date() })
       tell(made.leftovers.map(sentenceOf).join(''))
       const { parts: _, ...facts } = made.manifest

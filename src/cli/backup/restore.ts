@@ -1,4 +1,5 @@
 /** sallyport restore: makes a server's folder of an archive. */
+import { environment } from '../../base/command-process.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { refusePassword } from '../data/database-flag.ts'
 import { CliCommand, type FormatFlag } from '../options.ts'
@@ -26,7 +27,7 @@ export function restoreCommand(): CliCommand {
     .action(async (file: string, directory: string, { identity, database, format }: RestoreFlags) => {
       const { restoreArchive } = await import('../../tools/backup/restore.ts')
       refusePassword(database)
-      const databaseUrl = database ?? process.env.DATABASE_URL
+      const databaseUrl = database ?? environment().DATABASE_URL
       const restored = await restoreArchive({ archive: { file, identity }, directory, databaseUrl })
       if ('faults' in restored) return damage(format, file, restored.faults)
       for (const { folder } of restored.leftovers)

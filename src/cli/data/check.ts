@@ -1,4 +1,5 @@
 /** sallyport data check */
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, type FolderFlags, type FormatFlag, gather, type PolicySettings } from '../options.ts'
 import { DATABASE, databaseNamed } from './database-flag.ts'
@@ -39,6 +40,6 @@ Exit code: 0 when nothing was found, 1 with findings, 2 when the check could not
         only: flags.resource,
       })
       printReport(flags.format, DATA_CHECK_FORMATS[flags.format](report))
-      if (report.findings.length > 0) process.exitCode = 1
+      if (report.findings.length > 0) setExitCode(1)
     })
 }

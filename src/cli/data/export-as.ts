@@ -16,7 +16,7 @@ export async function exportAs(flags: ExportFlags, config: Config): Promise<bool
   return asCaller(flags, config, async (server) => {
     const stored = storedResources(server.resources)
     const named = flags.resource.map((name) => resourceNamed(name, stored))
-    const output = await openOutput(flags.output)
+    await using output = await openOutput(flags.output)
     const exported = await withProgress('exported {value} objects', (bar) => {
       bar.start(0, 0)
       const progress = (objects: number) => bar.increment(objects)

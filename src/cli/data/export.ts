@@ -1,4 +1,5 @@
 /** sallyport data export */
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { type CliCommand, gather } from '../options.ts'
 import { AS, AS_ROLE, type ExportFlags } from './as-flags.ts'
@@ -26,8 +27,8 @@ not run or was stopped.`)
     )
     .action(async (flags: ExportFlags) => {
       const { exportAs } = await import('./export-as.ts')
-      const config = readConfig({ ...process.env, INSTANCE: 'data-export' })
+      const config = readConfig({ ...environment(), INSTANCE: 'data-export' })
       const refused = await exportAs(flags, config)
-      if (refused) process.exitCode = 1
+      if (refused) setExitCode(1)
     })
 }

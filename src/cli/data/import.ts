@@ -1,5 +1,7 @@
 /** sallyport data import */
+
 import { InvalidArgumentError } from 'commander'
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, gather } from '../options.ts'
@@ -32,10 +34,10 @@ Exit code: 0 when all lines are written, 1 when some were refused, 2 when it cou
     .action(async (file: string, flags: ImportFlags) => {
       const { importAs } = await import('./import-as.ts')
       const { IMPORT_FORMATS } = await import('../../tools/data/import/formats.ts')
-      const report = await importAs(file, flags, readConfig({ ...process.env, INSTANCE: 'data-import' }))
+      const report = await importAs(file, flags, readConfig({ ...environment(), INSTANCE: 'data-import' }))
       printReport(flags.format, IMPORT_FORMATS[flags.format](report))
-      if (report.stopped) process.exitCode = 2
-      else if (report.refused > 0) process.exitCode = 1
+      if (report.stopped) setExitCode(2)
+      else if (report.refused > 0) setExitCode(1)
     })
 }
 

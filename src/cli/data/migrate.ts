@@ -1,5 +1,7 @@
 /** sallyport data migrate */
+
 import { existsSync } from 'node:fs'
+import { environment, onSignals, setExitCode } from '../../base/command-process.ts'
 import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/config.ts'
 import { print, printResult, tell } from '../../present/print.ts'
@@ -42,9 +44,9 @@ they write meanwhile doesn't fit, and only \`data check\` finds it.
 Exit code: 0 when it ended, 1 when it was stopped or an object would not fit, 2 when it could not run.`)
     .examples('data migrate --draft', 'data migrate --dry-run', 'data migrate', 'data migrate --status --format json')
     .action(async ({ dryRun, status, draft, from, to, backup, format, ...flags }: MigrateFlags) => {
-      const config = readConfig(process.env, flags)
+      const config = readConfig(environment(), flags)
       if (draft) return writeDraft(config, { from, to })
-      await refuseNoFolder(config, flags.migrations ?? process.env.MIGRATIONS)
+      await refuseNoFolder(config, flags.migrations ?? environment().MIGRATIONS)
       if (status) return showStatus(config, format)
       const stop = stopSignal()
       const plan = await planned(config, stop)
@@ -100,7 +102,7 @@ async function run({ config, plan, stop, program, backup, format }: Run): Promis
   const { reportText } = await import('../../tools/data/migrate/formats.ts')
   const told = await report(plan, result.kind, archive)
   printResult(format, told, reportText(told, result))
-  if (result.kind !== 'ended') process.exitCode = 1
+  if (result.kind !== 'ended') setExitCode(1)
 }
 
 /** Throws ToolError. */
@@ -147,7 +149,7 @@ async function report(
 async function show(format: FormatFlag['format'], report: MigrationReport): Promise<void> {
   const { reportText } = await import('../../tools/data/migrate/formats.ts')
   printResult(format, report, reportText(report))
-  if (report.outcome === 'unfit' || report.outcome === 'stopped') process.exitCode = 1
+  if (report.outcome === 'unfit' || report.outcome === 'stopped') setExitCode(1)
 }
 
 function inProgress<T>(what: string, work: (progress: Progress) => Promise<T>): Promise<T> {
@@ -164,6 +166,6 @@ function stopSignal(): AbortSignal {
     tell('\nsallyport: stopping after this batch; press Ctrl-C again to end at once\n')
     abort.abort()
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  onSignals(['SIGINT', 'SIGTERM'] as const, stop)
   return abort.signal
 }

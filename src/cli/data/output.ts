@@ -2,8 +2,10 @@
  * Where an export goes: standard output, or a file that gets its name only when it is whole. `<file>.part` is what an
  * export that was stopped leaves.
  */
+
 import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
+import { commandProcess } from '../../base/command-process.ts'
 import { nameNew } from '../../base/files/name-new.ts'
 import { print } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
@@ -12,19 +14,20 @@ import { ToolError } from '../../tools/load-policy.ts'
 /** Lines wait for each other until so many characters are there. */
 const CHUNK = 64 * 1024
 
-export interface Output extends ExportSink {
+/** Disposing of it closes a file that isn't finished, and leaves its part. */
+export interface Output extends ExportSink, AsyncDisposable {
   /** Everything is written. */
   finish(): Promise<void>
 }
 
 /** Throws ToolError if the file exists, or can't be created. */
 export async function openOutput(file: string | undefined): Promise<Output> {
-  return file === undefined ? gathered(toStandardOutput, async () => {}) : toFile(file)
+  return file === undefined ? gathered(toStandardOutput, { end: async () => {}, close: async () => {} }) : toFile(file)
 }
 
 async function toStandardOutput(text: string): Promise<void> {
   print(text)
-  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+  if (commandProcess().stdout.writableNeedDrain) await once(commandProcess().stdout, 'drain')
 }
 
 async function toFile(file: string): Promise<Output> {
@@ -40,9 +43,8 @@ async function toFile(file: string): Promise<Output> {
       throw error instanceof ToolError ? error : unwritable(part, error)
     })
   }
-  return gathered(
-    (text) => told(() => handle.writeFile(text)),
-    () =>
+  return gathered((text) => told(() => handle.writeFile(text)), {
+    end: () =>
       told(async () => {
         await handle.sync()
         await handle.close()
@@ -51,7 +53,8 @@ async function toFile(file: string): Promise<Output> {
         })
         await rm(part, { force: true })
       }),
-  )
+    close: () => handle.close(),
+  })
 }
 
 function madeMeanwhile(file: string, part: string): ToolError {
@@ -65,7 +68,14 @@ function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {
   return new ToolError(`${part} can't be written (${code}): what is in it is only a part; write to another place`)
 }
 
-function gathered(write: (text: string) => Promise<void>, end: () => Promise<void>): Output {
+interface Ending {
+  /** Once everything is written. */
+  readonly end: () => Promise<void>
+  /** In any case; a second time does nothing. */
+  readonly close: () => Promise<void>
+}
+
+function gathered(write: (text: string) => Promise<void>, { end, close }: Ending): Output {
   let waiting = ''
   const flush = async () => {
     const text = waiting
@@ -81,5 +91,6 @@ function gathered(write: (text: string) => Promise<void>, end: () => Promise<voi
       await flush()
       await end()
     },
+    [Symbol.asyncDispose]: close,
   }
 }

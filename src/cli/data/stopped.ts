@@ -1,4 +1,5 @@
 /** Ctrl-C: the first ends the command after what it has begun, the second at once. */
+import { onSignals } from '../../base/command-process.ts'
 import { tell } from '../../present/print.ts'
 
 export function stopped(): AbortSignal {
@@ -11,6 +12,6 @@ export function stopped(): AbortSignal {
     tell('\nsallyport: stopping\n')
     abort.abort()
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
+  onSignals(['SIGINT', 'SIGTERM'] as const, end)
   return abort.signal
 }

@@ -1,7 +1,9 @@
 /** Reads a password: on a terminal it asks twice and shows nothing, otherwise it reads standard input. */
+
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { commandProcess } from '../../base/command-process.ts'
 import { DirectoryError } from '../../identity/directory/directory-access.ts'
 import { passwordFault } from '../../identity/sign-in/password.ts'
 import { askLine } from '../ask.ts'
@@ -11,14 +13,14 @@ import { askLine } from '../ask.ts'
  * Throws DirectoryError.
  */
 export async function readPassword(): Promise<string> {
-  const password = process.stdin.isTTY ? await askTwice() : await readLine()
+  const password = commandProcess().stdin.isTTY ? await askTwice() : await readLine()
   const fault = passwordFault(password)
   if (fault !== undefined) throw new DirectoryError(`the password ${fault}`)
   return password
 }
 
 async function readLine(): Promise<string> {
-  const line = (await text(process.stdin)).replace(/\r?\n$/, '')
+  const line = (await text(commandProcess().stdin)).replace(/\r?\n$/, '')
   if (/[\r\n]/.test(line)) throw new DirectoryError('standard input has several lines: send the password as one line')
   return line
 }
@@ -26,7 +28,7 @@ async function readLine(): Promise<string> {
 async function askTwice(): Promise<string> {
   // Discards the echo of what is typed.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 })
+  const terminal = createInterface({ input: commandProcess().stdin, output, terminal: true, historySize: 0 })
   const lines = terminal[Symbol.asyncIterator]()
   try {
     const password = await ask('New password: ', lines)
@@ -39,7 +41,7 @@ async function askTwice(): Promise<string> {
 
 async function ask(question: string, lines: AsyncIterator<string>): Promise<string> {
   const answer = await askLine(question, lines)
-  process.stderr.write('\n')
+  commandProcess().stderr.write('\n')
   if (answer === undefined)
     throw new DirectoryError('no password was given, so nothing was changed: run the command again')
   return answer

@@ -1,4 +1,5 @@
 /** sallyport signing-keys …: the embedded signing keys. Its earlier name `keys` still works. */
+import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import type { KeyPlace, Keys, RetiredKey } from '../../identity/keys/embedded/key-place.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
@@ -69,7 +70,7 @@ async function withKeys(work: (place: KeyPlace) => Promise<void>): Promise<void>
 }
 
 function settings(): KeyPlaceSettings {
-  const { dataDirectory, database, tokens } = readConfig(process.env)
+  const { dataDirectory, database, tokens } = readConfig(environment())
   return { dataDirectory, database, secrets: tokens.keys.kind === 'embedded' ? tokens.keys.secrets : undefined }
 }
 

@@ -1,4 +1,5 @@
 /** sallyport token: makes a token, signed with the embedded key. */
+import { environment } from '../../base/command-process.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
@@ -25,7 +26,7 @@ export function tokenCommand(): CliCommand {
     .formats()
     .examples('token --subject alice --role member --expires 12h')
     .action(async ({ subject, role, expires, format }: Flags) => {
-      const config = readConfig(process.env)
+      const config = readConfig(environment())
       const { dataDirectory, database, tokens } = config
       if (tokens.keys.kind !== 'embedded') {
         throw new ConfigError(

@@ -1,5 +1,7 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
+
 import { InvalidArgumentError, Option } from 'commander'
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
@@ -39,7 +41,7 @@ Exit code: 0, or 2 when it could not run; then it wrote nothing.`)
     .examples('matrix init', 'matrix init --missing --role auditor')
     .action(async (flags: InitFlags) => {
       const { initMatrix } = await import('./init.ts')
-      const files = await initMatrix({ ...readConfig(process.env), ...flags })
+      const files = await initMatrix({ ...readConfig(environment()), ...flags })
       printResult(flags.format, { files }, files.map((path) => `${path}\n`).join(''))
       if (files.length === 0) tell('nothing is missing: the matrices state all possible cells\n')
     })
@@ -77,13 +79,13 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
       const coverage = measureCoverage(suite)
       printReport(flags.format, COVERAGE_FORMATS[flags.format](coverage))
       const isEnough = percentOf(coverage.cells) >= flags.min && percentOf(partsOf(coverage)) >= flags.minRules
-      if (!isEnough) process.exitCode = 1
+      if (!isEnough) setExitCode(1)
     })
 }
 
 async function readSuite(matrices: readonly string[], flags: FolderFlags): Promise<PredictedSuite> {
   const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
-  return readPredictedSuite({ ...readConfig(process.env), ...flags, matrices }, Date.now())
+  return readPredictedSuite({ ...readConfig(environment()), ...flags, matrices }, Date.now())
 }
 
 interface MutateFlags extends FolderFlags {
@@ -128,7 +130,7 @@ Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 
         }),
       )
       printReport(flags.format, MUTATE_FORMATS[flags.format](mutation))
-      if (scoreOf(mutation) < flags.min) process.exitCode = 1
+      if (scoreOf(mutation) < flags.min) setExitCode(1)
     })
 }
 
@@ -168,8 +170,7 @@ Exit code: 0 when they agree, 1 when they differ or a request could not be tried
         })
       })
       printReport(flags.format, ATTACK_FORMATS[flags.format](run))
-      if (!reachesNoMore(run) || run.remarks.some((remark) => remark.startsWith('The run ended early')))
-        process.exitCode = 1
+      if (!reachesNoMore(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) setExitCode(1)
     })
 }
 

@@ -1,4 +1,5 @@
 /** Options of matrix commands that send requests to a server: one in this process, or a deployment. */
+import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import type { CliCommand, FolderFlags } from '../options.ts'
@@ -58,7 +59,7 @@ export const startServer: StartTrialServer = async (folders, now) =>
 
 /** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
 export function targetSettings({ data }: Pick<TargetFlags, 'data'>) {
-  const { policies, schemas, dataDirectory, database, tokens } = readConfig(process.env)
+  const { policies, schemas, dataDirectory, database, tokens } = readConfig(environment())
   const { issuer, audience, keys } = tokens
   const secrets = keys.kind === 'embedded' && data === undefined ? keys.secrets : undefined
   return { policies, schemas, data: dataDirectory, keyPlace: { dataDirectory, database, secrets }, issuer, audience }

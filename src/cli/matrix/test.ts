@@ -1,5 +1,7 @@
 /** sallyport matrix test: asks a server what every cell states, and reports the answers that differ. */
+
 import { InvalidArgumentError } from 'commander'
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
@@ -67,7 +69,7 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
       // Printed first, so that the result isn't lost if the report can't be written.
       printReport(flags.format, REPORTS[flags.format](run))
       await writeReports(flags.report, run)
-      if (!isGreen(run)) process.exitCode = 1
+      if (!isGreen(run)) setExitCode(1)
     })
 }
 

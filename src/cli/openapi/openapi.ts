@@ -1,4 +1,5 @@
 /** sallyport openapi */
+import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { print } from '../../present/print.ts'
 import { CliCommand, type FolderFlags, type PolicySettings } from '../options.ts'
@@ -7,7 +8,7 @@ interface Flags extends FolderFlags {
   readonly role: readonly string[]
 }
 
-export function openapiCommand(settings: PolicySettings = () => readConfig(process.env)): CliCommand {
+export function openapiCommand(settings: PolicySettings = () => readConfig(environment())): CliCommand {
   return new CliCommand('openapi')
     .description('print the OpenAPI document: all operations, or those of one caller')
     .folders()

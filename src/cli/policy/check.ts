@@ -1,5 +1,7 @@
 /** sallyport policy check */
+
 import { Option } from 'commander'
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import {
   AT,
@@ -54,6 +56,6 @@ run, for example with a broken schema file.`)
       const users = flags.directory === undefined ? undefined : await readDirectory(flags.directory, resources)
       const report = await checkPolicy({ policies, resources, users, now: new Date(await timeAt(flags.at, now())) })
       printReport(flags.format, CHECK_FORMATS[flags.format](report))
-      if (report.errors > 0 || (flags.failOn === 'warning' && report.warnings > 0)) process.exitCode = 1
+      if (report.errors > 0 || (flags.failOn === 'warning' && report.warnings > 0)) setExitCode(1)
     })
 }

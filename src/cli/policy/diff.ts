@@ -1,5 +1,7 @@
 /** sallyport policy diff */
+
 import { Option } from 'commander'
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import { AT, type CliCommand, type FolderFlags, loadSchemaFiles, type PolicySettings, timeAt } from '../options.ts'
 
@@ -47,6 +49,6 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
       const [old, young] = [await read(before), await read(after)]
       const report = reportOn({ before, after }, { before: old, after: young }, { resources, now })
       printReport(flags.format, DIFF_FORMATS[flags.format](report))
-      if (flags.failOn && fails(report, flags.failOn)) process.exitCode = 1
+      if (flags.failOn && fails(report, flags.failOn)) setExitCode(1)
     })
 }

@@ -1,6 +1,8 @@
 /** Explains what the flags of `policy explain` name: a request, a record, or the record of a request in the log. */
+
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { commandProcess } from '../../base/command-process.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
@@ -203,7 +205,7 @@ function callerOf({ role, subject }: ExplainFlags): AskingCaller {
 
 async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<ExplainableRecord> {
   refuseOthers(others, '--record')
-  const [stream, name] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file]
+  const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
   return readRecord(linesOf(stream), name)
 }
 

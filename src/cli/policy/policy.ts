@@ -1,4 +1,5 @@
 /** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { printReport } from '../../present/print.ts'
 import {
@@ -22,7 +23,7 @@ import { declareMatrix } from './matrix.ts'
 import { declareRelease } from './release.ts'
 
 export function policyCommand(
-  settings: PolicySettings = () => readConfig(process.env),
+  settings: PolicySettings = () => readConfig(environment()),
   now: () => number = Date.now,
 ): CliCommand {
   const policy = new CliCommand('policy').description('check, explain, compare and release policy files')
@@ -73,7 +74,7 @@ Without --becomes, the answer is about the object before the write. In a shell, 
       const { explainFlags } = await import('./explain.ts')
       const explanation = await explainFlags({ method, path, flags }, settings())
       printReport(flags.format, EXPLAIN_FORMATS[flags.format](explanation))
-      if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
+      if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) setExitCode(1)
     })
 }
 
@@ -118,7 +119,7 @@ Exit code: 0 without differences, 1 with differences, 2 when it could not run or
         baseline: baseline === undefined ? undefined : policyPlace(baseline, usual),
       })
       printReport(flags.format, REPLAY_FORMATS[flags.format](report))
-      if (report.groups.length > 0) process.exitCode = 1
+      if (report.groups.length > 0) setExitCode(1)
       refuseNothingDecided(report)
     })
 }

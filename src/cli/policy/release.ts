@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
+import { setExitCode } from '../../base/command-process.ts'
 import { MOMENT_FORMS, readMoment, timeFault, timeText } from '../../base/time.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { printResult, tell } from '../../present/print.ts'
@@ -131,9 +132,10 @@ async function release(
   const resources = await loadResources(flags.schemas ?? usual.schemas)
   const now = new Date()
   const policies = flags.to ?? flags.policies ?? usual.policies
-  process.exitCode = await inReleaseTarget({ ...usual, policies, over }, (target) =>
+  const code = await inReleaseTarget({ ...usual, policies, over }, (target) =>
     work({ over: { target, resources, now }, how: { reason, now, yes, dryRun, format } }),
   )
+  setExitCode(code)
 }
 
 const KINDS = {

@@ -1,5 +1,7 @@
 /** sallyport policy status: the instances that follow the policy in the database, and what they have in force. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setExitCode } from '../../base/command-process.ts'
 import { SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
@@ -45,7 +47,7 @@ Exit code: 0 when each instance has the last version, 1 when one is behind (with
     .action(async ({ wait = 0, format }: StatusFlags) => {
       const status = await readStatus(settings(), wait)
       printResult(format, status, textOf(status))
-      if (isBehind(status)) process.exitCode = 1
+      if (isBehind(status)) setExitCode(1)
     })
 }
 

@@ -1,6 +1,8 @@
 /** sallyport add …: adds to a project. */
+
 import { rm, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
+import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { print } from '../../present/print.ts'
 import type { NewResource } from '../../tools/project/add-resource.ts'
@@ -45,7 +47,7 @@ Exit code: 0, 1 for files with faults, or 2 when it could not run; then it chang
     .examples('add resource tickets', 'add resource boards --pattern team', 'add resource pages --pattern public-read')
     .action(async (resource: string, flags: ResourceFlags) => {
       const { addResource } = await import('../../tools/project/add-resource.ts')
-      const { policies, schemas } = { ...readConfig(process.env), ...flags }
+      const { policies, schemas } = { ...readConfig(environment()), ...flags }
       const files = await addResource({ ...flags, resource, policies, schemas })
       print(files.map((path) => `${path}\n`).join(''))
     })
@@ -81,7 +83,7 @@ Exit code: 0, 1 for files with faults, or 2 when it could not run; then it chang
       inDirectory(async (access) => {
         const { addService } = await import('../../tools/project/add-service.ts')
         const { issueKey } = await import('../../identity/directory/issue-key.ts')
-        const { policies, schemas } = { ...readConfig(process.env), ...flags }
+        const { policies, schemas } = { ...readConfig(environment()), ...flags }
         const path = `${name}.key`
         await reserve(path)
         try {

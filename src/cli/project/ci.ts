@@ -1,5 +1,7 @@
 /** sallyport ci …: what git and GitHub run for a project. */
+
 import { Option } from 'commander'
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { withCommands } from '../../present/invocation.ts'
 import { print, printReport, tell } from '../../present/print.ts'
@@ -39,12 +41,12 @@ Exit code: 0 without errors, 1 with errors, 2 when the check could not run.`)
     .action(async (flags: StagedFlags) => {
       const { checkStaged } = await import('../../tools/project/ci/check-staged.ts')
       const { CHECK_FORMATS } = await import('../../tools/check/formats.ts')
-      const report = await checkStaged({ ...readConfig(process.env), ...flags }, new Date())
+      const report = await checkStaged({ ...readConfig(environment()), ...flags }, new Date())
       if (!report || report.findings.length === 0) return
       printReport('text', CHECK_FORMATS.text(report))
       if (report.errors === 0) return
       tell('sallyport: the staged files have errors, so there is no commit: mend them, stage them, and commit again\n')
-      process.exitCode = 1
+      setExitCode(1)
     })
 }
 
@@ -95,9 +97,9 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`)
           started: () => undefined,
           observe: () => undefined,
         })
-      const judged = await judgeChange({ ...flags, ...settings, now: new Date(), testMatrices: test }, process.env)
+      const judged = await judgeChange({ ...flags, ...settings, now: new Date(), testMatrices: test }, environment())
       print(withCommands(judged.log))
-      process.exitCode = judged.code
+      setExitCode(judged.code)
     })
 }
 

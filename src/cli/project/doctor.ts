@@ -1,4 +1,5 @@
 /** sallyport doctor: what is wrong with this installation, and what mends it. */
+import { environment, setExitCode } from '../../base/command-process.ts'
 import type { Checked } from '../../base/problems/checked.ts'
 import type { Flags } from '../../config/config.ts'
 import { commandHere, withCommands } from '../../present/invocation.ts'
@@ -27,13 +28,13 @@ Exit code: 0 when all is well, also with warnings, 1 with a fault, 2 when the co
       const { policyPlace } = await import('../policy/policy-place.ts')
       const { demoFolders } = await import('../serve/demo-folders.ts')
       const { state, checks } = await examineInstallation({
-        environment: process.env,
-        flags: { ...flags, ...demoFolders(flags, process.env) },
+        environment: environment(),
+        flags: { ...flags, ...demoFolders(flags, environment()) },
         placeOf: (config) => policyPlace(config.policies, config),
       })
       const shown = checks.map((one) => withCommand(one, wordsOf(flags)))
       printResult(format, { state, checks: shown }, textOf(shown))
-      if (state === 'fault') process.exitCode = 1
+      if (state === 'fault') setExitCode(1)
     })
 }
 

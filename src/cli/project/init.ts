@@ -2,6 +2,7 @@
 
 import { basename, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { commandProcess } from '../../base/command-process.ts'
 import { shellWord } from '../../base/problems/mend.ts'
 import { print } from '../../present/print.ts'
 import { quote } from '../../present/quote.ts'
@@ -46,10 +47,10 @@ function nameOf(directory: string): string {
 
 async function ask(name: string, { demo, tenants }: InitFlags): Promise<ProjectWishes> {
   if (demo !== undefined && tenants !== undefined) return { name, demo, tenants }
-  if (!process.stdin.isTTY) {
+  if (!commandProcess().stdin.isTTY) {
     throw new ToolError('nobody can be asked here: say what you want with --demo and --tenants, or add --yes')
   }
-  const terminal = createInterface({ input: process.stdin, historySize: 0 })
+  const terminal = createInterface({ input: commandProcess().stdin, historySize: 0 })
   const lines = terminal[Symbol.asyncIterator]()
   try {
     return {

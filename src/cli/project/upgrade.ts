@@ -1,5 +1,7 @@
 /** sallyport upgrade --check: what a newer version changes for a project. */
+
 import { isAbsolute, join } from 'node:path'
+import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { programHere } from '../../present/invocation.ts'
 import { printReport } from '../../present/print.ts'
@@ -35,7 +37,7 @@ Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could no
       if (!flags.check) throw await onlyLooks()
       const { checkUpgrade } = await import('../../tools/project/upgrade/check-upgrade.ts')
       const { UPGRADE_FORMATS } = await import('../../tools/project/upgrade/upgrade-text.ts')
-      const usual = readConfig(process.env)
+      const usual = readConfig(environment())
       const { policies, schemas, matrices, migrations } = { ...usual, ...flags }
       const within = (path: string) => resolveIn(folder, path)
       const report = await checkUpgrade({
@@ -52,13 +54,13 @@ Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could no
         bounds: BOUNDS,
       })
       printReport(flags.format, UPGRADE_FORMATS[flags.format](report))
-      if (report.todo) process.exitCode = 1
+      if (report.todo) setExitCode(1)
     })
 }
 
 async function onlyLooks(): Promise<Error> {
   const { ToolError } = await import('../../tools/load-policy.ts')
-  const check = `\`${programHere(process.env)} upgrade --check\``
+  const check = `\`${programHere(environment())} upgrade --check\``
   return new ToolError(`upgrade only looks, and installs nothing: write ${check}, and install what you like with npm`)
 }
 

@@ -1,4 +1,5 @@
 /** sallyport schema check */
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import type { CliCommand } from '../options.ts'
 
@@ -21,6 +22,6 @@ Exit code: 0 without errors, 1 with errors, 2 when the check could not run.`)
       const { checkSchemas, SCHEMA_CHECK_FORMATS } = await import('../../tools/schema/check/check-schemas.ts')
       const report = await checkSchemas(directory ?? usual().schemas)
       printReport(flags.format, SCHEMA_CHECK_FORMATS[flags.format](report))
-      if (report.errors > 0) process.exitCode = 1
+      if (report.errors > 0) setExitCode(1)
     })
 }

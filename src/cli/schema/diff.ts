@@ -1,5 +1,7 @@
 /** sallyport schema diff */
+
 import { InvalidArgumentError, Option } from 'commander'
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, POLICIES, type PolicySettings } from '../options.ts'
 
@@ -48,7 +50,7 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the schemas coul
       const place = policyPlace(policies, usual)
       const report = await diffSchemas({ before, after, schemas, policies: place, matrices, now: new Date() })
       printReport(flags.format, SCHEMA_DIFF_FORMATS[flags.format](report))
-      if (breaksAny(report, flags.failOn)) process.exitCode = 1
+      if (breaksAny(report, flags.failOn)) setExitCode(1)
     })
 }
 

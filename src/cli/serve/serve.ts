@@ -1,4 +1,5 @@
 /** sallyport serve */
+import { isWholeProcess } from '../../base/command-process.ts'
 import type { Flags } from '../../config/config.ts'
 import { CliCommand, MIGRATIONS } from '../options.ts'
 
@@ -12,5 +13,8 @@ export function serveCommand(): CliCommand {
     .option(...MIGRATIONS)
     .option('--migrate', 'first run the migrations that have not run, in place of refusing to start')
     .examples('serve --demo', 'serve --port 8080 --workers 4', 'serve --migrate')
-    .action(async (flags: Flags) => (await import('./run-server.ts')).runServer(flags))
+    .action(async (flags: Flags) => {
+      if (!isWholeProcess()) throw new Error('a server is a process of its own')
+      await (await import('./run-server.ts')).runServer(flags)
+    })
 }

@@ -2,12 +2,14 @@
  * The stages of the server in the process of a command, for one caller, on a database that a server may have open. No
  * other process reaches it: it listens on a socket in a folder of this user's own, and only this command has the token.
  */
+
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa from 'koa'
+import { commandProcess } from '../../base/command-process.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { LogShares } from '../../decision-log/log-shares.ts'
@@ -68,7 +70,7 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
   const { config } = options
   const now = () => new Date()
   const resources = await loadResources(config.schemas)
-  const log = createLog('silent', process.stderr)
+  const log = createLog('silent', commandProcess().stderr)
   const opened = await openStoreBeside(config, resources, now)
   closing.push(() => opened.store.close())
   const policy = await openPolicy({ config, log, now, options: { resources, observe: () => {} } })

@@ -1,10 +1,12 @@
 /**
  * A throw-away server in this process: its own folder, key and database, the given policies without their rate limits.
  */
+
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
+import { commandProcess } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { createApiKey, hashOfSecret } from '../../identity/directory/api-key.ts'
 import { openEmbeddedKey } from '../../identity/keys/embedded/key-folder.ts'
@@ -40,7 +42,11 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
     })
     const key = await openEmbeddedKey(config.dataDirectory)
     const { issuer, audience } = config.tokens
-    const app = await startApp({ config, log: createLog(config.logLevel, process.stderr), ...(now && { now }) })
+    const app = await startApp({
+      config,
+      log: createLog(config.logLevel, commandProcess().stderr),
+      ...(now && { now }),
+    })
     return {
       url: app.url,
       seeding: app.seeding,

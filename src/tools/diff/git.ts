@@ -1,5 +1,7 @@
 /** Runs git without a shell, and without what the environment of a git hook would make it look at. */
+
 import { type ExecFileException, execFile } from 'node:child_process'
+import { environment } from '../../base/command-process.ts'
 import { ToolError } from '../load-policy.ts'
 
 type GitAnswer =
@@ -21,8 +23,8 @@ const HOOK_VARIABLES: readonly string[] = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDE
 
 /** Fetches nothing. Throws ToolError if git is missing. */
 export function askGit(folder: string, args: readonly string[], { index, input }: GitInput = {}): Promise<GitAnswer> {
-  const environment = Object.entries(process.env).filter(([name]) => !HOOK_VARIABLES.includes(name))
-  const env = { ...Object.fromEntries(environment), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }
+  const others = Object.entries(environment()).filter(([name]) => !HOOK_VARIABLES.includes(name))
+  const env = { ...Object.fromEntries(others), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }
   const withIndex = index === undefined ? env : { ...env, GIT_INDEX_FILE: index }
   const options = { env: withIndex, maxBuffer: MOST_BYTES, encoding: 'buffer' } as const
   return new Promise((resolve, reject) => {

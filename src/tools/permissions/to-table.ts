@@ -1,5 +1,6 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
 
+import { commandProcess } from '../../base/command-process.ts'
 import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -29,7 +30,7 @@ interface ShownColumn {
 }
 
 /** `width` in characters. */
-export function matrixTable(matrix: Matrix, width = process.stdout.columns ?? USUAL_WIDTH): string {
+export function matrixTable(matrix: Matrix, width = commandProcess().stdout.columns ?? USUAL_WIDTH): string {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
   const turns = turnsOf(matrix.rows)

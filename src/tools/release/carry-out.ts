@@ -1,5 +1,7 @@
 /** Carries out a plan: shows what it changes, asks for confirmation, and puts the policy in force. */
+
 import { createInterface } from 'node:readline/promises'
+import { commandProcess } from '../../base/command-process.ts'
 import { print, printReport } from '../../present/print.ts'
 import { CHECK_FORMATS } from '../check/formats.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
@@ -43,9 +45,9 @@ async function decide(plan: ReleasePlan, how: CarryOut): Promise<Result> {
 }
 
 async function agrees(): Promise<boolean> {
-  if (!process.stdin.isTTY)
+  if (!commandProcess().stdin.isTTY)
     throw new ToolError('there is no terminal to ask for confirmation: give --yes, or --dry-run to change nothing')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const terminal = createInterface({ input: commandProcess().stdin, output: commandProcess().stderr })
   try {
     const answer = await terminal.question('Put this in force? [y/N] ')
     return /^y(es)?$/i.test(answer.trim())

@@ -1,5 +1,4 @@
 /** `sallyport policy check` as its users run it: exit codes, what is printed, in which form. */
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,22 +8,15 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { openSqlite } from '../../../src/store/sqlite/open.ts'
+import { type Ended, ROOT, sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { sarifFaults } from '../../sarif.ts'
+import { policyCheck } from './program.ts'
 
-const PROGRAM = fileURLToPath(new URL('program.ts', import.meta.url))
 const BASE = fileURLToPath(new URL('base', import.meta.url))
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
 const JSON_SHAPE = new URL('../../../docs/schemas/policy-check.schema.json', import.meta.url)
 
 const WARNED = 'p, support, docs, read, owner, *, allow\n'
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('sallyport policy check', () => {
   let folder: string
@@ -206,7 +198,7 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
     })
 
     it('that the shipped policy has no finding', async () => {
-      const { code, stdout } = await run(LAUNCHER, ['--fail-on', 'warning'], ROOT)
+      const { code, stdout } = await sallyport(['policy', 'check', '--fail-on', 'warning'])
       expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'nothing found (1 suppressed)\n' })
     })
   })
@@ -240,7 +232,7 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
   })
 
   function check(...args: readonly string[]): Promise<Ended> {
-    return run(PROGRAM, args, folder)
+    return policyCheck(args, folder)
   }
 
   async function add(file: string, text: string): Promise<void> {
@@ -248,14 +240,6 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
     await writeFile(path, `${await readFile(path, 'utf8')}${text}`)
   }
 })
-
-function run(program: string, args: readonly string[], cwd: string): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, 'policy', 'check', ...args], { cwd }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-    })
-  })
-}
 
 function unknown({ stdout }: Ended): readonly string[] {
   return [...stdout.matchAll(/no user `(.*)` \[unknown-user\]/g)].map(([, subject = '']) => subject)

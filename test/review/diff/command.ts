@@ -1,5 +1,6 @@
 /** Runs `policy diff` as the program would, in this process. */
 import { Command } from 'commander'
+import { printedBy } from '../../command.ts'
 import { policyCommandOf } from '../../settings.ts'
 import { POLICIES, SCHEMAS } from './shipped.ts'
 
@@ -14,16 +15,6 @@ export async function policyDiff(...args: readonly string[]): Promise<Outcome> {
   const command = policyCommandOf('diff', { policies: POLICIES, schemas: SCHEMAS }).exitOverride()
   command.configureOutput({ writeErr: () => undefined })
   const program = new Command('sallyport').exitOverride().addCommand(command)
-  const { write } = process.stdout
-  const written: string[] = []
-  process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write
-  try {
-    await program.parseAsync(['diff', ...args], { from: 'user' })
-    return { stdout: written.join(''), exitCode: Number(process.exitCode ?? 0) }
-  } catch (error) {
-    return { stdout: written.join(''), exitCode: 2, error }
-  } finally {
-    process.stdout.write = write
-    process.exitCode = 0
-  }
+  const { code, stdout, error } = await printedBy(() => program.parseAsync(['diff', ...args], { from: 'user' }))
+  return error === undefined ? { stdout, exitCode: code } : { stdout, exitCode: 2, error }
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { run, SHIPPED } from './program.ts'
+import { exitCodeOf, run, SHIPPED } from './program.ts'
 
 const SCHEMA = JSON.parse(
   readFileSync(new URL('../../../docs/schemas/policy-explain.schema.json', import.meta.url), 'utf8'),
@@ -108,12 +108,7 @@ describe('sallyport policy explain', () => {
   })
 
   it('exits with 0 for what is allowed and 1 for anything else, where --exit-code asks for it', async () => {
-    const codeOf = async (...question: readonly string[]) => {
-      await run(SHIPPED, question)
-      const { exitCode } = process
-      process.exitCode = 0
-      return exitCode ?? 0
-    }
+    const codeOf = (...question: readonly string[]) => exitCodeOf(SHIPPED, question)
     expect(await codeOf('--exit-code', '--role', 'member', 'GET', '/api/orders')).to.equal(0)
     expect(await codeOf('--exit-code', '--role', 'member', 'DELETE', '/api/users/bob')).to.equal(1)
     expect(await codeOf('--exit-code', '--role', 'member', 'GET', '/api/orders/{id}'), 'it depends').to.equal(1)

@@ -1,4 +1,5 @@
 /** `sallyport policy explain` as main.ts runs it: what it prints, and the sentence that it ends with where it can't run. */
+import { printedBy } from '../../command.ts'
 import { policyCommandOf } from '../../settings.ts'
 
 export interface Ended {
@@ -22,22 +23,21 @@ export const SHIPPED: Folders = {
 }
 
 /** In this process, one at a time: a process of its own takes far longer than the explanation. */
-export async function run({ policies, schemas, database }: Folders, args: readonly string[]): Promise<Ended> {
+export async function run(folders: Folders, args: readonly string[]): Promise<Ended> {
+  const { stdout, error } = await explain(folders, args)
+  if (error === undefined) return { failed: false, stdout, stderr: '' }
+  return { failed: true, stdout, stderr: `${error.name}: ${error.message}` }
+}
+
+export async function exitCodeOf(folders: Folders, args: readonly string[]): Promise<number> {
+  return (await explain(folders, args)).code
+}
+
+function explain({ policies, schemas, database }: Folders, args: readonly string[]) {
   const command = policyCommandOf('explain', {
     policies,
     schemas,
     database: { engine: 'sqlite', name: database, location: database },
   }).exitOverride()
-  const { write } = process.stdout
-  const printed: string[] = []
-  process.stdout.write = (text: string | Uint8Array) => printed.push(String(text)) > 0
-  try {
-    await command.parseAsync(args, { from: 'user' })
-    return { failed: false, stdout: printed.join(''), stderr: '' }
-  } catch (error) {
-    const { name, message } = error as Error
-    return { failed: true, stdout: printed.join(''), stderr: `${name}: ${message}` }
-  } finally {
-    process.stdout.write = write
-  }
+  return printedBy(() => command.parseAsync(args, { from: 'user' }))
 }

@@ -1,12 +1,13 @@
 /** `sallyport policy matrix` as its users run it: what it prints, and what it refuses. */
-import { execFile } from 'node:child_process'
 import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { printedBy, sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { startTestServer } from '../../server.ts'
+import { policyCommandOf } from '../../settings.ts'
 
 interface Ended {
   readonly failed: boolean
@@ -14,24 +15,10 @@ interface Ended {
   readonly stderr: string
 }
 
-const COMMAND = new URL('../../settings.ts', import.meta.url).href
-/** As main.ts does: errors that are meant for people end the program with their sentence. */
-const PROGRAM = `
-import { policyCommandOf } from '${COMMAND}'
-try {
-  await policyCommandOf('matrix', { policies: 'policies', schemas: 'schemas' }).parseAsync(process.argv.slice(1), { from: 'user' })
-} catch (error) {
-  process.stderr.write(error.name + ': ' + error.message)
-  process.exitCode = 2
-}`
-
-function run(...args: readonly string[]): Promise<Ended> {
-  const all = ['--input-type=module', '-e', PROGRAM, '--', ...args]
-  return new Promise((resolve) => {
-    execFile(process.execPath, all, { maxBuffer: 1 << 25 }, (error, stdout, stderr) =>
-      resolve({ failed: error !== null, stdout, stderr }),
-    )
-  })
+async function run(...args: readonly string[]): Promise<Ended> {
+  const command = policyCommandOf('matrix', { policies: 'policies', schemas: 'schemas' }).exitOverride()
+  const { stdout, error } = await printedBy(() => command.parseAsync(args, { from: 'user' }))
+  return { failed: error !== undefined, stdout, stderr: error ? `${error.name}: ${error.message}` : '' }
 }
 
 describe('sallyport policy matrix', () => {
@@ -57,23 +44,21 @@ describe('sallyport policy matrix', () => {
 
   it('names on its page who holds each role, if asked for, and refuses this for other formats', async () => {
     const server = await startTestServer()
-    const sallyport = (...args: readonly string[]) =>
-      new Promise<Ended>((resolve) => {
-        const env = { ...process.env, DATA_DIR: join(server.folder, 'data') }
-        execFile(process.execPath, ['bin/sallyport.js', ...args], { env }, (error, stdout, stderr) =>
-          resolve({ failed: error !== null, stdout, stderr }),
-        )
-      })
+    const env = { DATA_DIR: join(server.folder, 'data') }
+    const run = async (...args: readonly string[]) => {
+      const { code, ...printed } = await sallyport(args, { env })
+      return { failed: code !== 0, ...printed }
+    }
     const added = ['--email', 'zoe@example.com', '--name', 'Zoe <b>', '--id', 'u1', '--role', 'support']
-    expect((await sallyport('user', 'add', ...added)).stderr).to.contain('Set a password')
+    expect((await run('user', 'add', ...added)).stderr).to.contain('Set a password')
     const expires = ['--expires', '1d']
-    await sallyport('key', 'add', '--subject', 'robot', '--role', 'auditor', ...expires)
-    const { stdout } = await sallyport('policy', 'matrix', '--format', 'html', '--people')
+    await run('key', 'add', '--subject', 'robot', '--role', 'auditor', ...expires)
+    const { stdout } = await run('policy', 'matrix', '--format', 'html', '--people')
     expect(stdout)
       .to.contain('Held by: Zoe &lt;b&gt; (u1).')
       .and.to.match(/Held by: robot \(API key \w+\)\./)
-    expect((await sallyport('policy', 'matrix', '--format', 'html')).stdout).not.to.contain('Held by')
-    const refused = await sallyport('policy', 'matrix', '--people')
+    expect((await run('policy', 'matrix', '--format', 'html')).stdout).not.to.contain('Held by')
+    const refused = await run('policy', 'matrix', '--people')
     expect(refused).to.include({ failed: true, stdout: '' })
     expect(refused.stderr).to.contain('--format html --people')
     await server.stop()

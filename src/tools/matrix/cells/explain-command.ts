@@ -1,5 +1,6 @@
 /** The command that explains the decision of a cell. It supposes what the cell supposes, as far as the command can. */
 
+import { environment } from '../../../base/command-process.ts'
 import { shellWord } from '../../../base/problems/mend.ts'
 import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
@@ -24,7 +25,7 @@ export function explainCommand({ folders, policy, resources }: Suite, expectatio
     ...(folders.policies === 'policies' ? [] : ['--policies', folders.policies]),
     ...(folders.schemas === 'schemas' ? [] : ['--schemas', folders.schemas]),
   ]
-  return `${programHere(process.env)} ${words.map(shellWord).join(' ')}`
+  return `${programHere(environment())} ${words.map(shellWord).join(' ')}`
 }
 
 /** Of a new object, the relations that it will have. */

@@ -1,7 +1,9 @@
 /** What the next commit will have, in a folder of its own: neither unstaged changes nor untracked files are in it. */
+
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
+import { environment } from '../../../base/command-process.ts'
 import { askGit, gitText } from '../../diff/git.ts'
 import { ToolError } from '../../load-policy.ts'
 import { refuseLinksOut } from './inside.ts'
@@ -44,7 +46,7 @@ async function workTree(): Promise<WorkTree> {
     throw new ToolError(`what is staged can't be read (${place.reason}): run this in a git work tree`)
   }
   const [top = '', prefix = ''] = gitText(place).split('\n')
-  const { GIT_INDEX_FILE: index } = process.env
+  const { GIT_INDEX_FILE: index } = environment()
   return { top, prefix, index: index === undefined ? undefined : resolve(top, index) }
 }
 

@@ -1,6 +1,8 @@
 /** Asks an installed program, old or new, in a process of its own. It is told to write nothing. */
+
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { environment } from '../../../base/command-process.ts'
 import { printable } from '../../../present/quote.ts'
 import type { AnswerBounds, ProgramPackage } from './sides.ts'
 
@@ -16,7 +18,7 @@ export function askProgram(
 ): Promise<ProgramAnswer> {
   const args = [join(root, 'bin/sallyport.js'), ...words, '--format', 'json']
   // Compiled code would be kept in the project's node_modules.
-  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1', NO_COLOR: '1' }
+  const env = { ...environment(), NODE_DISABLE_COMPILE_CACHE: '1', NO_COLOR: '1' }
   const options = { env, maxBuffer: bytes, timeout: milliseconds, killSignal: 'SIGKILL' } as const
   const name = `\`${words.slice(0, 2).join(' ')}\` of ${version}`
   return new Promise((resolve) => {
