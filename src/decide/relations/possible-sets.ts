@@ -86,7 +86,7 @@ export function heldWith(
 }
 
 /** Sets of leaves. All these relations hold if the leaves of one set hold. */
-export function waysToHold(relations: readonly Relation[]): readonly (readonly Relation[])[] {
+function waysToHold(relations: readonly Relation[]): readonly (readonly Relation[])[] {
   return relations.reduce<readonly (readonly Relation[])[]>(
     (some, relation) => {
       const { need, of } = kindOf(relation).parts?.(relation) ?? {}

@@ -18,7 +18,7 @@ export interface StepGroup {
   readonly leaves: readonly StepLeaf[]
 }
 
-export interface StepLeaf {
+interface StepLeaf {
   readonly leaf: Relation
   readonly step: RelationStep
 }

@@ -18,7 +18,7 @@ import { stepGroups } from './related-objects.ts'
 import { routedActions } from './rule-actions.ts'
 import { type Place, WriteSpace } from './write-space.ts'
 
-export interface SelfGrant {
+interface SelfGrant {
   /** The rule that allows the write, and the rule that allows more after it. */
   readonly write: Rule
   readonly gain: Rule
@@ -29,7 +29,7 @@ export interface SelfGrant {
 }
 
 /** Lines whose relations and conditions tell too many situations apart. */
-export interface Undecided {
+export interface UndecidedGrant {
   readonly written: ActionRules
   readonly resource: Resource
 }
@@ -42,12 +42,12 @@ interface Known {
 
 export interface SelfGrants {
   readonly found: readonly SelfGrant[]
-  readonly undecided: readonly Undecided[]
+  readonly undecided: readonly UndecidedGrant[]
 }
 
 export function findSelfGrants(known: Known): SelfGrants {
   const found = new Map<string, SelfGrant>()
-  const undecided: Undecided[] = []
+  const undecided: UndecidedGrant[] = []
   for (const writing of writings(known)) {
     try {
       for (const one of grantsBy(writing, known)) keepFirst(found, one)

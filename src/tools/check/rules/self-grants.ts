@@ -1,7 +1,7 @@
 /** Reports who can grant themselves a relation by writing data; reach/self-grants.ts finds them. */
 import { basename } from 'node:path'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-import { findSelfGrants, type Undecided } from '../reach/self-grants.ts'
+import { findSelfGrants, type UndecidedGrant } from '../reach/self-grants.ts'
 
 export const selfGrants: PolicyCheck<CheckedPolicy> = {
   codes: [
@@ -30,7 +30,7 @@ export const selfGrants: PolicyCheck<CheckedPolicy> = {
   },
 }
 
-function notDecided({ written, resource }: Undecided, { placeOfLine }: CheckedPolicy) {
+function notDecided({ written, resource }: UndecidedGrant, { placeOfLine }: CheckedPolicy) {
   const { action, resource: target } = written
   const lines = [...written.subjects('allow')].flatMap((subject) =>
     written.groups('allow', subject).map(({ column }) => written.firstLine('allow', subject, column)),

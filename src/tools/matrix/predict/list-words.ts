@@ -1,5 +1,5 @@
 /** The words of a matrix for the rows of a list: the fewest ways to relate that fit the listed objects and no others. */
-import { fitsWay, isWritable, type ListedRows, OWN, relatedBy, type Way } from '../read/listed-rows.ts'
+import { fitsWay, isWritable, type ListedRows, OWN, type RowTerm, relatedBy } from '../read/listed-rows.ts'
 
 interface Listable {
   /** All relations that hold between the caller and the object. */
@@ -23,15 +23,15 @@ export function wordsFor(objects: readonly Listable[], named: readonly string[])
 }
 
 /** Undefined if these relations don't tell the listed objects from the others. */
-function waysThatFit(objects: readonly Listable[], names: readonly string[]): readonly Way[] | undefined {
+function waysThatFit(objects: readonly Listable[], names: readonly string[]): readonly RowTerm[] | undefined {
   const fitting = shortestWays(objects, names)
-  const chosen: Way[] = []
+  const chosen: RowTerm[] = []
   let open = objects.filter(({ listed }) => listed)
   while (open.length > 0) {
     const [first] = open
     const exactly = first && exactWay(first, names)
-    const gain = (way: Way) => open.filter(({ relations }) => fitsWay(way, relations)).length
-    const best = fitting.reduce<Way | undefined>(
+    const gain = (way: RowTerm) => open.filter(({ relations }) => fitsWay(way, relations)).length
+    const best = fitting.reduce<RowTerm | undefined>(
       (one, way) => (gain(way) > (one ? gain(one) : 0) ? way : one),
       undefined,
     )
@@ -44,9 +44,9 @@ function waysThatFit(objects: readonly Listable[], names: readonly string[]): re
 }
 
 /** The ways that fit listed objects only, without those that a shorter one contains. Relations that hold come first. */
-function shortestWays(objects: readonly Listable[], names: readonly string[]): readonly Way[] {
-  const fitting: Way[] = []
-  let longer: readonly Way[] = [{ held: [], lacking: [] }]
+function shortestWays(objects: readonly Listable[], names: readonly string[]): readonly RowTerm[] {
+  const fitting: RowTerm[] = []
+  let longer: readonly RowTerm[] = [{ held: [], lacking: [] }]
   for (let length = 1; length <= MOST_TERMS; length++) {
     const grown = longer.flatMap((way) => extended(way, names)).toSorted((a, b) => a.lacking.length - b.lacking.length)
     const here = grown.filter((way) => fitsOnlyListed(objects, way))
@@ -60,7 +60,7 @@ function shortestWays(objects: readonly Listable[], names: readonly string[]): r
 }
 
 /** By one relation that comes after all of its own, so that each way is made once. */
-function extended({ held, lacking }: Way, names: readonly string[]): readonly Way[] {
+function extended({ held, lacking }: RowTerm, names: readonly string[]): readonly RowTerm[] {
   const last = Math.max(-1, ...[...held, ...lacking].map((name) => names.indexOf(name)))
   return names.slice(last + 1).flatMap((name) => [
     { held: [...held, name].sort(), lacking },
@@ -68,12 +68,12 @@ function extended({ held, lacking }: Way, names: readonly string[]): readonly Wa
   ])
 }
 
-function fitsOnlyListed(objects: readonly Listable[], way: Way): boolean {
+function fitsOnlyListed(objects: readonly Listable[], way: RowTerm): boolean {
   const fitting = objects.filter(({ relations }) => fitsWay(way, relations))
   return fitting.length > 0 && fitting.every(({ listed }) => listed)
 }
 
-function exactWay({ relations }: Listable, names: readonly string[]): Way {
+function exactWay({ relations }: Listable, names: readonly string[]): RowTerm {
   const [held, lacking] = [names.filter((name) => relations.has(name)), names.filter((name) => !relations.has(name))]
   return { held: held.sort(), lacking: lacking.sort() }
 }

@@ -1,7 +1,7 @@
 /** The difference between the rows of an answer and a cell's words, in one sentence; undefined if they agree. */
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { isListed, isOwn, type ListedRows, rowsText } from '../read/listed-rows.ts'
+import { isListed, isOwnRows, type ListedRows, rowsText } from '../read/listed-rows.ts'
 
 /** An object of the cell, and the names of all relations that hold between the caller and it. */
 export interface Placed {
@@ -27,7 +27,7 @@ export function listFault(
   if (rows.some((row) => !Object.hasOwn(row, 'id')))
     return `a row of the list shows no \`id\`, so its objects can't be identified: state a view instead`
   if (wanted.size === 0 && (list.kind !== 'none' || placed.length === 0))
-    return isOwn(list)
+    return isOwnRows(list)
       ? 'no object of the caller could be put into this list'
       : `no object for ${meaningOf(list)} could be put into this list`
   const missing = [...wanted].filter((id) => !listed.has(id))
@@ -36,7 +36,7 @@ export function listFault(
   if (list.kind === 'all') return undefined
   const here = idsOf(placed)
   // Relations other than the owner's may hold for objects of other cells.
-  const counts = (id: Json | undefined) => here.has(id) || (alone && isOwn(list))
+  const counts = (id: Json | undefined) => here.has(id) || (alone && isOwnRows(list))
   const foreign = [...listed].filter((id) => !wanted.has(id) && counts(id))
   return foreign.length === 0
     ? undefined
@@ -44,7 +44,7 @@ export function listFault(
 }
 
 function meaningOf(list: ListedRows): string {
-  return isOwn(list) ? "the caller's own" : `\`${rowsText(list)}\``
+  return isOwnRows(list) ? "the caller's own" : `\`${rowsText(list)}\``
 }
 
 interface View {

@@ -10,18 +10,18 @@ export type ListedRows = { readonly kind: 'all' } | { readonly kind: 'none' } | 
 /** The objects that at least one of these ways fits. */
 export interface RelatedRows {
   readonly kind: 'related'
-  readonly ways: readonly Way[]
+  readonly ways: readonly RowTerm[]
 }
 
 /** All of `held` hold between the caller and the object, and none of `lacking`. Both are sorted. */
-export interface Way {
+export interface RowTerm {
   readonly held: readonly string[]
   readonly lacking: readonly string[]
 }
 
 export const OWN: RelatedRows = { kind: 'related', ways: [{ held: ['owner'], lacking: [] }] }
 
-export function isOwn(rows: ListedRows): boolean {
+export function isOwnRows(rows: ListedRows): boolean {
   return isDeepStrictEqual(rows, OWN)
 }
 
@@ -46,7 +46,7 @@ export function parseRows(text: string): Parsed<ListedRows> {
 }
 
 /** Each way once, in the order of their texts. */
-export function relatedBy(ways: readonly Way[]): RelatedRows {
+export function relatedBy(ways: readonly RowTerm[]): RelatedRows {
   const distinct = new Map(ways.map((way) => [wayText(way), way]))
   return { kind: 'related', ways: [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? []) }
 }
@@ -67,17 +67,17 @@ export function isListed(rows: ListedRows, relations: ReadonlySet<string>): bool
   return rows.ways.some((way) => fitsWay(way, relations))
 }
 
-export function fitsWay({ held, lacking }: Way, relations: ReadonlySet<string>): boolean {
+export function fitsWay({ held, lacking }: RowTerm, relations: ReadonlySet<string>): boolean {
   return held.every((name) => relations.has(name)) && !lacking.some((name) => relations.has(name))
 }
 
 /** `own` for the owner alone. */
-function wayText({ held, lacking }: Way): string {
+function wayText({ held, lacking }: RowTerm): string {
   const terms = [...held, ...lacking.map((name) => `!${name}`)]
   return terms.length === 1 && terms[0] === 'owner' ? 'own' : terms.join('&')
 }
 
-function wayIn(text: string): Way | undefined {
+function wayIn(text: string): RowTerm | undefined {
   const terms = text.split('&').map((term) => /^\s*(!?)\s*([\w-]+)\s*$/.exec(term))
   if (terms.some((term) => term === null)) return undefined
   const namesOf = (sign: string) =>

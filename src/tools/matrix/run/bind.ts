@@ -9,7 +9,7 @@ import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
-import { isOwn, relationsIn, rowsText } from '../read/listed-rows.ts'
+import { isOwnRows, relationsIn, rowsText } from '../read/listed-rows.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
 
 export interface BoundExpectation {
@@ -105,7 +105,7 @@ function unfitList({ policy }: Suite, route: Route, { expected, method, object }
     const request = `${method} \`${route.path}\` (${objectText(object)})`
     return `\`${rowsText(list)}\` is only for lists, but ${request} does not give one: omit it`
   }
-  if (isOwn(list) && !policy.ownership.get(route.resource)?.relations.has('owner'))
+  if (isOwnRows(list) && !policy.ownership.get(route.resource)?.relations.has('owner'))
     return `\`[own]\` means the relation \`owner\`, which ${route.resource} lacks: name a relation that it has`
   return undefined
 }

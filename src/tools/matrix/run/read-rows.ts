@@ -7,7 +7,7 @@ import type { TestTarget } from '../target/test-target.ts'
 const MOST_PAGES = 500
 
 /** `first`: the answer to the request. Throws NoAnswer. */
-export async function readRows(
+export async function readAllRows(
   target: TestTarget,
   request: HttpRequest,
   first: HttpAnswer,

@@ -11,7 +11,7 @@ import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { unknownView } from './bind.ts'
-import { readRows } from './read-rows.ts'
+import { readAllRows } from './read-rows.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
@@ -107,7 +107,7 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
 /** The same answer with the rows of all pages; unchanged if it isn't a list. */
 async function withAllRows(target: TestTarget, request: HttpRequest, answer: HttpAnswer): Promise<StepAnswer> {
   const isList = isObject(answer.json) && Array.isArray(answer.json.items)
-  return isList ? { ...answer, json: { items: await readRows(target, request, answer) } } : answer
+  return isList ? { ...answer, json: { items: await readAllRows(target, request, answer) } } : answer
 }
 
 function resourceAt({ resources }: Suite, path: string): Resource | undefined {

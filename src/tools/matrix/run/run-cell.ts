@@ -14,7 +14,7 @@ import { type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type BoundExpectation, bind } from './bind.ts'
 import { judge } from './judge.ts'
-import { readRows } from './read-rows.ts'
+import { readAllRows } from './read-rows.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
 import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
@@ -69,7 +69,7 @@ async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectatio
   const request = await requestOf(suite, target, bound, setup)
   const answer = await target.ask(request, bound.expectation.expected.status)
   await target.note(bound.resource.name, answer, setup.caller?.token)
-  const rows = looksIntoList(bound) && answer.status === 200 ? await readRows(target, request, answer) : undefined
+  const rows = looksIntoList(bound) && answer.status === 200 ? await readAllRows(target, request, answer) : undefined
   const why = judge(bound, setup, { answer, ...(rows ? { rows } : {}) })
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
