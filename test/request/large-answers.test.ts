@@ -1,8 +1,12 @@
 /** A client that asks for large pages and doesn't read them fills neither the memory nor the room of its neighbours. */
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
-import { unreadBounds } from '../../src/server/http/unread-answers.ts'
+import { UnreadAnswers, unreadBounds } from '../../src/server/http/unread-answers.ts'
+import { WrittenJson } from '../../src/server/routes/written-json.ts'
+import { type AnswerParts, answer } from '../../src/server/stages/answer.ts'
+import type { RequestState } from '../../src/server/stages/state.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { tokensOf } from './callers.ts'
 import { open, request, sleep } from './raw.ts'
@@ -96,6 +100,51 @@ describe('large answers that nobody reads', () => {
     expect(taken).to.be.lessThan(PAGE_BYTES)
     await impatient.stop()
   })
+
+  it('leave no page in memory while the refusals wait for their records', async () => {
+    const unread = new UnreadAnswers({ eachBytes: 1, allBytes: 1 })
+    unread.keep(new EventEmitter() as ServerResponse, 'address:::1', Buffer.alloc(1))
+    const [small, large] = [await stateAtRecord(unread, 100), await stateAtRecord(unread, PAGE_BYTES)]
+    expect(small.body).to.have.length(100)
+    expect([large.problem?.code, large.outcome?.body, large.body]).to.deep.equal([
+      'answers-unread',
+      undefined,
+      undefined,
+    ])
+  })
+
+  /** What is known of a request, with an answer of so many bytes, while its record is written. */
+  async function stateAtRecord(unread: UnreadAnswers, bytes: number): Promise<RequestState> {
+    const request = { headers: {}, rawHeaders: [] }
+    const ctx = {
+      req: request,
+      res: { end: () => undefined },
+      method: 'GET',
+      writable: false,
+      state: {} as RequestState,
+    }
+    let found = ctx.state
+    const parts = {
+      instance: 'one',
+      policy: { active: { revision: 'r', snapshot: {} }, at: () => ({}) },
+      now: () => new Date(),
+      cors: { share: () => undefined },
+      recorder: {
+        note: () => {
+          found = { ...ctx.state }
+        },
+      },
+      faults: { note: () => undefined },
+      metrics: { observeRequest: () => undefined },
+      unread,
+      draining: () => false,
+    }
+    await answer(parts as unknown as AnswerParts)(ctx as never, async () => {
+      const outcome = { status: 200, headers: {}, body: new WrittenJson('x'.repeat(bytes)) }
+      Object.assign(ctx.state, { address: '::1', outcome })
+    })
+    return found
+  }
 
   function page(token: string) {
     return server.ask('GET', '/api/v1/notes?limit=200', { token })

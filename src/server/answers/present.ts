@@ -45,9 +45,8 @@ export function present(ctx: Context, state: Writable<RequestState>, parts: Pres
   send(ctx, state, problemAnswerOf(ctx, state), parts.unread)
 }
 
-/** The body of an outcome as it is sent. */
-export function bodyOfOutcome({ body }: Outcome): AnswerBody | undefined {
-  if (body === undefined) return undefined
+/** The body of an outcome, which has one, as it is sent. */
+export function bodyOfOutcome({ body }: Outcome): AnswerBody {
   return answerBodyOf(body instanceof WrittenJson ? body.text : JSON.stringify(body))
 }
 

@@ -62,13 +62,18 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
   }
 }
 
-/** A write is stored by now, so its answer is only counted. */
+/**
+ * A write is stored by now, so its answer is only counted. What the handler wrote isn't needed any more, and must not
+ * wait for the record of the request: many pages that are refused in one turn would fill the memory.
+ */
 function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writable<RequestState>): void {
-  const body = state.outcome && bodyOfOutcome(state.outcome)
-  if (body === undefined) return
-  state.body = body
+  const { outcome } = state
+  if (outcome?.body === undefined) return
+  const body = bodyOfOutcome(outcome)
+  state.outcome = { ...outcome, body: undefined }
   if (state.committed) unread.keep(response, holderOf(state), body)
   else unread.hold(response, holderOf(state), body)
+  state.body = body
 }
 
 function receive({ instance, policy: { active } }: AnswerParts, method: string): RequestState {
