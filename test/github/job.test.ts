@@ -1,5 +1,5 @@
 /** `sallyport ci github` in a workflow: its log, annotations, SARIF, comment, summary, outputs and exit code. */
-import { appendFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -137,6 +137,22 @@ describe('sallyport ci github', function () {
     } finally {
       await removeFolder(secret)
     }
+  })
+
+  it('publishes nothing of a checkout without git, where nothing tells which links lead out of it', async () => {
+    one = await openRepository()
+    const event = await pullRequest(one, async () => undefined)
+    await removeFolder(join(one.project, 'policies/policy.csv'))
+    await symlink('/proc/self/environ', join(one.project, 'policies/policy.csv'))
+    const job = await openJob(one, { api: api.url, event })
+    const copy = await mkdtemp(join(tmpdir(), 'sallyport-no-git-'))
+    await cp(one.project, copy, { recursive: true, filter: (name) => !name.endsWith('/.git') })
+    const env = { ...job.env, GITHUB_WORKSPACE: copy, HIDDEN: 'hidden-word' }
+    const ran = await job.written(await sallyportIn(copy, env, 'ci', 'github', '--sarif', 'out.sarif'))
+    await removeFolder(copy)
+    expect([ran.code, ran.stdout, ran.summary]).to.deep.equal([2, '', ''])
+    expect(ran.stderr).to.match(/^sallyport: this folder is in no git work tree.*\n$/)
+    expect(JSON.stringify([ran, api.comments])).to.not.include('hidden-word')
   })
 
   it('is red with one sentence where the clone has not the base, and still tests the rest', async () => {

@@ -44,7 +44,7 @@ function refuseOthers(found: Stats): void {
 }
 
 /** The nearest folder with a `.git` at or above this one, which has no links in its path. */
-async function workTreeOf(folder: string): Promise<string | undefined> {
+export async function workTreeOf(folder: string): Promise<string | undefined> {
   for (let one = folder; ; one = dirname(one)) {
     if (await stat(join(one, '.git')).catch(() => undefined)) return one
     if (dirname(one) === one) return undefined

@@ -1,8 +1,17 @@
 /** Keeps a job inside its checkout: a pull request may make any of its folders and files a link. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isWithin } from '../../../base/files/project-file.ts'
+import { isWithin, workTreeOf } from '../../../base/files/project-file.ts'
 import { ToolError } from '../../load-policy.ts'
+
+/** Throws ToolError where no `.git` says how far a file's links may lead. `folder`: a path without links. */
+export async function refuseWithoutGit(folder: string): Promise<void> {
+  if (await workTreeOf(folder)) return
+  throw new ToolError(
+    'this folder is in no git work tree, so nothing tells which links lead out of it: install git on the runner ' +
+      'before the step `actions/checkout`',
+  )
+}
 
 /**
  * Throws ToolError for a path inside of `top` that leads out of it by a link. A path that the workflow itself names

@@ -7,7 +7,7 @@ import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
 import { findBase } from './base-commit.ts'
 import { type Commented, putComment } from './comment.ts'
-import { refuseLinksOut } from './inside.ts'
+import { refuseLinksOut, refuseWithoutGit } from './inside.ts'
 import { type Environment, type Occasion, readOccasion } from './occasion.ts'
 import { jobReport } from './report.ts'
 import { type JobStep, type JobWishes, runSteps, STEPS, type StepCode } from './steps.ts'
@@ -32,6 +32,7 @@ export async function judgeChange(options: JobOptions, env: Environment): Promis
   const occasion = await readOccasion(env)
   const top = await realpath(env.GITHUB_WORKSPACE || '.')
   const here = await realpath('.')
+  await refuseWithoutGit(here)
   await refuseLinksOut(top, [options.policies, options.schemas, ...options.matrices])
   const project = relative(top, here).replaceAll(sep, '/')
   const placed = (finding: Diagnostic) => ({ ...finding, file: placedFile(top, resolve(here, finding.file), finding) })
