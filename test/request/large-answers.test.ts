@@ -49,6 +49,24 @@ describe('large answers that nobody reads', () => {
     expect(await server.lastDecision({ problem: 'answers-unread' })).to.include({ subject: 'alice', status: 503 })
   })
 
+  it('count when they are problems that repeat long names, too', async () => {
+    const strict = await startTestServer({ demo: true, unread: { eachBytes: 50_000 } })
+    const { alice, bob } = await tokensOf(strict)
+    const members = Array.from({ length: 90 }, (_, i) => [`${i}`.padEnd(1000, 'x'), 1])
+    const body = JSON.stringify(Object.fromEntries(members))
+    const headers = [`Authorization: Bearer ${alice}`, 'Content-Type: application/json', 'Connection: keep-alive']
+    const socket = open(strict.url)
+    sockets.push(socket)
+    const list = (token: string) => strict.ask('GET', '/api/v1/notes?limit=1', { token })
+    for (let sent = 0; sent < 1000 && (await list(alice)).status === 200; sent += 1) {
+      socket.write(request('POST /api/v1/notes', [...headers, `Content-Length: ${body.length}`], body))
+    }
+    expect((await list(alice)).body.code).to.equal('answers-unread')
+    expect((await list(bob)).status).to.equal(200)
+    socket.destroy()
+    await strict.stop()
+  })
+
   it('are given again once the caller has read or left', async () => {
     await leaveUnread(tokens.alice)
     for (const socket of sockets) socket.removeAllListeners('readable').resume()

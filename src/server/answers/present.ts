@@ -6,6 +6,7 @@ import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unrea
 import { hasBody } from '../input/read-body.ts'
 import type { Outcome } from '../routes/handler.ts'
 import { WrittenJson } from '../routes/written-json.ts'
+import { holderOf } from '../stages/refuse-unread.ts'
 import type { Writable } from '../stages/stage.ts'
 import type { RequestState, ResponseHeaders } from '../stages/state.ts'
 import { answeredStatus } from './answered-status.ts'
@@ -42,7 +43,10 @@ export function present(ctx: Context, state: Writable<RequestState>, parts: Pres
   } catch (error) {
     state.problem = problemOf(error, undefined)
   }
-  send(ctx, state, problemAnswerOf(ctx, state), parts.unread)
+  const refused = problemAnswerOf(ctx, state)
+  // A problem names the members that a client has sent, which may be long.
+  parts.unread.keep(ctx.res, holderOf(state), refused.body)
+  send(ctx, state, refused, parts.unread)
 }
 
 /** The body of an outcome, which has one, as it is sent. */
@@ -63,14 +67,17 @@ function answerOf(
   return { status, headers, body }
 }
 
-function problemAnswerOf({ req }: Context, { problem, requestId, headers: common, forwarded }: RequestState): Answer {
+function problemAnswerOf(
+  { req }: Context,
+  { problem, requestId, headers: common, forwarded }: RequestState,
+): Answer & { readonly body: AnswerBody } {
   const told: Problem = problem ?? problemOf(undefined, undefined)
   const status = answeredStatus({ problem: told, forwarded })
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
   if (forwarded) headers['X-Sallyport-Problem'] = told.code
   // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
-  return { status, headers, body: JSON.stringify({ ...problemDocument(told, requestId), status }) }
+  return { status, headers, body: answerBodyOf(JSON.stringify({ ...problemDocument(told, requestId), status })) }
 }
 
 function send(

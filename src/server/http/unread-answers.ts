@@ -67,6 +67,8 @@ export class UnreadAnswers {
     if (typeof body === 'string' || response.closed) return
     const { length } = body
     this.#count(holder, length)
+    // A large answer has listeners of its own, and all together are more than Node's ten.
+    response.setMaxListeners(20)
     response.once('close', () => this.#count(holder, -length))
   }
 
