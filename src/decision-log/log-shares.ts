@@ -14,7 +14,10 @@ const MOST_CALLERS = 10_000
 
 const MINUTE_MS = 60_000
 
-/** Of one caller in a minute, refusals by a limit that have a record each. Of the others, the 2nd, 4th, 8th … has one. */
+/**
+ * Of one caller in a minute, refusals by a limit that have a record each. Of the others, the 2nd, 4th, 8th … has one. A
+ * full share has no minutes: such refusals go on for a day, and alone would fill a small log.
+ */
 const RECORDED_EACH = 100
 
 export interface LogSharesOptions {
@@ -54,16 +57,13 @@ export class LogShares {
   waitMs(whose: LogWriter): number {
     const writer = this.#writers.get(keyOf(whose))
     if (!writer) return 0
-    const { allow } = this.#quota
-    const micros = this.#micros()
-    writer.written.moveTo(stepMicros(this.#quota), micros)
-    if (writer.written.used < allow) {
+    if (!this.#isFull(writer)) {
       writer.isTold = false
       return 0
     }
     if (!writer.isTold) this.#tell()
     writer.isTold = true
-    return Math.max(1, (writer.written.freesAtMicros(allow) - micros) / 1000)
+    return Math.max(1, (writer.written.freesAtMicros(this.#quota.allow) - this.#micros()) / 1000)
   }
 
   /** Counts a record of so many bytes. */
@@ -77,9 +77,10 @@ export class LogShares {
   /** The record as it is to be written; undefined for one of many alike refusals, which a later one stands for. */
   toWrite(record: DecisionRecord): DecisionRecord | undefined {
     if (record.problem !== 'quota-exceeded' || this.#quota.allow === Number.POSITIVE_INFINITY) return record
-    const { refusals } = this.#writerOf(logWriterOf(record))
+    const writer = this.#writerOf(logWriterOf(record))
+    const { refusals } = writer
     const now = this.#now()
-    if (now - refusals.since >= MINUTE_MS) {
+    if (now - refusals.since >= MINUTE_MS && !this.#isFull(writer)) {
       refusals.since = now
       refusals.count = 0
     }
@@ -92,6 +93,11 @@ export class LogShares {
     const repeated = refusals.left + 1
     refusals.left = 0
     return repeated === 1 ? record : { ...record, repeated }
+  }
+
+  #isFull({ written }: Writer): boolean {
+    written.moveTo(stepMicros(this.#quota), this.#micros())
+    return written.used >= this.#quota.allow
   }
 
   #writerOf(whose: LogWriter): Writer {

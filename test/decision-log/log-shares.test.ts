@@ -54,6 +54,21 @@ describe('the share of the decision log that one caller may fill', () => {
     expect(server.log.filter((one) => String(one.msg).startsWith('a caller has written its share'))).to.have.length(1)
   }).timeout(60_000)
 
+  it('leaves what others did, also if its address goes on without credentials and with refusals', async () => {
+    await start({ DECISION_LOG_MAX: '100kb', DECISION_LOG_KEEP: '3' })
+    const [bob, alice] = await Promise.all([server.token('bob', 'member'), server.token('alice', 'member')])
+    expect((await server.ask('GET', '/api/v1/notes?limit=7', { token: alice })).status).to.equal(200)
+    for (const options of [{ token: bob }, {}]) {
+      let last = 0
+      for (let i = 0; i < 2000 && last !== 429; i += 1) {
+        last = (await server.ask('GET', '/api/v1/notes/none', options)).status
+      }
+      expect(last).to.equal(429)
+    }
+    for (let i = 0; i < 300; i += 1) await server.ask('GET', '/api/v1/notes/none', { token: bob })
+    expect(lines()).to.include('"subject":"alice"')
+  }).timeout(60_000)
+
   it('does not exist where no file is deleted', async () => {
     await start({ DECISION_LOG_MAX: '1gb' })
     const token = await server.token('service', 'pdp-client')
@@ -86,6 +101,23 @@ describe('shares of the log', () => {
     const last = shares.toWrite(record)
     const told = [...written, last].reduce((sum, one) => sum + (one?.repeated ?? 1), 0)
     expect(told).to.equal(100_001)
+  })
+
+  it('have no hundred refusals a minute once they are full, and have them again when they are not', () => {
+    let now = 0
+    const shares = new LogShares({ share: 1000, now: () => now })
+    const recordedInAnHour = () => {
+      let recorded = 0
+      for (let minute = 0; minute < 60; minute += 1, now += 60_000) {
+        for (let i = 0; i < 1000; i += 1) if (shares.toWrite(record)) recorded += 1
+      }
+      return recorded
+    }
+    expect(recordedInAnHour()).to.be.within(60 * 100, 60 * 120)
+    shares.spend({ address: '::1' }, 1000)
+    expect(recordedInAnHour()).to.be.below(120)
+    now += 2 * DAY_MS
+    expect(recordedInAnHour()).to.be.within(60 * 100, 60 * 120)
   })
 
   it('leave every record alone on standard output, and every other refusal anywhere', () => {

@@ -57,9 +57,12 @@ export async function startCandidate(
   return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }
 
-/** One caller may fill half of the files within a day; nothing deletes what goes to standard output. */
+/**
+ * One caller may fill a third of the files within a day, because its address may fill as much without credentials;
+ * nothing deletes what goes to standard output.
+ */
 export function logSharesOf({ decisionLog: { file, maxBytes, keep }, workers }: Config, log: Logger): LogShares {
-  const share = file === undefined ? Number.POSITIVE_INFINITY : Math.floor((maxBytes * (keep + 1)) / 2 / workers)
+  const share = file === undefined ? Number.POSITIVE_INFINITY : Math.floor((maxBytes * (keep + 1)) / 3 / workers)
   return new LogShares({
     share,
     tell: () => {
