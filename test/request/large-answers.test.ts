@@ -76,7 +76,8 @@ describe('large answers that nobody reads', () => {
   it('are refused to everybody beyond a bound, while small answers are given', async () => {
     await leaveUnread(tokens.alice)
     await leaveUnread(tokens.bob)
-    expect((await page(tokens.audrey)).status).to.equal(503)
+    await askUnread(tokens.audrey)
+    expect((await page(tokens.ada)).status).to.equal(503)
     expect((await server.ask('GET', '/api/v1/notes?limit=1&fields=id', { token: tokens.audrey })).status).to.equal(200)
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
   })
@@ -87,6 +88,26 @@ describe('large answers that nobody reads', () => {
       [200, true],
       [200, true],
     ])
+  })
+
+  it('of a few callers leave room for one more, however many of them read nothing', () => {
+    for (const callers of [1, 4, 10]) {
+      const unread = new UnreadAnswers({ eachBytes: 64 * MEGABYTE, allBytes: 256 * MEGABYTE })
+      let admitted = 1
+      while (admitted > 0) {
+        admitted = 0
+        for (let i = 0; i < callers; i += 1) {
+          try {
+            unread.hold(new EventEmitter() as ServerResponse, `${i}`, Buffer.alloc(MEGABYTE))
+            admitted += 1
+          } catch (error) {
+            expect(error).to.include({ code: 'answers-unread' })
+          }
+        }
+      }
+      const large = Buffer.alloc(10 * MEGABYTE)
+      expect(() => unread.hold(new EventEmitter() as ServerResponse, 'another', large), `${callers}`).not.to.throw()
+    }
   })
 
   it('hold up a share of the memory that the process may use', () => {

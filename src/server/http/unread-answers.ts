@@ -84,11 +84,15 @@ export class UnreadAnswers {
     }
   }
 
-  /** Whoever has nothing waiting gets one answer, whatever its size; of all together the same holds. */
+  /**
+   * Whoever has nothing waiting gets one answer, whatever its size; of all together the same holds. Beyond that, nobody
+   * has more waiting than is left: a few who read nothing leave as much as each of them has.
+   */
   #hasRoom(holder: string, bytes: number): boolean {
     const { eachBytes, allBytes } = this.#bounds
     const held = this.#held.get(holder) ?? 0
-    return (held === 0 || held + bytes <= eachBytes) && (this.#all === 0 || this.#all + bytes <= allBytes)
+    const left = allBytes - this.#all - bytes
+    return (held === 0 || held + bytes <= Math.min(eachBytes, left)) && (this.#all === 0 || left >= 0)
   }
 
   #count(holder: string, bytes: number): void {
