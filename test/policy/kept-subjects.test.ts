@@ -1,6 +1,7 @@
 /** However many sets of roles are told, a bounded number of them is kept, with their tables and cells. */
 import { expect } from 'chai'
 import { CellBudget } from '../../src/decide/grants/cell-budget.ts'
+import { KeptConditions } from '../../src/decide/grants/kept-conditions.ts'
 import { Subjects } from '../../src/decide/grants/subjects.ts'
 import { snapshotOf } from './product.ts'
 import { filesOf } from './render.ts'
@@ -58,5 +59,28 @@ describe('the sets of names that callers have', () => {
     const reads = async (set: number) =>
       (await policy.table(policy.subjectOf(callerOf(set)), 'docs', 'read')).grant([]).fields.size > 0
     for (const set of [8, 7, 9, 4, 8, 7]) expect(await reads(set)).to.equal((set & 8) > 0)
+  })
+})
+
+describe('the conditions of lists', () => {
+  const never = () => ({ kind: 'never' }) as const
+
+  it('are kept while they are asked for, and have a bound for all tables together', () => {
+    const kept = new KeptConditions()
+    const tables = Array.from({ length: 100 }, () => kept.ofTable())
+    const first = tables[0]?.('alice', never)
+    for (let caller = 0; caller < 1000; caller += 1) {
+      for (const table of tables) table(`${caller}`, never)
+      expect(tables[0]?.('alice', never), 'the same').to.equal(first)
+    }
+    expect(kept.size).to.be.within(7_900_000, 8_000_000)
+    expect(tables[1]?.('alice', never), 'of another table').not.to.equal(first)
+  })
+
+  it('are not kept for callers whose told values are long', () => {
+    const kept = new KeptConditions()
+    const table = kept.ofTable()
+    for (let n = 0; n < 100; n += 1) table(`${n}`.padEnd(90_000, 'x'), never)
+    expect(kept.size).to.equal(0)
   })
 })

@@ -2,6 +2,7 @@
  * The number of cells that a snapshot keeps. Callers whose relations differ in ever new ways could otherwise fill the
  * memory; beyond the bound all cells are forgotten, and made again as they are needed.
  */
+import { KeptConditions } from './kept-conditions.ts'
 
 /** About 100 MB, if each cell has its own fields and rules; real policies have some hundreds. */
 const MOST_CELLS = 100_000
@@ -11,6 +12,7 @@ interface Keeper {
 }
 
 export class CellBudget {
+  readonly conditions = new KeptConditions()
   readonly #most: number
   readonly #keepers = new Set<Keeper>()
   #taken = 0

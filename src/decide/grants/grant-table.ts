@@ -12,6 +12,7 @@ import { ruleNames } from '../rules/rule.ts'
 import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames } from '../rules/terms.ts'
 import type { CellBudget } from './cell-budget.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
+import type { KeptConditions } from './kept-conditions.ts'
 import { filterOf, whereGranted } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
@@ -25,9 +26,6 @@ export interface GrantedWhere {
   readonly fields: readonly string[]
   readonly where: Condition
 }
-
-/** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
-const CALLERS = 1000
 
 /** Which values a caller lacks may be told by somebody else, and so be ever new. */
 const ROLE_LEVELS = 100
@@ -66,16 +64,12 @@ export class GrantTable {
   /** By the compared values that the caller lacks, and the conditions that hold. */
   readonly #roleLevels = new LRUCache<string, RoleLevel>({ maxSize: ROLE_LEVELS, sizeCalculation: () => 1 })
   /** By the compared values of the caller, and the conditions that hold. */
-  readonly #wheres = new LRUCache<string, Condition, () => Condition>({
-    // A cache with `max` would allocate its memory at once, and there are many tables.
-    maxSize: CALLERS,
-    sizeCalculation: () => 1,
-    memoMethod: (_key, _stale, { context: make }) => make(),
-  })
+  readonly #wheres: ReturnType<KeptConditions['ofTable']>
 
   constructor(parts: TableParts, budget: CellBudget) {
     this.#parts = parts
     this.#budget = budget
+    this.#wheres = budget.conditions.ofTable()
     this.#classes = classesOf(parts)
     this.#names = [...new Set(parts.rules.flatMap(namesIn))].sort()
     this.#bits = new Map(this.#names.map((name, i) => [name, 1 << i]))
@@ -189,7 +183,7 @@ export class GrantTable {
     if (this.#isTimed) return make()
     const values = this.#callerValues.map((name) => asking.valuesOf(name))
     const key = JSON.stringify([values, conditions, view ? [...view] : null])
-    return this.#wheres.memo(key, { context: make })
+    return this.#wheres(key, make)
   }
 
   /** Matches the objects that pass the first decision of a write, whatever it would make of them. */
