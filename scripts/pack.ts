@@ -48,7 +48,7 @@ const SALLYPORT: Source = {
   to: 'package',
   build: async (folder) => {
     const dist = join(folder, 'dist')
-    run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false'])
+    run('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', dist, '--sourceMap', 'false', '--removeComments'])
     await cp(join(ROOT, 'dist/compiled'), join(dist, 'compiled'), { recursive: true })
     await cp(join(ROOT, 'src/present/browser'), join(dist, 'present/browser'), { recursive: true })
   },

@@ -190,6 +190,15 @@ describe('architecture', () => {
     expect(prints('present/print.ts')).to.equal(true)
   })
 
+  it('the process and each thread begin with what Node 24 lacks', () => {
+    const isProgram = (file: string) => file === 'main.ts' || /\bparentPort\b/.test(read(file))
+    const begins = (text: string) => /^import '[./]*base\/node-24\.ts'$/.test(text.match(/^import .*$/m)?.[0] ?? '')
+    const programs = sources().filter(isProgram)
+    expect(programs).to.include.members(['main.ts', 'store/sqlite/thread/writer-thread.ts'])
+    expect(programs.filter((file) => !begins(read(file)))).to.deep.equal([])
+    expect(begins("import { x } from 'y'\nimport './base/node-24.ts'\n")).to.equal(false)
+  })
+
   it('permits are issued by one file', () => {
     expect(whoImports('issuePermit')).to.deep.equal(['decide/permits/issue-permits.ts', 'decide/permits/permit.ts'])
   })

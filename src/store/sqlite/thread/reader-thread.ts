@@ -2,6 +2,7 @@
  * A thread that reads what takes long, on a connection of its own, one read after the other. A read sees the state that
  * is committed when it begins. It ends past its bound, and when nobody waits for it any more.
  */
+import '../../../base/node-24.ts'
 import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { giveWay } from '../../../base/thread-priority.ts'
