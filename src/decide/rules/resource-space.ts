@@ -98,6 +98,11 @@ export class ResourceSpace extends RuleSpace {
     return [...this.#leaves.keys()]
   }
 
+  /** The names of the conditions that rules may use. */
+  get conditions(): readonly string[] {
+    return [...this.#conditions.keys()]
+  }
+
   /** Where a leaf of the resource holds for the stored object. */
   stored(leaf: Relation): Region {
     return this.moments(this.#leaves.get(leaf) ?? -1, leaf).stored

@@ -86,3 +86,44 @@ export const crossingPolicy: fc.Arbitrary<OraclePolicy> = fc
   .map(([writes, gains]) => withRules(CROSSING_RELATIONS, [...writes, ...gains.flat()]))
 
 export const anyPolicy: fc.Arbitrary<OraclePolicy> = fc.constantFrom(...STORED).chain(languagePolicy)
+
+// ---- Writes beyond reads --------------------------------------------------------------------------------------------
+
+const WALLED: OraclePolicy = { ...CROSSING_RELATIONS, conditions: new Map([['machine', { credential: ['api-key'] }]]) }
+
+const anybody = fc.constantFrom('everyone', 'a', 'b', 'c', 'user:u1', 'anonymous')
+
+function walledRule(name: string, effect: 'allow' | 'deny', actions: readonly string[], most: number) {
+  const relations = Object.keys(RELATIONS[name] ?? {})
+  const views = [...(VIEWS.get(name)?.keys() ?? [])]
+  const isChange = actions.includes('update')
+  const rule = {
+    subject: anybody,
+    relations: terms([...relations, 'machine'], most),
+    // A result that a line is about, without the fields that lead to it.
+    after: isChange ? fc.option(terms(relations, 1), { freq: 2, nil: undefined }) : fc.constant(undefined),
+    views: fc.oneof(fc.constant(['*']), views.length > 0 ? fc.subarray(views, { minLength: 1 }) : fc.constant(['*'])),
+    action: fc.constantFrom(...actions),
+  }
+  return fc.record(rule).map(({ after, action, ...more }): OracleRule => {
+    const withFields = action === 'delete' ? { ...more, views: ['*'] } : more
+    const isResult = action === 'update' || action === 'replace'
+    return { ...withFields, resource: name, effect, actions: [action], ...(after && isResult && { after }) }
+  })
+}
+
+/** Whose lines let many write what they, or others with one more role, can't read. */
+export const unreadPolicy: fc.Arbitrary<OraclePolicy> = fc.constantFrom(...Object.keys(RELATIONS)).chain((name) => {
+  const writes = ['update', 'replace', 'delete']
+  return fc
+    .tuple(
+      fc.array(walledRule(name, 'allow', writes, 2), { minLength: 2, maxLength: 4 }),
+      fc.array(walledRule(name, 'allow', ['read'], 1), { minLength: 1, maxLength: 3 }),
+      fc.array(walledRule(name, 'deny', ['read'], 1), { maxLength: 2 }),
+      fc.array(walledRule(name, 'deny', writes, 1), { maxLength: 1 }),
+      fc.subarray([{ role: 'a', inherits: 'b' }]),
+    )
+    .map(([first, second, third, fourth, links]) =>
+      withRules({ ...WALLED, links }, [...first, ...second, ...third, ...fourth]),
+    )
+})

@@ -6,6 +6,7 @@
 import fc from 'fast-check'
 import { randomLanguageCaller } from '../../policy/arbitrary-language.ts'
 import { objectOf, randomObjects, TIMES, valueFor } from '../../policy/arbitrary-objects.ts'
+import { VIEWS } from '../../policy/arbitrary-relations.ts'
 import { ORACLE_RESOURCES, STORED } from '../../policy/language-fixture.ts'
 import { answer, type OracleRequest } from '../../policy/oracle/answer.ts'
 import { granted, relationsOf, subjects } from '../../policy/oracle.ts'
@@ -15,6 +16,8 @@ export interface Wanted {
   /** `memberships create`; any if undefined. */
   readonly write?: string
   readonly gained?: string
+  /** Who writes; mostly the one whom rules name, if undefined. */
+  readonly caller?: Pick<OracleCaller, 'id' | 'roles'>
 }
 
 /** The ways that `count` worlds show, some writes in each. */
@@ -34,13 +37,13 @@ export function waysByForce(
 /** When and how somebody asks for what the write gained. */
 type Later = Pick<World, 'now' | 'address'> & { readonly caller: Pick<OracleCaller, 'credential' | 'authTime' | 'acr'> }
 
-interface Drawn {
+export interface Drawn {
   readonly world: World
   readonly later: readonly Later[]
   readonly request: OracleRequest
 }
 
-function* worldsOf(policy: OraclePolicy, seed: number, count: number, wanted: Wanted): Iterable<Drawn> {
+export function* worldsOf(policy: OraclePolicy, seed: number, count: number, wanted: Wanted): Iterable<Drawn> {
   const drawn = fc.record({
     caller: randomLanguageCaller,
     // Mostly the one whom rules name.
@@ -51,17 +54,25 @@ function* worldsOf(policy: OraclePolicy, seed: number, count: number, wanted: Wa
     requests: fc.array(randomWrite(wanted), { minLength: 12, maxLength: 12 }),
   })
   for (const { caller: asking, id, roles, later, objects, requests } of fc.sample(drawn, { seed, numRuns: count })) {
-    const record = objects.get('users')?.find((one) => one.id === id)
-    const who = { ...asking, id, roles, credential: asking.credential ?? 'password' }
-    const caller = record ? { ...who, record } : who
-    for (const { resource, action, body, nth } of requests) {
+    const caller = callerOf({ ...asking, ...(wanted.caller ?? { id, roles }) }, objects)
+    for (const { resource, action, body: given, keeps, nth } of requests) {
       const { name } = resource
-      const stored = name === 'users' && nth > 0 ? id : String(objects.get(name)?.[nth]?.id ?? 'missing')
+      const stored =
+        name === 'users' && nth > 0 ? (caller.id ?? 'u1') : String(objects.get(name)?.[nth]?.id ?? 'missing')
+      const kept = Object.entries(objects.get(name)?.find((one) => one.id === stored) ?? {})
+      const body = { ...Object.fromEntries(kept.filter(([field]) => keeps.includes(field))), ...given }
       const world = { policy, resource, caller, objects, now: NOW, address: '192.0.2.7' }
       const operation = action === 'claim' ? { operation: 'update' } : {}
       yield { world, later, request: { action, ...operation, id: stored, body } }
     }
   }
+}
+
+/** Without an id, nobody: no roles, claims or credential. */
+function callerOf({ id, ...asking }: OracleCaller, objects: NonNullable<World['objects']>): OracleCaller {
+  if (id === undefined) return { roles: [], claims: {} }
+  const record = objects.get('users')?.find((one) => one.id === id)
+  return { ...asking, id, credential: asking.credential ?? 'password', ...(record && { record }) }
 }
 
 const randomLater: fc.Arbitrary<Later> = fc
@@ -92,9 +103,15 @@ function randomWrite({ write }: Wanted) {
       resource: fc.constant(resource),
       action: fc.constantFrom(...actions),
       body: fc.oneof(some, whole),
+      // A PUT mostly sends what was there.
+      keeps: fc.constantFrom<readonly string[]>([], ...viewsOf(made.name), [...viewsOf(made.name)].flat()),
       nth: fc.nat(2),
     })
   })
+}
+
+function viewsOf(resource: string): readonly (readonly string[])[] {
+  return [...(VIEWS.get(resource)?.values() ?? [])]
 }
 
 const NOW = Date.parse(TIMES[0] ?? '')

@@ -65,6 +65,12 @@ export class AllowedWrite {
     return space.regions.any(granted.map(({ region }) => this.#decided(region)))
   }
 
+  /** Where a caller with these subjects may read some of the stored object when it asks for the write. */
+  readable(read: ActionRules, subjects: ReadonlySet<string>): Region {
+    const granted = read.granted(read.extents('allow', subjects), subjects)
+    return this.#write.space.regions.any(granted.map(({ region }) => this.#first(region)))
+  }
+
   #region(granted: readonly Extent[], subjects: ReadonlySet<string>): Region {
     const { space, operation, place } = this.#write
     const { regions } = space

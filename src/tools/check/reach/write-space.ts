@@ -94,6 +94,24 @@ export class WriteSpace {
     return self ? this.holds(this.#around.written, self, 'old') : this.#variable('own record')
   }
 
+  /** Where the written object isn't related to anybody, as for a caller without credentials. */
+  get unrelated(): Region {
+    const { written } = this.#around
+    const leaves = written.space.leaves.filter(needsCaller)
+    const held = leaves.flatMap((leaf) => [this.holds(written, leaf, 'old'), this.holds(written, leaf, 'proposed')])
+    return this.regions.not(this.regions.any(held))
+  }
+
+  /** The leaves of the written object and the conditions that hold before the write, in a smallest situation. */
+  heldBefore(region: Region): readonly string[] {
+    const { written } = this.#around
+    const { regions } = this
+    const situation = regions.smallest(region)
+    const leaves = written.space.leaves.filter((leaf) => regions.has(this.holds(written, leaf, 'old'), situation))
+    const conditions = written.space.conditions.filter((name) => regions.has(this.condition(name, 'write'), situation))
+    return [...leaves.map(({ name }) => name), ...conditions]
+  }
+
   // ---- Leaves -------------------------------------------------------------------------------------------------------
 
   #compares(place: Place, leaf: Relation, moment: Asked): Region {

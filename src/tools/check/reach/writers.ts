@@ -3,7 +3,7 @@
  * and reading use it.
  */
 import type { Policy } from '../../../decide/policy.ts'
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { NOWHERE } from '../../../decide/relations/regions.ts'
 import { type ActionRules, getOrMake } from '../../../decide/rules/action-rules.ts'
 import type { Extent } from '../../../decide/rules/extents.ts'
 import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
@@ -16,6 +16,7 @@ export interface WritePair {
   readonly write: ActionRules
   readonly read: ActionRules
   readonly path: string
+  readonly operation: Operation
 }
 
 /** A subject that may write, through one group of rules. */
@@ -41,12 +42,14 @@ export function pairsOf(
   const pairs = routes.flatMap(({ path, endpoints }) => {
     const read = index.rulesOf(name, endpoints.get('GET')?.action ?? '')
     const writes = [...endpoints.values()].filter(({ operation }) => operations.includes(operation))
-    return writes.flatMap(({ action }) => {
+    return writes.flatMap(({ action, operation }) => {
       const write = index.rulesOf(name, action)
-      return read && write ? [{ write, read, path }] : []
+      return read && write ? [{ write, read, path, operation }] : []
     })
   })
-  const alike = Map.groupBy(pairs, ({ write, read }) => `${write.action.name} ${read.action.name}`)
+  const alike = Map.groupBy(pairs, ({ write, read, operation }) =>
+    [write.action.name, read.action.name, operation].join(' '),
+  )
   return [...alike.values()].flatMap((some) => some.slice(0, 1))
 }
 
@@ -90,9 +93,4 @@ function grantedTo(write: ActionRules, group: RuleGroup, subjects: ReadonlySet<s
     const stored = space.storedSide(space.regions.both(region, changes ? space.second : space.first))
     return stored === NOWHERE ? [] : [{ fields, region: stored }]
   })
-}
-
-/** The stored objects that a caller with these subjects may read in part. */
-export function readableBy(read: ActionRules, subjects: ReadonlySet<string>): Region {
-  return read.space.storedSide(read.allowed(subjects))
 }

@@ -49,15 +49,16 @@ interface HiddenWrite {
 }
 
 function toldTo(
-  { write, read, path }: WritePair,
+  pair: WritePair,
   { fields }: CrossFieldRule,
   checked: CheckedPolicy,
 ): ReturnType<typeof judgeWriters<HiddenWrite>> {
+  const { write, read } = pair
   const { regions, storedSide } = toolsOf(write)
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
-  return judgeWriters({ write, read, path }, checked, ({ subject, granted }) => {
+  return judgeWriters(pair, checked, ({ subject, granted }) => {
     const subjects = checked.index.subjectsOf(subject)
     const where = (extents: readonly Extent[], mask: bigint) =>
       regions.any(extents.filter((one) => (one.fields & mask) !== 0n).map(({ region }) => region))

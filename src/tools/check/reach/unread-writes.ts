@@ -1,0 +1,190 @@
+/**
+ * Finds who may change or delete objects of a path but not read them: a write that is allowed to a caller who, at the
+ * same moment, may read nothing of the stored object. A caller can have several subjects, and one's deny stops what
+ * another one reads.
+ */
+import type { Policy } from '../../../decide/policy.ts'
+import { NOWHERE, type Region, TooManyRegions } from '../../../decide/relations/regions.ts'
+import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import type { ActionRules } from '../../../decide/rules/action-rules.ts'
+import { withoutAll } from '../../../decide/rules/extents.ts'
+import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
+import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import { AllowedWrite } from './allowed-write.ts'
+import { type Caller, JoinedCallers } from './joined-callers.ts'
+import { WriteSpace } from './write-space.ts'
+import type { WritePair } from './writers.ts'
+
+export interface UnreadWrite {
+  /** Of the lines that allow the write. */
+  readonly subject: string
+  readonly line: number
+  /** The fewest subjects of a caller who may write so. */
+  readonly caller: readonly string[]
+  /** Whether no line of the caller is enough for such a write, so that several lines have to take part. */
+  readonly isTogether: boolean
+  /** The leaves and conditions that hold for an object that the caller can't read. */
+  readonly holding: readonly string[]
+}
+
+export interface UnreadWrites {
+  readonly found: readonly UnreadWrite[]
+  readonly isDecided: boolean
+}
+
+interface Known {
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly index: ActionRulesIndex
+}
+
+export function findUnreadWrites(pair: WritePair, known: Known): UnreadWrites {
+  try {
+    const finding = new Finding(pair, known)
+    const alone = finding.alone()
+    const together = finding.together(new Set(alone.map(({ subject }) => subject)))
+    return { found: [...alone, ...together], isDecided: finding.isDecided }
+  } catch (error) {
+    if (!(error instanceof TooManyRegions)) throw error
+    return { found: [], isDecided: false }
+  }
+}
+
+const NEED_CREDENTIALS: readonly RequestCondition['kind'][] = ['credential', 'signedIn']
+
+class Finding {
+  readonly #pair: WritePair
+  readonly #policy: Policy
+  readonly #index: ActionRulesIndex
+  readonly #space: WriteSpace
+  readonly #allowed: AllowedWrite
+  readonly #joined: JoinedCallers
+  /** Whoever takes reading away; for a PUT, also whoever takes fields away that it would have to keep. */
+  readonly #deniers: ReadonlySet<string>
+  readonly #verdicts = new Map<string, Verdict | undefined>()
+
+  constructor(pair: WritePair, known: Known) {
+    const { write, read, operation } = pair
+    const place = { resource: write.resource, space: write.space }
+    this.#pair = pair
+    this.#policy = known.policy
+    this.#index = known.index
+    this.#space = new WriteSpace({ operation, written: place, others: [], resources: known.resources })
+    this.#allowed = new AllowedWrite({ space: this.#space, operation, written: write, place }, known)
+    this.#joined = new JoinedCallers([write, read], known.index)
+    const denying = operation === 'replace' ? [read, write] : [read]
+    this.#deniers = this.#joined.distinct(new Set(denying.flatMap((rules) => [...rules.subjects('deny')])))
+  }
+
+  get isDecided(): boolean {
+    return this.#joined.areAll
+  }
+
+  /** The groups of lines that are enough for such a write. */
+  alone(): readonly UnreadWrite[] {
+    const { write } = this.#pair
+    return [...write.subjects('allow')].flatMap((subject) =>
+      write.groups('allow', subject).flatMap((group) => this.#told(subject, group, this.#aloneBy(subject, group))),
+    )
+  }
+
+  /** Lines that take part in such a write of callers for whom none is enough; `told`: subjects that have one that is. */
+  together(told: ReadonlySet<string>): readonly UnreadWrite[] {
+    const { write } = this.#pair
+    const isUntold = (subject: string) => told.isDisjointFrom(this.#index.subjectsOf(subject))
+    const writers = this.#joined.distinct([...write.subjects('allow')].filter(isUntold))
+    const others = this.#joined.distinct([...writers, ...[...this.#deniers].filter(isUntold)])
+    const found = [...writers].flatMap((subject) => {
+      const verdict = this.#togetherBy(subject, others)
+      return verdict ? this.#partsOf(verdict) : []
+    })
+    return [...new Map(found.map((one) => [one.line, { ...one, isTogether: true }])).values()]
+  }
+
+  #partsOf(verdict: Verdict): readonly UnreadWrite[] {
+    const { subjects } = verdict.caller
+    return [...subjects].flatMap((name) =>
+      this.#pair.write.groups('allow', name).flatMap((group) => {
+        const region = this.#space.regions.both(verdict.region, this.#allowed.takesPart(group, subjects))
+        return region === NOWHERE ? [] : this.#told(name, group, { ...verdict, region })
+      }),
+    )
+  }
+
+  #told(subject: string, { column }: RuleGroup, verdict: Verdict | undefined): readonly UnreadWrite[] {
+    if (!verdict) return []
+    const line = this.#pair.write.firstLine('allow', subject, column)
+    const holding = this.#space.heldBefore(verdict.region)
+    return [{ subject, line, caller: verdict.caller.names, isTogether: false, holding }]
+  }
+
+  /** Subjects with the same rules are judged together. */
+  #aloneBy(subject: string, group: RuleGroup): Verdict | undefined {
+    const key = JSON.stringify([this.#joined.likenessOf(subject), String(group.fields), group.region])
+    const known = this.#verdicts.get(key)
+    if (known) return { ...known, caller: this.#joined.renamed(known.caller, known.of, subject) }
+    if (this.#verdicts.has(key)) return undefined
+    const verdict = this.#first(subject, this.#deniers, (caller) => this.#allowed.by([group], caller.subjects))
+    this.#verdicts.set(key, verdict)
+    return verdict
+  }
+
+  #togetherBy(subject: string, others: ReadonlySet<string>): Verdict | undefined {
+    const { write } = this.#pair
+    return this.#first(subject, others, ({ subjects }) => {
+      const allows = write.extents('allow', subjects)
+      return allows.length < 2 ? NOWHERE : this.#allowed.by(allows, subjects)
+    })
+  }
+
+  /** The first caller with this subject, and others if need be, of whom there is such a write. */
+  #first(subject: string, others: ReadonlySet<string>, writing: (caller: Caller) => Region): Verdict | undefined {
+    if (!this.#canBeUnread(subject)) return undefined
+    for (const caller of this.#joined.of(subject, others)) {
+      const region = this.#unread(writing(caller), caller)
+      if (region !== NOWHERE) return { of: subject, caller, region }
+    }
+    return undefined
+  }
+
+  #unread(writable: Region, { subjects }: Caller): Region {
+    if (writable === NOWHERE) return NOWHERE
+    const { regions } = this.#space
+    const mine = subjects.has('anonymous') ? regions.both(writable, this.#nobody) : writable
+    return regions.minus(mine, this.#allowed.readable(this.#pair.read, subjects))
+  }
+
+  /** Where somebody without credentials can ask. */
+  get #nobody(): Region {
+    const { regions } = this.#space
+    const credentials = [...this.#policy.conditions].filter(([, { kind }]) => NEED_CREDENTIALS.includes(kind))
+    const met = regions.any(credentials.map(([name]) => this.#space.condition(name, 'write')))
+    return regions.minus(this.#space.unrelated, met)
+  }
+
+  /** Whether there is something that the subject wouldn't read if all denies were about it. */
+  #canBeUnread(subject: string): boolean {
+    const { read } = this.#pair
+    const { space } = read
+    const denies = [...this.#deniers].flatMap((name) => read.extents('deny', this.#index.subjectsOf(name)))
+    const allows = read.extents('allow', this.#index.subjectsOf(subject))
+    const shown = withoutAll(space.regions, allows, denies).map(({ region }) => space.storedSide(region))
+    return !space.regions.isWithin(space.storedSide(space.possibleSituations), space.regions.any(shown))
+  }
+}
+
+interface Verdict {
+  /** The subject that it is about. */
+  readonly of: string
+  readonly caller: Caller
+  readonly region: Region
+}
+
+/** The first line of the lines that allow the write. */
+export function firstLineOf(write: ActionRules): number {
+  const lines = [...write.subjects('allow')].flatMap((subject) =>
+    write.groups('allow', subject).map(({ column }) => write.firstLine('allow', subject, column)),
+  )
+  return Math.min(...lines)
+}
