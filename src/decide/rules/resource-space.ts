@@ -6,7 +6,7 @@ import type { Region, Regions } from '../relations/regions.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Extent } from './extents.ts'
 import { decidedFields } from './rule.ts'
-import { concernsObjects, decisionsOf, isStored, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
+import { concernsObjects, decisionsOf, isStored, type Moments, RuleSpace } from './rule-space.ts'
 import { namesIn, relationColumnText } from './terms.ts'
 
 export class ResourceSpace extends RuleSpace {
@@ -16,8 +16,6 @@ export class ResourceSpace extends RuleSpace {
   readonly #conditions: ReadonlyMap<string, Moments>
   readonly #possible: Region
   readonly #leaves: ReadonlyMap<Relation, number>
-  /** Leaves and conditions, in the order of their variables. */
-  readonly #labels: readonly string[]
 
   constructor({ ownership, conditions, views }: Policy, resource: Resource) {
     super(resource)
@@ -36,7 +34,6 @@ export class ResourceSpace extends RuleSpace {
     }
     for (const [name, moments] of this.#conditions) this.#names.set(name, moments)
     this.#possible = this.possible(leaves, resource)
-    this.#labels = [...[...leaves.keys()].map(({ name }) => name), ...conditions.keys()]
     const fieldBits = bitsOf(resource.fields.keys())
     this.#views = new Map(
       [...(views.get(resource.name) ?? [])].map(([view, fields]) => [view, join([...fields], fieldBits)]),
@@ -101,16 +98,6 @@ export class ResourceSpace extends RuleSpace {
   /** The names of the conditions that rules may use. */
   get conditions(): readonly string[] {
     return [...this.#conditions.keys()]
-  }
-
-  /** Where a leaf of the resource holds for the stored object. */
-  stored(leaf: Relation): Region {
-    return this.moments(this.#leaves.get(leaf) ?? -1, leaf).stored
-  }
-
-  /** The leaves and conditions that hold for the stored object in a situation. */
-  namesFor(situation: ReadonlySet<number>): readonly string[] {
-    return this.#labels.filter((_, i) => situation.has(variablesOf(i).before))
   }
 
   #fieldsNamed({ views }: Rule, action: Action): bigint {

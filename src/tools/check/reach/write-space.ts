@@ -6,7 +6,6 @@
  */
 import { USERS } from '../../../decide/policy.ts'
 import {
-  comparedAttributes,
   comparedFields,
   holdsForOwnRecord,
   kindOf,
@@ -17,8 +16,9 @@ import {
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { ResourceSpace } from '../../../decide/rules/resource-space.ts'
-import type { Field, Operation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { holdTogether } from './related-objects.ts'
+import { ANYTHING, attributesOf, furtherUp, heldAsMade } from './written-leaf.ts'
 
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
 export type Moment = 'old' | 'proposed' | 'new' | 'without'
@@ -38,9 +38,6 @@ export interface WriteAround {
   readonly others: readonly Place[]
   readonly resources: Resources
 }
-
-/** An unknown text: what accepts it accepts whatever a field has. */
-const ANYTHING = '\u0000'
 
 export class WriteSpace {
   readonly regions: Regions
@@ -127,10 +124,11 @@ export class WriteSpace {
    */
   #told(leaf: Relation, key: string, before: Region): Region {
     if (!this.#isRetold(leaf)) return before
-    const { both, either, minus } = operations(this.regions)
-    const retold = this.regions.any(attributesOf(leaf).map((name) => this.#retold(name)))
+    const { regions } = this
+    const retold = regions.any(attributesOf(leaf).map((name) => this.#retold(name)))
     const isGone = this.#around.operation === 'delete'
-    return either(minus(before, retold), isGone ? NOWHERE : both(retold, this.#variable(`${key} told`)))
+    const told = isGone ? NOWHERE : regions.both(retold, this.#variable(`${key} told`))
+    return regions.either(regions.minus(before, retold), told)
   }
 
   #isRetold(leaf: Relation): boolean {
@@ -390,48 +388,12 @@ export class WriteSpace {
   }
 }
 
-/**
- * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not. `filled`:
- * the attribute of the caller that the field has then.
- */
-function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
-  if (!field || field.readOnly) return undefined
-  const accepted = valuesWhoeverAsks(leaf)
-  if (filled !== undefined) {
-    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
-    return filled === 'id' && isThere ? true : undefined
-  }
-  if (field.default === undefined) return false
-  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
-}
-
 /** The fields of related objects are looked at as they were, until the write is done. */
 function inOthers(moment: Asked): Exclude<Asked, 'proposed'> {
   return moment === 'proposed' ? 'old' : moment
 }
 
-/** What a climb asks of the objects on its way, with fewer steps left. */
-function furtherUp(leaf: Relation, most: number): readonly Relation[] {
-  const { depth = 1 } = stepOf(leaf) ?? {}
-  if (depth === 1 || most === 0) return []
-  const [name] = leaf.name.split(' within ')
-  const further = { ...leaf, name: `${name} within ${depth - 1}`, depth: depth - 1 }
-  return [further, ...furtherUp(further, most - 1)]
-}
-
-function attributesOf(leaf: Relation): readonly string[] {
-  return comparedAttributes(leaf).filter((name) => name !== 'id')
-}
-
 /** No two of them hold together. */
 function apart(regions: Regions, some: readonly Region[]): readonly Region[] {
   return some.flatMap((one, i) => some.slice(i + 1).map((other) => regions.not(regions.both(one, other))))
-}
-
-function operations(regions: Regions) {
-  return {
-    both: (one: Region, other: Region) => regions.both(one, other),
-    either: (one: Region, other: Region) => regions.either(one, other),
-    minus: (one: Region, other: Region) => regions.minus(one, other),
-  }
 }
