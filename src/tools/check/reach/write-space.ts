@@ -18,7 +18,7 @@ import type { Relation, RelationStep } from '../../../decide/relations/relation-
 import type { ResourceSpace } from '../../../decide/rules/resource-space.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { holdTogether } from './related-objects.ts'
-import { ANYTHING, attributesOf, furtherUp, heldAsMade } from './written-leaf.ts'
+import { ANYTHING, attributesOf, furtherUp, heldAsMade, needsAttribute } from './written-leaf.ts'
 
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
 export type Moment = 'old' | 'proposed' | 'new' | 'without'
@@ -285,7 +285,21 @@ export class WriteSpace {
       return [
         regions.not(regions.both(this.#retold(attribute), proposed)),
         regions.not(regions.both(kept, this.#differ(stored, proposed))),
+        ...this.#withoutAttribute(leaf, attribute),
       ]
+    })
+  }
+
+  /** Where the own record has no value of the attribute, no relation holds that needs it. */
+  #withoutAttribute(own: Relation, attribute: string): readonly Region[] {
+    const { regions } = this
+    return (['old', 'new'] as const).flatMap((moment) => {
+      const lacks = regions.minus(this.own, this.holds(this.#around.written, own, moment))
+      return this.#places.flatMap((place) =>
+        place.space.leaves
+          .filter((leaf) => needsAttribute(leaf, attribute))
+          .map((leaf) => regions.not(regions.both(lacks, this.holds(place, leaf, moment)))),
+      )
     })
   }
 

@@ -37,3 +37,11 @@ export function furtherUp(leaf: Relation, most: number): readonly Relation[] {
 export function attributesOf(leaf: Relation): readonly string[] {
   return comparedAttributes(leaf).filter((name) => name !== 'id')
 }
+
+/** Whether the relation holds for no caller without a value of the attribute. */
+export function needsAttribute(relation: Relation, attribute: string): boolean {
+  const parts = kindOf(relation).parts?.(relation)
+  if (parts) return parts.of[parts.need === 'all' ? 'some' : 'every']((part) => needsAttribute(part, attribute))
+  const step = stepOf(relation)
+  return step ? needsAttribute(step.relation, attribute) : kindOf(relation).equates?.(relation).attribute === attribute
+}
