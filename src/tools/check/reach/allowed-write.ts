@@ -6,7 +6,8 @@ import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import type { Extent } from '../../../decide/rules/extents.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Operation } from '../../../resources/resource.ts'
-import type { Moment, Place, WriteSpace } from './write-space.ts'
+import type { Moment, Place } from './write-around.ts'
+import type { WriteSpace } from './write-space.ts'
 
 interface Write {
   readonly space: WriteSpace

@@ -16,7 +16,8 @@ import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { stepGroups } from './related-objects.ts'
 import { routedActions } from './rule-actions.ts'
-import { type Place, WriteSpace } from './write-space.ts'
+import type { Place } from './write-around.ts'
+import { WriteSpace } from './write-space.ts'
 
 interface SelfGrant {
   /** The rule that allows the write, and the rule that allows more after it. */

@@ -15,29 +15,9 @@ import {
 } from '../../../decide/relations/all-kinds.ts'
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
-import type { ResourceSpace } from '../../../decide/rules/resource-space.ts'
-import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { holdTogether } from './related-objects.ts'
+import type { Asked, Moment, Place, WriteAround } from './write-around.ts'
 import { ANYTHING, attributesOf, furtherUp, heldAsMade, needsAttribute } from './written-leaf.ts'
-
-/** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
-export type Moment = 'old' | 'proposed' | 'new' | 'without'
-
-type Asked = Exclude<Moment, 'without'>
-
-/** An object of these situations. */
-export interface Place {
-  readonly resource: Resource
-  readonly space: ResourceSpace
-}
-
-export interface WriteAround {
-  readonly operation: Operation
-  readonly written: Place
-  /** The others: each can lead to each. */
-  readonly others: readonly Place[]
-  readonly resources: Resources
-}
 
 export class WriteSpace {
   readonly regions: Regions
