@@ -42,6 +42,12 @@ const CASES: readonly (readonly [string, Json, Json, FitVerdict, Partial<FitReas
   ],
   ['multiples of 6 are multiples of 3', { type: 'integer', multipleOf: 6 }, { type: 'integer', multipleOf: 3 }, 'fits'],
   ['decimals are exact', { type: 'number', multipleOf: 0.3 }, { type: 'number', multipleOf: 0.1 }, 'fits'],
+  [
+    'members that only a pattern allows lose their place',
+    { type: 'object', patternProperties: { '^a': { type: 'string' } }, additionalProperties: false },
+    { type: 'object', maxProperties: 0 },
+    'unknown',
+  ],
   ['a list becomes one value', LIST, { type: 'string' }, 'may not fit', { code: 'type-narrowed' }],
   [
     'items are narrowed',

@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { commandProcess } from '../../base/command-process.ts'
+import { FileError } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
@@ -108,7 +109,17 @@ async function explainLogged(
   const resources = await loadResources(schemas)
   const reviewed = await policyOfRevision(record.revision, { place: policies, dataDirectory, resources })
   if (!reviewed) throw notKept(record.revision, policies, id)
-  return explainPast(record, { reviewed, present: await loadPolicy(policies, resources), resources })
+  return explainPast(record, { reviewed, present: await presentPolicy(policies, resources), resources })
+}
+
+/** The sentence why it can't be read, if that is so: what an earlier version decided can be explained all the same. */
+async function presentPolicy(policies: PolicyPlace, resources: Resources): Promise<LoadedPolicy | string> {
+  try {
+    return await loadPolicy(policies, resources)
+  } catch (error) {
+    if (error instanceof FileError) return error.message
+    throw error
+  }
 }
 
 function notKept(revision: string, policies: PolicyPlace, id: string): ToolError {

@@ -9,6 +9,8 @@ interface Choosing {
   readonly choices: readonly Choice[]
   /** Values for names that no schema declares. */
   readonly free: Values
+  /** Names of a pattern may have other values than `free`, and none is looked for. */
+  readonly hasPatterns: boolean
 }
 
 interface Choice {
@@ -41,7 +43,9 @@ export function takeObjects(parts: readonly SchemaPart[], { count, take }: Takin
     count,
   )
   const tooFew = least > needed.length && choices.filter(({ values }) => !isNothing(values())).length < least
-  return tooFew && isNothing(free) ? NOTHING : chosen({ least, most, choices, free }, count)
+  const hasPatterns = parts.some(({ schema }) => Object.keys(schema.patternProperties ?? {}).length > 0)
+  if (tooFew && isNothing(free)) return hasPatterns ? UNKNOWN : NOTHING
+  return chosen({ least, most, choices, free, hasPatterns }, count)
 }
 
 function chosen(choosing: Choosing, count: number): Values {
@@ -50,11 +54,11 @@ function chosen(choosing: Choosing, count: number): Values {
     if (values.length >= count) return { values, complete: false }
     values.push(Object.fromEntries(members))
   }
-  const { choices, most, free } = choosing
+  const { choices, most, free, hasPatterns } = choosing
   const needed = choices.filter(({ required }) => required)
   const possible = most > needed.length ? choices : needed
   const sure = possible.every((choice) => choice.values().complete)
-  return { values, complete: sure && (most === needed.length || isNothing(free)) }
+  return { values, complete: sure && (most === needed.length || (isNothing(free) && !hasPatterns)) }
 }
 
 /** Fewer members first. A way that can't reach the number of members ends at once. */

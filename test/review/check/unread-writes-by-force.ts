@@ -16,7 +16,7 @@ export interface UnreadWay {
 }
 
 /** Rules of one subject with the same relation column. */
-export function groupOf({ subject, relations, after }: OracleRule): string {
+function groupOf({ subject, relations, after }: OracleRule): string {
   const side = (terms: readonly string[]) => (terms.length === 0 ? 'any' : terms.toSorted().join('+'))
   return `${subject} ${side(relations)}${after ? `>${side(after)}` : ''}`
 }

@@ -3,7 +3,7 @@ import type { Rule } from '../../../decide/policy.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
-export interface Caller {
+export interface JoinedCaller {
   /** None that another one inherits. */
   readonly names: readonly string[]
   readonly subjects: ReadonlySet<string>
@@ -43,7 +43,7 @@ export class JoinedCallers {
   }
 
   /** The callers who have this subject, and perhaps some of the others: those with the fewest subjects come first. */
-  *of(subject: string, others: Iterable<string>): Iterable<Caller> {
+  *of(subject: string, others: Iterable<string>): Iterable<JoinedCaller> {
     const mine = this.#index.subjectsOf(subject)
     const further = [...others].filter((name) => !mine.has(name))
     const seen = new Set<string>()
@@ -66,7 +66,7 @@ export class JoinedCallers {
   }
 
   /** The caller, if it were of a subject that is like its first one. */
-  renamed({ names }: Caller, from: string, to: string): Caller {
+  renamed({ names }: JoinedCaller, from: string, to: string): JoinedCaller {
     return this.#callerOf(names.map((name) => (name === from ? to : name)))
   }
 
@@ -75,7 +75,7 @@ export class JoinedCallers {
     return `${[...new Set(names.map(kindOfSubject))].toSorted().join()} ${rows.toString(36)}`
   }
 
-  #callerOf(names: readonly string[]): Caller {
+  #callerOf(names: readonly string[]): JoinedCaller {
     const told = names.filter(
       (name) => !names.some((other) => other !== name && this.#index.subjectsOf(other).has(name)),
     )

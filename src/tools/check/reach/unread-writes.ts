@@ -12,7 +12,7 @@ import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { AllowedWrite } from './allowed-write.ts'
-import { type Caller, JoinedCallers } from './joined-callers.ts'
+import { type JoinedCaller, JoinedCallers } from './joined-callers.ts'
 import { WriteSpace } from './write-space.ts'
 import type { WritePair } from './writers.ts'
 
@@ -139,7 +139,7 @@ class Finding {
   }
 
   /** The first caller with this subject, and others if need be, of whom there is such a write. */
-  #first(subject: string, others: ReadonlySet<string>, writing: (caller: Caller) => Region): Verdict | undefined {
+  #first(subject: string, others: ReadonlySet<string>, writing: (caller: JoinedCaller) => Region): Verdict | undefined {
     if (!this.#canBeUnread(subject)) return undefined
     for (const caller of this.#joined.of(subject, others)) {
       const region = this.#unread(writing(caller), caller)
@@ -148,7 +148,7 @@ class Finding {
     return undefined
   }
 
-  #unread(writable: Region, { subjects }: Caller): Region {
+  #unread(writable: Region, { subjects }: JoinedCaller): Region {
     if (writable === NOWHERE) return NOWHERE
     const { regions } = this.#space
     const mine = subjects.has('anonymous') ? regions.both(writable, this.#nobody) : writable
@@ -177,7 +177,7 @@ class Finding {
 interface Verdict {
   /** The subject that it is about. */
   readonly of: string
-  readonly caller: Caller
+  readonly caller: JoinedCaller
   readonly region: Region
 }
 

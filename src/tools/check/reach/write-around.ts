@@ -5,7 +5,7 @@ import type { Operation, Resource, Resources } from '../../../resources/resource
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
 export type Moment = 'old' | 'proposed' | 'new' | 'without'
 
-export type Asked = Exclude<Moment, 'without'>
+export type AskedMoment = Exclude<Moment, 'without'>
 
 /** An object of these situations. */
 export interface Place {

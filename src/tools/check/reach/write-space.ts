@@ -16,8 +16,8 @@ import {
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import { holdTogether } from './related-objects.ts'
-import type { Asked, Moment, Place, WriteAround } from './write-around.ts'
-import { ANYTHING, attributesOf, furtherUp, heldAsMade, needsAttribute } from './written-leaf.ts'
+import type { AskedMoment, Moment, Place, WriteAround } from './write-around.ts'
+import { ANYTHING, changeableAttributes, furtherUp, heldAsMade, needsAttribute } from './written-leaf.ts'
 
 export class WriteSpace {
   readonly regions: Regions
@@ -91,7 +91,7 @@ export class WriteSpace {
 
   // ---- Leaves -------------------------------------------------------------------------------------------------------
 
-  #compares(place: Place, leaf: Relation, moment: Asked): Region {
+  #compares(place: Place, leaf: Relation, moment: AskedMoment): Region {
     const isWritten = place === this.#around.written
     const key = `${this.#nameOf(place)} ${leaf.name}`
     const base = this.#variable(isWritten && moment !== 'old' ? `${key} proposed` : key)
@@ -105,14 +105,14 @@ export class WriteSpace {
   #told(leaf: Relation, key: string, before: Region): Region {
     if (!this.#isRetold(leaf)) return before
     const { regions } = this
-    const retold = regions.any(attributesOf(leaf).map((name) => this.#retold(name)))
+    const retold = regions.any(changeableAttributes(leaf).map((name) => this.#retold(name)))
     const isGone = this.#around.operation === 'delete'
     const told = isGone ? NOWHERE : regions.both(retold, this.#variable(`${key} told`))
     return regions.either(regions.minus(before, retold), told)
   }
 
   #isRetold(leaf: Relation): boolean {
-    return this.#around.written.resource.name === USERS && attributesOf(leaf).length > 0
+    return this.#around.written.resource.name === USERS && changeableAttributes(leaf).length > 0
   }
 
   #retold(attribute: string): Region {
@@ -120,7 +120,7 @@ export class WriteSpace {
     return isGone ? this.own : this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
   }
 
-  #reaches(place: Place, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: Asked): Region {
+  #reaches(place: Place, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: AskedMoment): Region {
     const { regions } = this
     const pointing = this.#pointers(place, leaf, step, moment)
     const led = pointing.map(({ target, region }) => {
@@ -135,14 +135,14 @@ export class WriteSpace {
   }
 
   /** For a climb, the object has the relation, or one further up does. */
-  #innerHolds(target: Place, step: RelationStep, leaf: Relation, moment: Asked): Region {
+  #innerHolds(target: Place, step: RelationStep, leaf: Relation, moment: AskedMoment): Region {
     const inner = this.holds(target, step.relation, moment)
     const further = furtherUp(leaf, 1).map((one) => this.holds(target, one, moment))
     return this.regions.any([inner, ...further])
   }
 
   /** The places of the step's resource, and where the step leads to them. */
-  #pointers(place: Place, leaf: Relation, { resource, by }: RelationStep, moment: Asked) {
+  #pointers(place: Place, leaf: Relation, { resource, by }: RelationStep, moment: AskedMoment) {
     const [field = ''] = comparedFields(leaf)
     return this.#places
       .filter((target) => target !== place && target.resource.name === resource)
@@ -154,7 +154,7 @@ export class WriteSpace {
   }
 
   /** Where a field of one object has the id of another one. Nothing has the id of an object that is yet to be made. */
-  #points(holder: Place, field: string, target: Place, moment: Asked): Region {
+  #points(holder: Place, field: string, target: Place, moment: AskedMoment): Region {
     const { written, operation } = this.#around
     if (target === written && operation === 'create') return NOWHERE
     const isNew = holder === written && moment !== 'old'
@@ -169,7 +169,7 @@ export class WriteSpace {
   }
 
   /** Where objects outside of these make the relation hold. */
-  #support(place: Place, leaf: Relation, moment: Asked): Region {
+  #support(place: Place, leaf: Relation, moment: AskedMoment): Region {
     const isNew = place === this.#around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
     const key = `${this.#nameOf(place)} ${leaf.name} elsewhere`
     const base = this.#variable(`${key}${isNew ? ' proposed' : ''}`)
@@ -293,7 +293,7 @@ export class WriteSpace {
     const differing = this.#movable().map(({ fields, changed }) =>
       regions.either(regions.not(changed), regions.any(fields.map(where))),
     )
-    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(attributesOf)))]
+    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
     const kept = written.resource.name === USERS ? told : []
     return regions.all([
       ...differing,
@@ -305,7 +305,7 @@ export class WriteSpace {
   moves(fields: (field: string) => Region): Region {
     const { regions } = this
     const { written } = this.#around
-    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(attributesOf)))]
+    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
     return regions.any([
       ...this.#movable().map((one) => regions.both(one.changed, regions.any(one.fields.map(fields)))),
       ...(written.resource.name === USERS ? told.map((name) => regions.both(this.#retold(name), fields(name))) : []),
@@ -383,7 +383,7 @@ export class WriteSpace {
 }
 
 /** The fields of related objects are looked at as they were, until the write is done. */
-function inOthers(moment: Asked): Exclude<Asked, 'proposed'> {
+function inOthers(moment: AskedMoment): Exclude<AskedMoment, 'proposed'> {
   return moment === 'proposed' ? 'old' : moment
 }
 

@@ -34,7 +34,7 @@ export function furtherUp(leaf: Relation, most: number): readonly Relation[] {
 }
 
 /** The attributes of the caller that a users record can tell. */
-export function attributesOf(leaf: Relation): readonly string[] {
+export function changeableAttributes(leaf: Relation): readonly string[] {
   return comparedAttributes(leaf).filter((name) => name !== 'id')
 }
 

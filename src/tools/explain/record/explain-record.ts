@@ -53,12 +53,18 @@ export function explainRecord(
   return { ...explanation, notes, record: compareRecord(record, explanation, named) }
 }
 
-/** Explains it by the policy that decided it, and says what the present policy would answer, if it is another one. */
+/**
+ * Explains it by the policy that decided it, and says what the present policy would answer, if it is another one.
+ * `present`: a sentence, if it can't be read.
+ */
 export function explainPast(
   record: ExplainableRecord,
-  { reviewed, present, resources }: Omit<Files, 'now' | 'named'> & { readonly present: LoadedPolicy },
+  { reviewed, present, resources }: Omit<Files, 'now' | 'named'> & { readonly present: LoadedPolicy | string },
 ): Explanation {
   const past = explainRecord(record, { reviewed, resources, now: undefined, named: 'the files of that version' })
+  if (typeof present === 'string') {
+    return { ...past, notes: [...past.notes, `what the present policy would answer is not known: ${present}`] }
+  }
   const revision = revisionOf(present.files, present.blockedFile)
   if (revision === past.revision) return explainRecord(record, { reviewed, resources, now: undefined })
   const named = `the present files (revision ${revision})`
