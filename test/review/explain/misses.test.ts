@@ -1,6 +1,6 @@
 /**
  * The near misses of the second edition, held to the oracle: with the changes that a miss names the request is allowed,
- * whatever isn't known of another caller, and with fewer of them it isn't.
+ * whatever isn't known of another caller. For callers with credentials, it isn't with fewer of them.
  */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
@@ -123,6 +123,8 @@ function areTrue(explained: (refused: Refused) => Pick<Explanation, 'misses' | '
 
 function expectJustEnough(refused: Refused, changes: Changes, sentence: string): void {
   expect(isAllowed(refused, changes, 'some'), `${sentence} would be enough`).to.equal(true)
+  // Without credentials, a miss of somebody with them can name a change that this caller wouldn't need.
+  if (refused.asked.world.caller.id === undefined) return
   for (const left of changes) {
     const fewer = changes.filter((change) => change !== left)
     expect(isAllowed(refused, fewer, 'every'), `${sentence}: ${JSON.stringify(left)} is needed`).to.equal(false)

@@ -54,9 +54,11 @@ interface OtherCaller {
 export function openFor({ request, changes }: OtherCaller, question: ExplainQuestion, { unknown }: NamesKnown): Names {
   const table = actionTable(request)
   const leaves = table.compared.flatMap(leavesOf).filter(({ name }) => !request.becomes?.states.has(name))
-  const relations = leaves.filter(
-    (leaf) => unknown.has(leaf.name) || (isStranger(question, changes) && needsCaller(leaf)),
-  )
+  const isAnonymous = request.subject.caller === undefined
+  const relations = leaves.filter((leaf) => {
+    if (needsCaller(leaf) && isAnonymous) return false
+    return unknown.has(leaf.name) || (isStranger(question, changes) && needsCaller(leaf))
+  })
   const conditions = table.conditions.filter((name) => unknown.has(name) || isNew(question, changes, request, name))
   return new Set([...relations.map(({ name }) => name), ...conditions])
 }
