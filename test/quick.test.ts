@@ -1,7 +1,8 @@
 /** `npm run test:quick`, for those who change something: it runs in every checkout, and looks into each room. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { reaches } from './tiers.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
@@ -55,15 +56,4 @@ describe('the quick tests', () => {
 
 function read(file: string): Readonly<Record<string, unknown>> {
   return JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
-}
-
-function reaches(file: string, target: string, seen: Set<string> = new Set()): boolean {
-  if (file === target) return true
-  if (seen.has(file)) return false
-  seen.add(file)
-  const imported = readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)
-  return [...imported].some(([, to = '']) => {
-    const path = normalize(join(dirname(file), to))
-    return path.startsWith('test/') && existsSync(join(ROOT, path)) && reaches(path, target, seen)
-  })
 }

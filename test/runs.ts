@@ -1,6 +1,13 @@
-/** How many inputs a random test draws. */
+/**
+ * How much a test does: `npm run test:soak` sets SOAK, and does all of it; `npm test` does a small part, which can fail
+ * for the same fault. test/tiers.ts finds the files that ask here, so that soak runs them too.
+ */
 
-/** All of them in CI, which sets CI_SEED; elsewhere a third, because each run draws others (test/seed.ts). */
-export function runs(inCi: number): number {
-  return process.env.CI_SEED === undefined ? Math.ceil(inCi / 3) : inCi
+export function soak<T>(large: T, small: T): T {
+  return process.env.SOAK === undefined ? small : large
+}
+
+/** How many inputs a random test draws. Each run draws others (test/seed.ts). */
+export function runs(inSoak: number, small: number = Math.ceil(inSoak / 3)): number {
+  return soak(inSoak, small)
 }

@@ -12,10 +12,11 @@ import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { soak } from '../runs.ts'
 
 const LANES = 2
-/** Even; CI kills a hundred servers. A start takes the better part of a second. */
-const KILLS_PER_LANE = Number(process.env.KILLS ?? 16) / LANES
+/** Each kill needs a start, which takes the better part of a second. */
+const KILLS_PER_LANE = soak(100, 8) / LANES
 const CONNECTIONS = 6
 const ROOT = new URL('../..', import.meta.url).pathname
 const SERVER = new URL('killed-server.ts', import.meta.url).pathname

@@ -1,0 +1,37 @@
+/** Which files are run by which command: `npm test`, `npm run test:soak`, `npm run test:scale`. */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+const ROOT = new URL('..', import.meta.url).pathname
+
+/** A file that asks it how much to do does more in soak. */
+const AMOUNTS = 'test/runs.ts'
+
+/** Paths from the root: the slow tests, and those that do more in soak. */
+export function soakFiles(): readonly string[] {
+  const larger = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => reaches(file, AMOUNTS))
+  return [...globSync('test/**/*.soak.ts', { cwd: ROOT }), ...larger].toSorted()
+}
+
+/** Whether a file of the tests imports another one, itself or through others. Both are paths from the root. */
+export function reaches(file: string, target: string, seen: Set<string> = new Set()): boolean {
+  if (file === target) return true
+  if (seen.has(file)) return false
+  seen.add(file)
+  return importsOf(file).some((path) => reaches(path, target, seen))
+}
+
+const known = new Map<string, readonly string[]>()
+
+function importsOf(file: string): readonly string[] {
+  const imports = known.get(file) ?? readImports(file)
+  known.set(file, imports)
+  return imports
+}
+
+function readImports(file: string): readonly string[] {
+  const imported = readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)
+  return [...imported]
+    .map(([, to = '']) => normalize(join(dirname(file), to)))
+    .filter((path) => path.startsWith('test/') && existsSync(join(ROOT, path)))
+}
