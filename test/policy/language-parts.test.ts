@@ -1,7 +1,7 @@
 /** What a parsed policy of the second edition tells of its rules and relations: terms, steps to other objects, conditions. */
 import { expect } from 'chai'
+import { namedConditions } from '../../src/analysis/possible-sets.ts'
 import { stepsIn } from '../../src/decide/relations/all-kinds.ts'
-import { namedConditions } from '../../src/decide/relations/possible-sets.ts'
 import { termText } from '../../src/decide/rules/terms.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { LANGUAGE_RESOURCES, TASKS } from './language-fixture.ts'

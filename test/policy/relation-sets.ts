@@ -1,6 +1,7 @@
 /** Every set of the relations that rules about an action name, possible or not. */
+
+import { namedRelations } from '../../src/analysis/possible-sets.ts'
 import type { Policy } from '../../src/decide/policy.ts'
-import { namedRelations } from '../../src/decide/relations/possible-sets.ts'
 import type { Action, Resource } from '../../src/resources/resource.ts'
 
 export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {

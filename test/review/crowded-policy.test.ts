@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { Regions, TooManyRegions } from '../../src/decide/relations/regions.ts'
+import { Regions, TooManyRegions } from '../../src/analysis/regions.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

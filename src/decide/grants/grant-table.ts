@@ -4,6 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
+import { subsets } from '../../base/subsets.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { Rule } from '../policy.ts'
 import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
@@ -88,7 +89,8 @@ export class GrantTable {
    */
   roleLevel(has: Has, holding: readonly string[] | 'any' = 'any'): RoleLevel {
     const lacking = ['id', ...this.attributes].filter((attribute) => !has(attribute))
-    const sets = holding === 'any' ? subsetsOf(this.conditions) : [this.#named(holding)]
+    // The first ones only, where a table names more conditions than anybody would read.
+    const sets = holding === 'any' ? subsets(this.conditions.slice(0, MOST_CONDITIONS)) : [this.#named(holding)]
     const key = lacking.length + this.conditions.length === 0 ? '' : JSON.stringify([lacking, sets])
     const known = this.#roleLevels.get(key)
     if (known) return known
@@ -225,15 +227,6 @@ export class GrantTable {
       lines: matching.map(({ line }) => line),
     })
   }
-}
-
-/** The first ones only, where a table names more conditions than anybody would read. */
-function subsetsOf(conditions: readonly string[]): readonly (readonly string[])[] {
-  const first = conditions.slice(0, MOST_CONDITIONS)
-  return first.reduce<readonly (readonly string[])[]>(
-    (some, one) => some.concat(some.map((set) => set.concat(one))),
-    [[]],
-  )
 }
 
 function classesOf({ resource, action, rules, views }: TableParts): readonly (readonly string[])[] {

@@ -3,6 +3,7 @@
  * caller and the request's conditions count here; whether an object's state makes state relations hold is checked later.
  */
 
+import { subsets } from '../../base/subsets.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
 import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
@@ -160,11 +161,7 @@ function possibleNames(compared: readonly Relation[], hasCredentials: boolean): 
   const leaves = [...new Set(compared.flatMap(leavesOf))].filter((leaf) =>
     kindOf(leaf).couldHold(leaf, () => hasCredentials),
   )
-  const sets = leaves.reduce<readonly (readonly Relation[])[]>(
-    (some, leaf) => some.concat(some.map((set) => set.concat(leaf))),
-    [[]],
-  )
-  const names = sets.map((set) =>
+  const names = subsets(leaves).map((set) =>
     compared.filter((relation) => followsFrom(relation, (leaf) => set.includes(leaf))).map(({ name }) => name),
   )
   return names.toSorted((a, b) => a.length - b.length)

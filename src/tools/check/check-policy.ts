@@ -1,9 +1,9 @@
 /** Checks the files of a policy: errors, which the server would refuse, and warnings, which are probably mistakes. */
 
+import { TooManyRegions } from '../../analysis/regions.ts'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { TooManyRegions } from '../../decide/relations/regions.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'

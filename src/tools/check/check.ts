@@ -1,10 +1,10 @@
 /** The form of a check, and its input: files without errors, and the places of their parts. */
 
+import { ActionRulesIndex } from '../../analysis/rule-index.ts'
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy, Rule } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-expiry.ts'
-import { ActionRulesIndex } from '../../decide/rules/rule-index.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'

@@ -1,5 +1,6 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
 
+import { subsets } from '../../base/subsets.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { decideSupposed } from '../../decide/decide.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
@@ -77,10 +78,7 @@ export function decideCell(
 
 /** Of these conditions, those with and without which the cell says something else, whichever others hold. */
 function conditionsThatCount(named: readonly string[], textWith: (holding: readonly string[]) => string) {
-  const sets = named.reduce<readonly (readonly string[])[]>(
-    (some, one) => some.concat(some.map((set) => set.concat(one))),
-    [[]],
-  )
+  const sets = subsets(named)
   const texts = named.length === 0 ? new Map() : new Map(sets.map((set) => [set.join('+'), textWith(set)]))
   return named.filter((name) =>
     sets.some((set) => {

@@ -3,11 +3,11 @@
  * write where rules have a right side.
  */
 
+import { MOST_SETS, namedConditions, namedRelations, possibleSets } from '../../analysis/possible-sets.ts'
 import { byText } from '../../base/by-text.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
 import { leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
-import { MOST_SETS, namedConditions, namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { decidedFields } from '../../decide/rules/rule.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'

@@ -2,9 +2,10 @@
  * The transitions of a write: what holds before and after it, where right sides of rules look at the result. Relations
  * that no right side looks at stay as they are.
  */
+
+import { possibleSets } from '../../analysis/possible-sets.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { comparedFields, followsFrom, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
-import { possibleSets } from '../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { isAbout } from '../../decide/rules/rule.ts'
 import type { Action, Resource } from '../../resources/resource.ts'

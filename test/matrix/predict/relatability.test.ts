@@ -1,11 +1,11 @@
 /** Ways to relate are solved together: what some object can be is arranged or said to be open, and is never impossible. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { namedRelations, possibleSets } from '../../../src/analysis/possible-sets.ts'
 import { meets } from '../../../src/decide/conditions/condition.ts'
 import { lookUpIn } from '../../../src/decide/conditions/lookup.ts'
 import type { Ownership, Policy } from '../../../src/decide/policy.ts'
 import { comparedAttributes, comparedFields, kindOf } from '../../../src/decide/relations/all-kinds.ts'
-import { namedRelations, possibleSets } from '../../../src/decide/relations/possible-sets.ts'
 import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'

@@ -1,7 +1,7 @@
 /** A rule is said to have no effect exactly when it has none: the oracle grants the same to everybody without it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ActionRulesIndex } from '../../../src/decide/rules/rule-index.ts'
+import { ActionRulesIndex } from '../../../src/analysis/rule-index.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'

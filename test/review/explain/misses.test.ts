@@ -4,8 +4,8 @@
  */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { MOST_SETS, possibleSets } from '../../../src/analysis/possible-sets.ts'
 import { comparedFields, leavesOf, needsCaller } from '../../../src/decide/relations/all-kinds.ts'
-import { MOST_SETS, possibleSets } from '../../../src/decide/relations/possible-sets.ts'
 import type { Relation } from '../../../src/decide/relations/relation-kind.ts'
 import type { Explanation, NeededChange } from '../../../src/tools/explain/explanation.ts'
 import { type StateChange, writtenBy } from '../../../src/tools/explain/facts/state-change.ts'

@@ -6,6 +6,7 @@
 
 import { pointerOfPath } from '../../../base/json-pointer.ts'
 import { onceKnown } from '../../../base/now-or-later.ts'
+import { subsets } from '../../../base/subsets.ts'
 import { conditionHolds, type RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { credentialKindOf } from '../../../decide/request-conditions/credential.ts'
 import type { Asker } from '../asker.ts'
@@ -70,11 +71,9 @@ function withFieldsOfBoth<T extends Judged>(one: T, other: T): T {
 }
 
 export function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<string>[] {
-  const sets = names.reduce<readonly (readonly string[])[]>(
-    (some, name) => some.concat(some.map((set) => [...set, name])),
-    [[]],
-  )
-  return sets.slice(1).map((set) => new Set(set))
+  return subsets(names)
+    .slice(1)
+    .map((set) => new Set(set))
 }
 
 /** Whether a condition holds, as far as that is known. Throws Problem invalid-body for a member that isn't a boolean. */

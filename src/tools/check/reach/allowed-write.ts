@@ -1,10 +1,10 @@
 /** Where the rules allow a write, in the situations of the write and of the objects around it. */
+
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { EVERYWHERE, type Extent, NOWHERE, type Region } from '../../../analysis/regions.ts'
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
-import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import type { Extent } from '../../../decide/rules/extents.ts'
-import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Operation } from '../../../resources/resource.ts'
 import type { Moment, Place } from './write-around.ts'
 import type { WriteSpace } from './write-space.ts'

@@ -1,7 +1,8 @@
 /** Callers that differ by what some rules say about them: with one subject, or with several. */
+
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
 export interface JoinedCaller {
   /** None that another one inherits. */

@@ -3,9 +3,10 @@
  * team, where the team of a project has its lead. Decisions take them for independent (language.md, "Exact"), and so do
  * the checks of lines without effect; the checks that tell what somebody may do don't.
  */
+
+import { possibleRegion } from '../../../analysis/possible-sets.ts'
+import { NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
 import { comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
-import { possibleRegion } from '../../../decide/relations/possible-region.ts'
-import { NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 

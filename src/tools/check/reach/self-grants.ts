@@ -3,14 +3,13 @@
  * something that it wasn't before, and wouldn't be if the write had left its relations across objects, and its own
  * attributes, as they were. What a line says about the fields of the object itself (`draft>placed`) is no finding.
  */
+
+import type { ActionRules, PlacedRule, RuleGroup } from '../../../analysis/action-rules.ts'
+import { type Extent, NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
+import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
-import { NOWHERE, type Region, TooManyRegions } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import { type Extent, type PlacedRule, withoutAll } from '../../../decide/rules/extents.ts'
-import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'

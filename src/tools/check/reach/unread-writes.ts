@@ -3,13 +3,12 @@
  * same moment, may read nothing of the stored object. A caller can have several subjects, and one's deny stops what
  * another one reads.
  */
+
+import type { ActionRules, RuleGroup } from '../../../analysis/action-rules.ts'
+import { NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { NOWHERE, type Region, TooManyRegions } from '../../../decide/relations/regions.ts'
 import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import { withoutAll } from '../../../decide/rules/extents.ts'
-import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
-import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { type JoinedCaller, JoinedCallers } from './joined-callers.ts'

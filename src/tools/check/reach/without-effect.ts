@@ -8,12 +8,11 @@
  * oracle.
  */
 
+import type { ActionRules, PlacedRule } from '../../../analysis/action-rules.ts'
+import { type Extent, shared, without, withoutAll } from '../../../analysis/regions.ts'
+import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import type { PlacedRule } from '../../../decide/rules/extents.ts'
-import { type Extent, shared, without, withoutAll } from '../../../decide/rules/extents.ts'
 import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
 /**
  * Why a rule that can match has no effect. The rules `by` have an effect, or each is needless only beside the others.

@@ -1,5 +1,5 @@
 /** What a write is about: its objects and moments. The situations are in write-space.ts. */
-import type { ResourceSpace } from '../../../decide/rules/resource-space.ts'
+import type { ResourceSpace } from '../../../analysis/space.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */

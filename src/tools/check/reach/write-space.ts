@@ -4,6 +4,8 @@
  * stored before a write (language.md, "Relations"), so there are three moments: `old`, the `proposed` object among old
  * ones, and `new`. Objects outside of these can make a relation hold too.
  */
+
+import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
 import { USERS } from '../../../decide/policy.ts'
 import {
   comparedFields,
@@ -13,7 +15,6 @@ import {
   stepOf,
   valuesWhoeverAsks,
 } from '../../../decide/relations/all-kinds.ts'
-import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import { holdTogether } from './related-objects.ts'
 import type { AskedMoment, Moment, Place, WriteAround } from './write-around.ts'

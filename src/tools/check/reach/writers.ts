@@ -2,13 +2,12 @@
  * Finds who may write objects of a path, with which relations and through which rules. The checks that compare writing
  * and reading use it.
  */
+
+import type { ActionRules, RuleGroup } from '../../../analysis/action-rules.ts'
+import { type Extent, NOWHERE } from '../../../analysis/regions.ts'
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
+import { decisionsOf } from '../../../analysis/space.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { NOWHERE } from '../../../decide/relations/regions.ts'
-import { type ActionRules, getOrMake } from '../../../decide/rules/action-rules.ts'
-import type { Extent } from '../../../decide/rules/extents.ts'
-import type { RuleGroup } from '../../../decide/rules/rule-group.ts'
-import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
-import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 
 /** A write and the read of the same path. */
@@ -65,7 +64,7 @@ export function judgeWriters<Found>(
   const verdicts = new Map<string, readonly { readonly column: string; readonly found: Found }[]>()
   const known = new Set<string>()
   const judged = (subject: string, from: string): readonly Judged<Found>[] => {
-    const verdict = getOrMake(verdicts, `${index.profileOf(subject)} ${subject === from ? '' : from}`, () =>
+    const verdict = verdicts.getOrInsertComputed(`${index.profileOf(subject)} ${subject === from ? '' : from}`, () =>
       write.groups('allow', from).flatMap((group) => {
         const found = judge({ subject, granted: grantedTo(write, group, index.subjectsOf(subject)) })
         return found === undefined ? [] : [{ column: group.column, found }]

@@ -1,9 +1,10 @@
 /** Finds rules whose relation column fits no object, or no write: terms that exclude one another, results out of reach. */
+
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { NOWHERE } from '../../../analysis/regions.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { NOWHERE } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import { namesIn, relationColumnText } from '../../../decide/rules/terms.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, ruleCheck } from '../check.ts'
 

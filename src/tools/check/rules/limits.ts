@@ -1,8 +1,8 @@
 /** Finds rate limits that can never refuse anything. */
 
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import { routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Limit } from '../../../decide/policy.ts'
-import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 

@@ -1,10 +1,10 @@
 /** Finds methods of routes that nobody can ever use. */
 
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { NOWHERE } from '../../../analysis/regions.ts'
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
+import { decisionsOf } from '../../../analysis/space.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
-import { NOWHERE } from '../../../decide/relations/regions.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
-import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
 import type { Resources } from '../../../resources/resource.ts'

@@ -1,8 +1,8 @@
 /** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
+
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { type Extent, NOWHERE, type Region } from '../../../analysis/regions.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import type { Extent } from '../../../decide/rules/extents.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'

@@ -6,10 +6,10 @@
  * of the set denied it before, and the two differ together. (For a loss, swap before and after.)
  */
 
+import { EVERYWHERE, NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { canBeOneCaller } from '../../../analysis/rule-index.ts'
+import { grantedBy, joinRegions, type RuleRegions } from '../../../analysis/rule-regions.ts'
 import type { Caller } from '../../../decide/caller.ts'
-import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import { canBeOneCaller } from '../../../decide/rules/rule-index.ts'
-import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { compareGrants, type GrantChange } from './compare-grants.ts'
 import type { RelationSpace, Topic } from './topic.ts'

@@ -1,9 +1,9 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
+import { TooManyRegions } from '../../../analysis/regions.ts'
 import { callerWith, columnOfRoles } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { TooManyRegions } from '../../../decide/relations/regions.ts'
 import { coversResource } from '../../../decide/rules/rule.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'

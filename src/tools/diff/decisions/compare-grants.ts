@@ -2,7 +2,7 @@
  * What one caller gains and loses between two grants of an action: the whole action, some fields, or a level before the
  * one that decides.
  */
-import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../../../analysis/regions.ts'
 import type { ChangedPart, ChangeScope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { gainedRoleLevel } from './compare-role-level.ts'

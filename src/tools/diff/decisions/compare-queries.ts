@@ -1,4 +1,5 @@
 /** Compares the fields that a list may be filtered and sorted by, among the fields that it shows before and after. */
+import { subsets } from '../../../base/subsets.ts'
 import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
 import { conditionNeedsCaller } from '../../../decide/request-conditions/all-conditions.ts'
@@ -23,8 +24,8 @@ export function changesQueries(policies: Sides<DirectPolicy>, topic: Topic, { ca
     (one) => one !== 'id',
   )
   if (conditions.length + attributes.length > MOST_CONDITIONS) return true
-  return subsetsOf(conditions).some((holding) =>
-    subsetsOf(attributes).some((held) => {
+  return subsets(conditions).some((holding) =>
+    subsets(attributes).some((held) => {
       const { before, after } = sidesOf((side) => {
         const has = (name: string) => caller[side] !== undefined && (name === 'id' || held.includes(name))
         return new Set(tables[side].roleLevel(has, holding).queryable.keys())
@@ -64,7 +65,7 @@ export function compareQueries(
 ): readonly GrantChange[] {
   return callers.flatMap(({ name, caller }) => {
     const { tables, conditions } = tablesFor(policies, topic, caller)
-    const asked: readonly Holding[] = conditions.length <= MOST_CONDITIONS ? subsetsOf(conditions) : ['any']
+    const asked: readonly Holding[] = conditions.length <= MOST_CONDITIONS ? subsets(conditions) : ['any']
     const found = asked.flatMap((holding) => {
       return changesIn(
         topic,
@@ -103,7 +104,7 @@ function scopeOf(sets: readonly Holding[], conditions: readonly string[]): Chang
     sets.map((set) => (set === 'any' ? set : conditions.filter((name) => set.includes(name)).join('+'))),
   )
   const isWithin = (term: ScopeTerm) =>
-    subsetsOf(conditions)
+    subsets(conditions)
       .filter(
         (set) => term.with.every((name) => set.includes(name)) && !term.without.some((name) => set.includes(name)),
       )
@@ -123,10 +124,3 @@ function scopeOf(sets: readonly Holding[], conditions: readonly string[]): Chang
 }
 
 const ANY: ScopeTerm = { with: [], without: [] }
-
-function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
-  return names.reduce<readonly (readonly string[])[]>(
-    (some, name) => some.concat(some.map((set) => set.concat(name))),
-    [[]],
-  )
-}

@@ -2,8 +2,10 @@
  * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. If it
  * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
-import { EVERYWHERE, NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import { variablesOf } from '../../../decide/rules/rule-space.ts'
+
+import { EVERYWHERE, NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { variablesOf } from '../../../analysis/space.ts'
+import { subsets } from '../../../base/subsets.ts'
 import type { ChangeScope, Sides } from '../change.ts'
 import { describeScope } from './describe-region.ts'
 import type { RelationSpace, Topic } from './topic.ts'
@@ -68,7 +70,7 @@ function conditionsWhere({ space, byName }: Topic, region: Region): Region {
         return [holding.includes(one) ? regions.where(variable) : regions.not(regions.where(variable))]
       }),
     )
-  const sets = subsetsOf(named).filter((holding) => {
+  const sets = subsets(named).filter((holding) => {
     return (
       space.regions.both(
         shown,
@@ -87,8 +89,4 @@ interface Named {
 function conditionsOf({ atoms }: RelationSpace): (variable: number) => boolean {
   const variables = new Set(atoms.flatMap(({ leaf }, i) => (leaf ? [] : [variablesOf(i).before])))
   return (variable) => variables.has(variable)
-}
-
-function subsetsOf<T>(items: readonly T[]): readonly (readonly T[])[] {
-  return items.reduce<readonly (readonly T[])[]>((some, one) => some.concat(some.map((set) => set.concat([one]))), [[]])
 }

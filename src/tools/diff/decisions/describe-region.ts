@@ -1,6 +1,6 @@
 /** A region as relation columns: the fewest and shortest terms for its situations. */
-import { NOWHERE, type Region, type Regions } from '../../../decide/relations/regions.ts'
-import { variablesOf } from '../../../decide/rules/rule-space.ts'
+import { NOWHERE, type Region, type Regions } from '../../../analysis/regions.ts'
+import { variablesOf } from '../../../analysis/space.ts'
 import type { ChangeScope, NameSets, ScopeTerm } from '../change.ts'
 import type { RelationSpace } from './topic.ts'
 

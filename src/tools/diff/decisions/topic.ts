@@ -1,26 +1,20 @@
 /** The rules of two policies about one action on one resource, as regions of one space of situations. */
 
-import type { Policy, Rule } from '../../../decide/policy.ts'
-import { leavesOf, meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { namedConditions, namedRelations } from '../../../decide/relations/possible-sets.ts'
-import type { Region, Regions } from '../../../decide/relations/regions.ts'
-import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { conditionNeedsCaller, meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
-import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
+import { namedConditions, namedRelations } from '../../../analysis/possible-sets.ts'
+import type { Region, Regions } from '../../../analysis/regions.ts'
 import {
   type FieldClass,
   fieldClasses,
   type RuleRegions,
   type RulesAbout,
   regionsBySubject,
-} from '../../../decide/rules/rule-regions.ts'
-import {
-  concernsObjects,
-  type Decisions,
-  decisionsOf,
-  type Moments,
-  RuleSpace,
-} from '../../../decide/rules/rule-space.ts'
+} from '../../../analysis/rule-regions.ts'
+import { concernsObjects, type Decisions, decisionsOf, type Moments, RuleSpace } from '../../../analysis/space.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { leavesOf, meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { conditionNeedsCaller, meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { incomparable } from './incomparable.ts'

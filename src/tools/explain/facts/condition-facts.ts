@@ -1,4 +1,5 @@
 /** Whether the conditions of a request hold, as far as the question tells; the cases decide about the others. */
+import { smallestSubsets } from '../../../base/subsets.ts'
 import {
   conditionHolds,
   describeCondition,
@@ -54,9 +55,5 @@ export function possibleConditionSets(facts: readonly ConditionFact[]): readonly
     throw new ToolError(`${unknown.length} conditions are not known (${names}): name those that hold with --with`)
   }
   const certain = facts.filter(({ holds }) => holds === true).map(({ name }) => name)
-  const sets = unknown.reduce<readonly (readonly string[])[]>(
-    (some, { name }) => some.concat(some.map((set) => [...set, name])),
-    [certain],
-  )
-  return sets.toSorted((a, b) => a.length - b.length)
+  return smallestSubsets(unknown).map((set) => [...certain, ...set.map(({ name }) => name)])
 }

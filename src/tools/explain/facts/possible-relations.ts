@@ -1,6 +1,7 @@
 /** The sets of relations that may hold for the object of a request, as far as it is known. */
+
+import { MOST_SETS, possibleSets } from '../../../analysis/possible-sets.ts'
 import { comparedFields, followsFrom, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { MOST_SETS, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { ToolError } from '../../load-policy.ts'
 import type { RelationFact } from '../explanation.ts'

@@ -1,8 +1,9 @@
 /** Changes to one request that make terms of rules hold, or stop holding, in terms of relations without parts. */
 
+import { type FieldGroup, fieldGroups } from '../../../analysis/possible-sets.ts'
+import { choices } from '../../../base/subsets.ts'
 import type { Term } from '../../../decide/policy.ts'
 import { followsFrom, holdsForOwnRecord, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { type FieldGroup, fieldGroups } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { RelationColumn } from '../../../decide/rules/terms.ts'
 import type { NeededChange } from '../explanation.ts'
@@ -101,10 +102,7 @@ function couldBe(relation: Relation, wanted: boolean, request: SupposedRequest):
 }
 
 function product(parts: readonly (readonly TermChange[][])[]): readonly TermChange[][] {
-  return parts.reduce<readonly TermChange[][]>(
-    (some, ways) => some.flatMap((way) => ways.map((more) => distinct([...way, ...more]))).slice(0, MOST_WAYS),
-    [[]],
-  )
+  return choices(parts, MOST_WAYS).map((ways) => distinct(ways.flat()))
 }
 
 function distinct(changes: readonly TermChange[]): TermChange[] {

@@ -1,7 +1,8 @@
 /** Reads --becomes: the states of an object before and after a write, `draft>placed`. */
+
+import { heldWith, possibleSets } from '../../../analysis/possible-sets.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, followsFrom, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { heldWith, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'

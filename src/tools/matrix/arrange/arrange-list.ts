@@ -3,9 +3,9 @@
  * about the list tell apart come first.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated, arrangeWith } from './arrange-related.ts'
 import { completedSet } from './completed-set.ts'

@@ -1,4 +1,5 @@
 /** Makes a caller and an object so that exactly the wanted relations hold: first the attributes, then the object. */
+import { choices as choicesOf } from '../../../base/subsets.ts'
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields, meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
@@ -89,10 +90,7 @@ function isOfAttribute(relation: Relation): boolean {
 }
 
 function firstOf(pair: WantedPair, names: readonly string[], choices: readonly AttributeChoice[]): ArrangedPair {
-  const combined = choices.reduce<readonly (readonly (Attributes[string] | undefined)[])[]>(
-    (some, { values }) => some.flatMap((before) => values.map((value) => [...before, value])),
-    [[]],
-  )
+  const combined = choicesOf(choices.map(({ values }) => values))
   let last: NotFound = noSuchObject(pair)
   let proven = combined.length <= MOST_COMBINED && choices.every(({ complete }) => complete)
   for (const values of combined.slice(0, MOST_COMBINED)) {

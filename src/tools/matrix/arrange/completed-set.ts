@@ -1,6 +1,7 @@
 /** The relations that an object with some stated ones has beside them, as few as possible. */
+
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import type { Ownership } from '../../../decide/policy.ts'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { type Known, relatability } from './relatability.ts'
 

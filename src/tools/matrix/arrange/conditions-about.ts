@@ -1,6 +1,7 @@
 /** The conditions of the request that rules about an endpoint name. */
+
+import { namedConditions } from '../../../analysis/possible-sets.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { namedConditions } from '../../../decide/relations/possible-sets.ts'
 import type { Action, Endpoint, Resource } from '../../../resources/resource.ts'
 
 const SHOWING: readonly string[] = ['create', 'replace', 'update']

@@ -1,6 +1,7 @@
 /** The values that one field can have so that exactly the wanted relations hold. */
 
 import { isObject } from '../../../base/is-object.ts'
+import { choices } from '../../../base/subsets.ts'
 import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
 import type { AcceptedValues, Asking, Relation } from '../../../decide/relations/relation-kind.ts'
@@ -164,12 +165,8 @@ function listChoices({ resource, field, known, wanted, unwanted, avoids, ids, st
 }
 
 function picksOf(accepted: readonly (readonly Scalar[])[]): readonly (readonly Scalar[])[] {
-  const products = accepted.reduce<readonly (readonly Scalar[])[]>(
-    (some, values) =>
-      some.flatMap((pick) => values.map((value) => [...new Set([...pick, value])])).slice(0, MOST_PICKS),
-    [[]],
-  )
-  return products.toSorted((a, b) => a.length - b.length)
+  const picks = choices(accepted, MOST_PICKS).map((pick) => [...new Set(pick)])
+  return picks.toSorted((a, b) => a.length - b.length)
 }
 
 function filledUp(pick: readonly Json[], neutral: readonly Json[], length: number): readonly Json[] {

@@ -3,10 +3,10 @@
  * relation must not hold, such an object exists too if it can, and lacks the relation.
  */
 
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { fieldValues } from '../../../decide/conditions/condition.ts'
 import { USERS } from '../../../decide/policy.ts'
 import { comparedFields, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { type Around, type ArrangeObject, leavesIn, type PlacedObject, type WantedObject } from './wanted-object.ts'

@@ -1,7 +1,7 @@
 /** A row on which a relation of the victim's object would rest for the attacker, such as a membership of a project. */
 import { v7 as uuidv7 } from 'uuid'
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { comparedFields, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'
 import type { Named } from '../run/set-up-caller.ts'

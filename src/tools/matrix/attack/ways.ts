@@ -1,7 +1,8 @@
 /** How a caller relates to the objects of an attack: first in a way in which the policy allows the request. */
+
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'

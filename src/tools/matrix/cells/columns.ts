@@ -3,10 +3,10 @@
  * also a caller without a role, and pairs of roles in which one role denies what the other allows.
  */
 
+import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 

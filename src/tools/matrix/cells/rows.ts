@@ -1,8 +1,8 @@
 /** All possible rows of a matrix: every path and method, every set of relations to the object, every column. */
 
+import { MOST_SETS } from '../../../analysis/possible-sets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
 import type { Known } from '../arrange/relatability.ts'

@@ -1,8 +1,10 @@
 /** The situations that rules tell apart: the object of a request by its relations, and the conditions that hold. */
+
+import { MOST_SETS, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
+import { smallestSubsets } from '../../../base/subsets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
-import { MOST_SETS, namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { completedSet } from '../arrange/completed-set.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
@@ -29,15 +31,7 @@ export function conditionSets(
   { resource, endpoint }: RouteMethod,
 ): readonly Pick<Situation, 'when'>[] {
   const names = [...new Set(policies.flatMap((policy) => conditionsAbout(policy, resource, endpoint)))].sort()
-  const sets = names.reduce<readonly (readonly string[])[]>(
-    (some, name) =>
-      some
-        .concat(some.map((set) => [...set, name]))
-        .toSorted((a, b) => a.length - b.length)
-        .slice(0, MOST_SETS),
-    [[]],
-  )
-  return sets.map(whenOf)
+  return smallestSubsets(names, MOST_SETS).map(whenOf)
 }
 
 export function whenOf(when: readonly string[]): Pick<Situation, 'when'> {

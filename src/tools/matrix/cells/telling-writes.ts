@@ -2,11 +2,13 @@
  * Writes that two policies decide differently because of their result: the relations of the stored object, the
  * conditions, and the relations of the result. Such a write shows a mistake in a rule with a right side.
  */
+
+import { namedConditions, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
+import { smallestSubsets } from '../../../base/subsets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { comparedFields, followsFrom, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { namedConditions, namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isAbout } from '../../../decide/rules/rule.ts'
 import { fitsResult, type ResultNames } from '../../../decide/rules/terms.ts'
@@ -66,7 +68,7 @@ export function* tellingWrites(
   const conditions = [...new Set(pair.flatMap((one) => namedConditions(one, resource, action)))]
   const isTelling = telling(pair, routeMethod, resources)
   const results = resultsOf(pair, routeMethod, named)
-  for (const when of subsetsOf(conditions)) {
+  for (const when of smallestSubsets(conditions)) {
     for (const before of results.keys()) {
       for (const after of results.get(before) ?? []) {
         const write = askedWrite(named, { before, after, when })
@@ -198,13 +200,4 @@ function decider(
     const { fields } = table.grantResult(withConditions(write))
     return write.fields.every((field) => fields.has(field))
   }
-}
-
-/** Smallest first. */
-function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
-  const sets = names.reduce<readonly (readonly string[])[]>(
-    (some, name) => some.concat(some.map((set) => [...set, name])),
-    [[]],
-  )
-  return sets.toSorted((a, b) => a.length - b.length)
 }

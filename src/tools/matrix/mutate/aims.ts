@@ -2,11 +2,12 @@
  * The requests that can show a changed decision: the rows of its action whose object is in a situation where the
  * decision differs, asked by the callers for which it differs.
  */
+
+import { NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { variablesOf } from '../../../analysis/space.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
-import { variablesOf } from '../../../decide/rules/rule-space.ts'
 import type { SettingChange, Sides } from '../../diff/change.ts'
 import type { ChangedDecision } from '../../diff/decisions/changed-decisions.ts'
 import type { ComparedCaller } from '../../diff/decisions/compare-callers.ts'

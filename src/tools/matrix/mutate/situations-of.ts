@@ -1,10 +1,11 @@
 /** Situations in which a decision differs, out of the regions of the diff: an object, and what a write makes of it. */
+
+import { NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { variablesOf } from '../../../analysis/space.ts'
 import { concernsObject, type RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { followsFrom, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { variablesOf } from '../../../decide/rules/rule-space.ts'
 import type { Sides } from '../../diff/change.ts'
 import type { ChangedDecision } from '../../diff/decisions/changed-decisions.ts'
 import type { Known } from '../arrange/relatability.ts'

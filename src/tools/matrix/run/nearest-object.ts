@@ -1,6 +1,6 @@
 /** A hint for a row about an object that can't be made: relations that can hold together and include the stated ones. */
 import { v7 as uuidv7 } from 'uuid'
-import { possibleSets } from '../../../decide/relations/possible-sets.ts'
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { arrangeRelated } from '../arrange/arrange-related.ts'
 import type { Common } from '../predict/arrange-world.ts'
 

@@ -1,12 +1,12 @@
 /** The rules behind an unexpected answer, as far as the policy files show them. */
 
 import { isDeepStrictEqual } from 'node:util'
+import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { isObject } from '../../../base/is-object.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'

@@ -2,12 +2,10 @@
  * Indexes the rules of a policy by resource and action, and the subjects of each caller, so that checks of 10,000 rules
  * are cheap.
  */
-
-import type { Resource, Resources } from '../../resources/resource.ts'
-import type { Policy, RoleLink, Rule } from '../policy.ts'
-import { ActionRules, getOrMake, type ResourceRules } from './action-rules.ts'
-import { type AlikeRules, alikeRules } from './alike-rules.ts'
-import { ResourceSpace } from './resource-space.ts'
+import type { Policy, RoleLink, Rule } from '../decide/policy.ts'
+import type { Resource, Resources } from '../resources/resource.ts'
+import { ActionRules, type AlikeRules, alikeRules, type ResourceRules } from './action-rules.ts'
+import { ResourceSpace } from './space.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy
@@ -31,8 +29,8 @@ export class ActionRulesIndex {
     this.undecided = undecided
     this.#alike = alikeRules(policy.rules)
     for (const rule of policy.rules) {
-      const bySubject = getOrMake(this.#rules, rule.resource, () => new Map<string, Rule[]>())
-      getOrMake(bySubject, rule.subject, () => []).push(rule)
+      const bySubject = this.#rules.getOrInsertComputed(rule.resource, () => new Map<string, Rule[]>())
+      bySubject.getOrInsertComputed(rule.subject, () => []).push(rule)
     }
     this.#links = Map.groupBy(policy.links, ({ role }) => role)
     const byColumn = Map.groupBy(new Set(this.#alike.values()), ({ rules: [rule] }) => rule?.resource)
@@ -90,7 +88,7 @@ export class ActionRulesIndex {
 
   /** Equal for two subjects if callers with one or the other are granted the same. */
   profileOf(subject: string): string {
-    return getOrMake(this.#profiles, subject, () => {
+    return this.#profiles.getOrInsertComputed(subject, () => {
       const subjects = [...this.subjectsOf(subject)]
       const rules = subjects.flatMap((name) => [...this.#rules.values()].flatMap((some) => some.get(name) ?? []))
       return [...new Set(rules.map((rule) => this.#alike.get(rule)?.id))].join()
@@ -119,7 +117,7 @@ export class ActionRulesIndex {
       this.#byAction.set(JSON.stringify([resource.name, action.name]), actionRules)
       for (const [one, canMatch] of actionRules.counting) {
         this.#tried.add(one)
-        if (canMatch) getOrMake(this.#places, one, () => []).push(actionRules)
+        if (canMatch) this.#places.getOrInsertComputed(one, () => []).push(actionRules)
       }
     }
   }

@@ -1,15 +1,24 @@
 /**
- * The sets of relations that can hold together between a caller and an object: one by one here, as regions in
- * regions.ts. A field has one value, so relations that compare it with constants may exclude or include one another;
- * all other relations are independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
+ * The sets of relations that can hold together between a caller and an object: one by one, and as a region. A field has
+ * one value, so relations that compare it with constants may exclude or include one another; all other relations are
+ * independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
  */
-import type { Scalar } from '../../resources/object.ts'
-import type { Action, FieldType, Resource } from '../../resources/resource.ts'
-import type { Policy } from '../policy.ts'
-import { isAbout } from '../rules/rule.ts'
-import { namesIn } from '../rules/terms.ts'
-import { comparedFields, followsFrom, holdsForOwnRecord, kindOf, leavesOf, valuesWhoeverAsks } from './all-kinds.ts'
-import type { Relation } from './relation-kind.ts'
+import { smallest, smallestSubsets } from '../base/subsets.ts'
+import type { Policy } from '../decide/policy.ts'
+import {
+  comparedFields,
+  followsFrom,
+  holdsForOwnRecord,
+  kindOf,
+  leavesOf,
+  valuesWhoeverAsks,
+} from '../decide/relations/all-kinds.ts'
+import type { Relation } from '../decide/relations/relation-kind.ts'
+import { isAbout } from '../decide/rules/rule.ts'
+import { namesIn } from '../decide/rules/terms.ts'
+import type { Scalar } from '../resources/object.ts'
+import type { Action, FieldType, Resource } from '../resources/resource.ts'
+import type { Region, Regions } from './regions.ts'
 
 /** People don't read more sets than this. */
 export const MOST_SETS = 1024
@@ -53,7 +62,11 @@ export function possibleSets(
   const open = leaves.filter((relation) => !held.includes(relation))
   const fields = [...Map.groupBy(open, (relation) => comparedFields(relation).join()).values()]
   const sets = fields.reduce<readonly (readonly Relation[])[]>(
-    (some, group) => smallest(setsOf(group, resource).flatMap((more) => some.map((set) => [...set, ...more]))),
+    (some, group) =>
+      smallest(
+        setsOf(group, resource).flatMap((more) => some.map((set) => [...set, ...more])),
+        MOST_SETS,
+      ),
     [[]],
   )
   const names = sets.map((set) => namesWith(relations, [...held, ...set]))
@@ -91,7 +104,10 @@ function waysToHold(relations: readonly Relation[]): readonly (readonly Relation
     (some, relation) => {
       const { need, of } = kindOf(relation).parts?.(relation) ?? {}
       const ways = !of ? [[relation]] : need === 'all' ? waysToHold(of) : of.flatMap((part) => waysToHold([part]))
-      return smallest(some.flatMap((way) => ways.map((more) => [...new Set([...way, ...more])])))
+      return smallest(
+        some.flatMap((way) => ways.map((more) => [...new Set([...way, ...more])])),
+        MOST_SETS,
+      )
     },
     [[]],
   )
@@ -154,32 +170,56 @@ function valuesBetween(telling: readonly Scalar[], type: FieldType | undefined):
 function setsOf(relations: readonly Relation[], resource: Resource): readonly (readonly Relation[])[] {
   const groups = fieldGroups(relations, resource)
   const others = relations.filter((relation) => !groups.some((group) => group.relations.includes(relation)))
-  const sets = groups.map((group) => (group.isList ? smallest(unionsOf(group)) : group.byValue))
-  return [...sets, smallest(subsets(others))].reduce((some, more) =>
-    smallest(some.flatMap((set) => more.map((one) => [...set, ...one]))),
+  const sets = groups.map((group) => (group.isList ? unionsOf(group) : group.byValue))
+  return [...sets, smallestSubsets(others, MOST_SETS)].reduce((some, more) =>
+    smallest(
+      some.flatMap((set) => more.map((one) => [...set, ...one])),
+      MOST_SETS,
+    ),
   )
 }
 
 /** A list has a value for each relation of the set, and no relation outside of the set accepts one of these values. */
 function unionsOf({ relations, byValue }: FieldGroup): readonly (readonly Relation[])[] {
-  return subsets(relations).filter((set) =>
+  return smallestSubsets(relations, MOST_SETS).filter((set) =>
     set.every((relation) => byValue.some((one) => one.includes(relation) && one.every((other) => set.includes(other)))),
   )
-}
-
-/** Every set of these relations, or the smallest ones where there are too many. */
-function subsets(relations: readonly Relation[]): readonly (readonly Relation[])[] {
-  return relations.reduce<readonly (readonly Relation[])[]>(
-    (some, one) => smallest(some.concat(some.map((set) => [...set, one]))),
-    [[]],
-  )
-}
-
-function smallest(sets: readonly (readonly Relation[])[]): readonly (readonly Relation[])[] {
-  return sets.toSorted((a, b) => a.length - b.length).slice(0, MOST_SETS)
 }
 
 /** What all of these sets have; undefined where there is no set. */
 function sharedBy([first, ...others]: readonly (readonly Relation[])[]): readonly Relation[] | undefined {
   return first?.filter((relation) => others.every((set) => set.includes(relation)))
+}
+
+// ---- As a region ----------------------------------------------------------------------------------------------------
+
+type Where = (relation: Relation) => Region
+
+/** `where` says where each relation holds. */
+export function possibleRegion(
+  regions: Regions,
+  relations: readonly Relation[],
+  resource: Resource,
+  where: Where,
+): Region {
+  const groups = fieldGroups(relations, resource)
+  return regions.all(groups.map((group) => (group.isList ? possibleOfList : possibleOfScalar)(regions, group, where)))
+}
+
+/** A field with one value: exactly the relations that accept it. */
+function possibleOfScalar(regions: Regions, { relations, byValue }: FieldGroup, where: Where): Region {
+  const exactly = (set: readonly Relation[]) =>
+    regions.all(relations.map((one) => (set.includes(one) ? where(one) : regions.not(where(one)))))
+  return regions.any(byValue.map(exactly))
+}
+
+/** A list: what holds is due to one of its values, which makes all relations hold that accept it. */
+function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, where: Where): Region {
+  const allOf = (set: readonly Relation[]) => regions.all(set.map(where))
+  return regions.all(
+    relations.map((one) => {
+      const sets = byValue.filter((set) => set.includes(one))
+      return regions.either(regions.not(where(one)), regions.any(sets.map(allOf)))
+    }),
+  )
 }

@@ -3,15 +3,12 @@
  * it matches. What they grant together is computed for all situations at once. Fields are bits of a BigInt. A subject's
  * groups are made when they are asked for.
  */
-
-import type { Action, Resource } from '../../resources/resource.ts'
-import type { Rule } from '../policy.ts'
-import { NOWHERE, type Region } from '../relations/regions.ts'
-import type { AlikeRules } from './alike-rules.ts'
-import { type Extent, type PlacedRule, withoutAll } from './extents.ts'
-import type { ResourceSpace } from './resource-space.ts'
-import { performs } from './rule.ts'
-import { RuleGroup } from './rule-group.ts'
+import type { Rule } from '../decide/policy.ts'
+import { performs } from '../decide/rules/rule.ts'
+import { relationColumnText } from '../decide/rules/terms.ts'
+import type { Action, Resource } from '../resources/resource.ts'
+import { type Extent, NOWHERE, type Region, withoutAll } from './regions.ts'
+import type { ResourceSpace } from './space.ts'
 
 type Effect = Rule['effect']
 
@@ -74,7 +71,7 @@ export class ActionRules {
   }
 
   groups(effect: Effect, subject: string): readonly RuleGroup[] {
-    return getOrMake(this.#groups[effect], subject, () => this.#makeGroups(effect, subject))
+    return this.#groups[effect].getOrInsertComputed(subject, () => this.#makeGroups(effect, subject))
   }
 
   #makeGroups(effect: Effect, subject: string): readonly RuleGroup[] {
@@ -83,7 +80,7 @@ export class ActionRules {
       const placed = rule.effect === effect ? this.placed(rule) : undefined
       if (!placed) continue
       const column = this.#rules.alikeOf(rule)?.column ?? ''
-      getOrMake(groups, column, () => new RuleGroup(column, placed.region, this.#rules.removed)).add(placed)
+      groups.getOrInsertComputed(column, () => new RuleGroup(column, placed.region, this.#rules.removed)).add(placed)
     }
     return [...groups.values()]
   }
@@ -129,10 +126,92 @@ export class ActionRules {
   }
 }
 
-export function getOrMake<K, V>(index: Map<K, V>, key: K, make: () => V): V {
-  const known = index.get(key)
-  if (known !== undefined) return known
-  const made = make()
-  index.set(key, made)
-  return made
+// ---- Groups ---------------------------------------------------------------------------------------------------------
+
+/** A rule with the region where it matches, and the fields that it names. */
+export interface PlacedRule extends Extent {
+  readonly rule: Rule
+}
+
+/** The rules of one effect and subject with the same relation column, about one action on one resource. */
+export class RuleGroup implements Extent {
+  readonly column: string
+  readonly region: Region
+  readonly #all: PlacedRule[] = []
+  readonly #removed: ReadonlySet<Rule>
+  #rules: readonly PlacedRule[] = this.#all
+  /** Fields that at least one of the rules names. */
+  #fields = 0n
+  /** Fields that at least two of them name. */
+  #shared = 0n
+  /** Rules were added, removed or restored since these were computed. */
+  #stale = true
+
+  /** `removed`: rules that don't count at present. */
+  constructor(column: string, region: Region, removed: ReadonlySet<Rule>) {
+    this.column = column
+    this.region = region
+    this.#removed = removed
+  }
+
+  get fields(): bigint {
+    this.#refresh()
+    return this.#fields
+  }
+
+  get rules(): readonly PlacedRule[] {
+    this.#refresh()
+    return this.#rules
+  }
+
+  /** The group without one of its rules. */
+  without({ fields }: PlacedRule): Extent {
+    this.#refresh()
+    return { region: this.region, fields: (this.#fields & ~fields) | this.#shared }
+  }
+
+  add(placed: PlacedRule): void {
+    this.#all.push(placed)
+    this.#stale = true
+  }
+
+  /** One of its rules was removed or restored. */
+  changed(): void {
+    this.#stale = true
+  }
+
+  /** Once for all changes: one by one, ten thousand would take a minute. */
+  #refresh(): void {
+    if (!this.#stale) return
+    this.#stale = false
+    this.#fields = 0n
+    this.#shared = 0n
+    this.#rules = this.#removed.size === 0 ? this.#all : this.#all.filter(({ rule }) => !this.#removed.has(rule))
+    for (const { fields } of this.#rules) {
+      this.#shared |= this.#fields & fields
+      this.#fields |= fields
+    }
+  }
+}
+
+// ---- Rules that say the same about different subjects: whatever is found about one of them is true of all -----------
+
+export interface AlikeRules {
+  /** Different for each of them. */
+  readonly id: number
+  /** Their relation column. */
+  readonly column: string
+  readonly rules: readonly Rule[]
+}
+
+/** For each rule those that differ from it only by their subject, line and end; itself among them. */
+export function alikeRules(rules: readonly Rule[]): ReadonlyMap<Rule, AlikeRules> {
+  const groups = [...Map.groupBy(rules, textOf).values()].map((some, id) => {
+    return { id, column: some[0] ? relationColumnText(some[0]) : 'any', rules: some }
+  })
+  return new Map(groups.flatMap((alike) => alike.rules.map((rule) => [rule, alike] as const)))
+}
+
+function textOf(rule: Rule): string {
+  return [rule.effect, rule.resource, rule.actions.join('|'), relationColumnText(rule), rule.views.join('|')].join(' ')
 }

@@ -2,10 +2,11 @@
  * The rules about one action on one resource as regions: where each subject's rules allow and deny a field. It computes
  * the grants for all situations at once; a grant table computes them for one.
  */
-import type { Action, Resource } from '../../resources/resource.ts'
-import type { Policy, Rule } from '../policy.ts'
-import { NOWHERE, type Region, type Regions } from '../relations/regions.ts'
-import { decidedFields, ruleNames } from './rule.ts'
+
+import type { Policy, Rule } from '../decide/policy.ts'
+import { decidedFields, ruleNames } from '../decide/rules/rule.ts'
+import type { Action, Resource } from '../resources/resource.ts'
+import { NOWHERE, type Region, type Regions } from './regions.ts'
 
 /** Fields that no rule distinguishes. */
 export type FieldClass = readonly string[]
