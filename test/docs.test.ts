@@ -58,11 +58,21 @@ function unlisted(names: readonly string[], index: string): readonly string[] {
   return names.filter((name) => !links.has(name))
 }
 
-/** The decisions that an index of decisions calls superseded, each with the one that holds instead. */
-function superseded(index: string): readonly (readonly [decision: string, by: string])[] {
-  return [...index.matchAll(/^\| \[\d+\]\((\S+)\) .*superseded by \[\d+\]\((\S+)\)/gm)].map(
-    ([, decision = '', by = '']) => [decision, by],
+/** What an index of decisions says: for each note, the numbers of the former records that it took in. */
+function takenIn(index: string): readonly (readonly [note: string, former: readonly string[]])[] {
+  return [...index.matchAll(/^\| \[\d+\]\((\S+)\) \| .* \| (.*) \|$/gm)].map(([, note = '', former = '']) => [
+    note,
+    former.match(/\d{4}/g) ?? [],
+  ])
+}
+
+/** The numbers of decisions that a text refers to and that no note has. */
+function unknownDecisions(text: string, known: ReadonlySet<string>): readonly string[] {
+  const named = text.matchAll(
+    /\bdecisions?[\s/*[]+((?:docs\/decisions\/)?\d{4}\b(?:,? (?:and )?\d{4}\b)*)|[[(](0[01]\d\d)[\])]/gi,
   )
+  const numbers = [...named].flatMap(([, listed = '', linked = '']) => `${listed} ${linked}`.match(/\d{4}/g) ?? [])
+  return numbers.filter((number) => number < '0099' && !known.has(number))
 }
 
 /** Phrases that make a reader read a sentence twice (CONTRIBUTING.md). */
@@ -146,13 +156,33 @@ describe('the pages', () => {
     expect(unlisted(['docs/decisions/'], read('README.md'))).to.deep.equal([])
   })
 
-  it('state at their top, if they are decisions, the state that the index gives', () => {
-    const stateOf = (text: string) => /^State: (.*?)\.\n\n/ms.exec(text)?.[1]?.replaceAll('\n', ' ')
-    const index = read('docs/decisions/README.md')
-    const states = [...index.matchAll(/^\| \[\d+\]\((\S+)\) \| .* \| (.*) \|$/gm)]
-    expect(states).to.have.length(DECISIONS.length)
-    for (const [, name = '', state] of states) expect(stateOf(read(`docs/decisions/${name}`)), name).to.equal(state)
-    expect(stateOf('# 0001 A title\n\n**Context.**')).to.equal(undefined)
+  it('say in the index of decisions which note took in each former record', () => {
+    const rows = takenIn(read('docs/decisions/README.md'))
+    expect(takenIn('| [0012](0012-a.md) | A | 0003, 0004 |')).to.deep.equal([['0012-a.md', ['0003', '0004']]])
+    expect(rows.map(([note]) => note).toSorted()).to.deep.equal(DECISIONS.toSorted())
+    const numbers = rows.flatMap(([note, former]) => [note.slice(0, 4), ...former])
+    expect(numbers).to.deep.equal([...new Set(numbers)])
+    // Records that were never written have no number here.
+    for (let number = 1; number <= 98; number++)
+      if (![49, 51, 52, 53, 54].includes(number)) expect(numbers).to.include(String(number).padStart(4, '0'))
+  })
+
+  it('refer, as comments do, to decisions by the number of a note', () => {
+    const known = new Set(DECISIONS.map((name) => name.slice(0, 4)))
+    const text = '(docs/decisions/0012) decision 0001 [0002](x) decisions\n * 0003 and 0012, `0004-names.yaml`'
+    expect(unknownDecisions(text, new Set(['0012']))).to.deep.equal(['0001', '0002', '0003'])
+    expect(unknownDecisions('[0001](x)', new Set(['0001']))).to.deep.equal([])
+    const comments = globSync('{src,test,bench,scripts,packages}/**/*.ts', {
+      cwd: ROOT,
+      exclude: (name) => name.endsWith('node_modules'),
+    })
+    expect(comments).to.have.length.greaterThan(500)
+    for (const file of [
+      ...comments.filter((name) => name !== 'test/docs.test.ts'),
+      ...PAGES.filter((page) => page !== 'CHANGELOG.md'),
+    ]) {
+      expect(unknownDecisions(read(file), known), file).to.deep.equal([])
+    }
   })
 
   it('name files of the project that are there', () => {
@@ -160,16 +190,5 @@ describe('the pages', () => {
       ...['src/no-such.ts', 'test/no-such/'],
     ])
     for (const page of PAGES) if (page !== 'CHANGELOG.md') expect(deadPaths(read(page)), page).to.deep.equal([])
-  })
-
-  it('name at their top the decision that holds instead, where the index says that there is one', () => {
-    const topOf = (decision: string) => read(`docs/decisions/${decision}`).split('\n').slice(0, 5).join('\n')
-    const silent = (rows: ReturnType<typeof superseded>) =>
-      rows.filter(([decision, by]) => unlisted([by], topOf(decision)).length > 0)
-    const [first = ''] = DECISIONS
-    expect(silent([[first, 'no-such.md']])).to.deep.equal([[first, 'no-such.md']])
-    const rows = superseded(read('docs/decisions/README.md'))
-    expect(rows).to.have.length.greaterThan(1)
-    expect(silent(rows)).to.deep.equal([])
   })
 })

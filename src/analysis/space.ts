@@ -138,7 +138,7 @@ function neverChanges(leaf: Relation, { fields }: Resource): boolean {
     .every((name) => fields.get(name)?.readOnly && name !== 'updatedAt')
 }
 
-/** Options and built-in routes are decided as if no relation were declared (docs/decisions/0001). */
+/** Options and built-in routes are decided as if no relation were declared (docs/decisions/0045). */
 export function concernsObjects({ builtIn }: Resource, { name }: Action): boolean {
   return !builtIn && name !== 'options'
 }

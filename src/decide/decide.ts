@@ -173,7 +173,7 @@ export function isPossibleId(id: string): boolean {
   return id.length <= 256 && !/[\0-\x1f\x7f]/.test(id)
 }
 
-/** A store returns the same object while it is unchanged (docs/decisions/0076). */
+/** A store returns the same object while it is unchanged (docs/decisions/0081). */
 const representations = new WeakMap<StoredObject, Representation>()
 
 /** Object level: the action on the object as it is stored. */

@@ -1,4 +1,4 @@
-/** Why bodies are parsed behind koa-body, and not by it (docs/decisions/0040): what its own parser takes, and this server refuses. */
+/** Why bodies are parsed behind koa-body, and not by it (docs/decisions/0039): what its own parser takes, and this server refuses. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

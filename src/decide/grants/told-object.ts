@@ -1,7 +1,7 @@
 /**
  * The decision about an object that isn't stored here: an asking service tells its attributes, and those that it doesn't
  * tell are unknown. What is granted is granted whatever values the unknown ones have: each relation that looks at one is
- * taken once as holding and once as not (docs/decisions/0061).
+ * taken once as holding and once as not (docs/decisions/0066).
  */
 import type { Representation } from '../../resources/resource.ts'
 import { passRoleLevel, type Question } from '../decide.ts'

@@ -1,5 +1,5 @@
 /**
- * Exchanges e-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 give the reasons.
+ * Exchanges e-mail address and password for the tokens of a new session. docs/decisions/0023 gives the reasons.
  */
 import { randomUUID } from 'node:crypto'
 import type { NewSession, Person } from '../../store/directory.ts'

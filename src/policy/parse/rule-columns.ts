@@ -32,7 +32,7 @@ export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
   return false
 }
 
-/** The end of a rule, if it has one; undefined if the text is not a valid time (docs/decisions/0011). */
+/** The end of a rule, if it has one; undefined if the text is not a valid time (docs/decisions/0044). */
 export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | undefined {
   const written = cells[RULE_COLUMNS]?.slice(UNTIL.length)
   if (written === undefined) return {}

@@ -27,7 +27,7 @@ interface Answer {
 
 /**
  * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Node's
- * `writeHead` writes the headers, all at once (docs/decisions/0026).
+ * `writeHead` writes the headers, all at once (docs/decisions/0081).
  */
 export function present(ctx: Context, state: Writable<RequestState>, parts: PresentParts): void {
   if (!ctx.writable) {

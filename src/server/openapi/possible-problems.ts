@@ -23,7 +23,7 @@ const ANYWHERE: readonly ProblemCode[] = [
   'key-server-invalid',
   'decision-log-unavailable',
   'key-server-unavailable',
-  // The server asks the store about the caller with every request (docs/decisions/0020).
+  // The server asks the store about the caller with every request (docs/decisions/0025).
   'store-unavailable',
   'answers-unread',
   // Of lists, and of any operation whose rules climb from object to object.

@@ -1,6 +1,6 @@
 /**
  * The object that a request names is read together with the standing of its caller, in one look at the database, because
- * two reads at once cost little more than one (docs/decisions/0068).
+ * two reads at once cost little more than one (docs/decisions/0081).
  */
 
 import { isPossibleId } from '../../decide/decide.ts'

@@ -1,4 +1,4 @@
-/** The bounds of lists and counts that may look at many objects (docs/decisions/0090). */
+/** The bounds of lists and counts that may look at many objects (docs/decisions/0091). */
 import { type Most, UnderWay } from '../../base/under-way.ts'
 import { TooManyReads } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-/** Which conditions find few objects from their end, each step by an index (docs/decisions/0043). */
+/** Which conditions find few objects from their end, each step by an index (docs/decisions/0091). */
 import type { Climb, Condition, Related } from '../../decide/conditions/condition.ts'
 
 /** What the indexes of a table find. */

@@ -1,7 +1,7 @@
 /**
  * Encrypts signing keys for the database: JWE in compact form (RFC 7516), `dir` with A256GCM, under a key that is
  * derived from KEYS_SECRET. Each text is bound to its number, so no text counts in the row of another key.
- * docs/decisions/0055-signing-keys-in-the-database.md has the reasons.
+ * docs/decisions/0055-signing-keys.md has the reasons.
  */
 import { hkdfSync } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'

@@ -1,6 +1,6 @@
 /**
  * Applies a JSON Patch (RFC 6902) to an object, completely or not at all. The package `rfc6902` ignores `__proto__` and
- * `constructor` in a path and finds inherited properties, so only the tests use it, as an oracle (docs/decisions/0016).
+ * `constructor` in a path and finds inherited properties, so only the tests use it, as an oracle (docs/decisions/0086).
  */
 import { Problem } from '../../../base/problems/problem.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'

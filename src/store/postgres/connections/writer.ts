@@ -1,7 +1,7 @@
 /**
  * The writes of one instance, in the order in which they were asked for. Writes that wait together commit together. All
  * instances write one after the other: each transaction first takes the turn, so it sees everything that was committed
- * before, and records get their numbers in the order of the commits (docs/decisions/0047).
+ * before, and records get their numbers in the order of the commits (docs/decisions/0075).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'

@@ -1,6 +1,6 @@
 /**
  * Copies the rows of a PostgreSQL database beside running servers: COPY in one transaction that sees one state and
- * writes nothing. docs/decisions/0058 says why not pg_dump.
+ * writes nothing. docs/decisions/0065 says why not pg_dump.
  */
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'

@@ -1,6 +1,6 @@
 /**
  * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each
- * step by an index (docs/decisions/0043). As `in`, PostgreSQL can plan them in that direction; as `exists`, from each
+ * step by an index (docs/decisions/0091). As `in`, PostgreSQL can plan them in that direction; as `exists`, from each
  * object.
  */
 import type { Climb, Condition, Related } from '../../../decide/conditions/condition.ts'

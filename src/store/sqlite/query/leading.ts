@@ -1,6 +1,6 @@
 /**
  * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each
- * step by an index (docs/decisions/0043). An object that no such condition can find is found by looking at all.
+ * step by an index (docs/decisions/0091). An object that no such condition can find is found by looking at all.
  */
 import type { Climb, Condition, Related } from '../../../decide/conditions/condition.ts'
 import { findLeaders, type Leads } from '../../sql/find-leaders.ts'
