@@ -20,6 +20,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'DemoRefused',
   'DirectoryError',
   'FileError',
+  'Incomparable',
   'KeyError',
   'LeaseLost',
   'MigrationRefused',

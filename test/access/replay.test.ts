@@ -1,12 +1,12 @@
 /** Records of questions are replayed honestly: whether the service may ask is decided again, its questions are not. */
 import { expect } from 'chai'
+import { type Again, decideAgain } from '../../src/analysis/replay/decide-again.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
-import { type Again, decideAgain } from '../../src/tools/replay/decide-again.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 

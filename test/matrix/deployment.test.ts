@@ -215,10 +215,7 @@ function run(
     filter: { roles: [], resources, ...(only ? { only } : {}) },
     bail: false,
     ...(signal ? { signal } : {}),
-    openTargets: (suite) =>
-      openTargetPool(suite, asked, () => {
-        throw new Error('no server of its own is needed')
-      }),
+    openTargets: (suite) => openTargetPool(suite, asked),
     started: () => {},
     observe: () => counted?.(++seen),
   })

@@ -1,11 +1,11 @@
 /** What `matrix mutate` calls equivalent gets the same answer to every request, whatever the policy says. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import type { Sides } from '../../src/analysis/diff/change.ts'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import type { Policy } from '../../src/decide/policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
-import type { Sides } from '../../src/tools/diff/change.ts'
 import { findDifference } from '../../src/tools/matrix/mutate/difference.ts'
 import { mutateLinks, mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutate-rules.ts'
 import { type Asked, randomAsked } from '../policy/arbitrary-language.ts'

@@ -3,11 +3,11 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startTrialServer } from '../../src/server/in-process/trial-server.ts'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
+import { startTrialServer } from '../../src/tools/matrix/target/trial-server.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { CONDITION_CELLS, PROJECT_FILES, RELATED_CELLS, TRANSITION_CELLS } from './projects.ts'
@@ -87,7 +87,7 @@ async function run({ folder }: TestServer, matrix: string, url: string | undefin
     ...folders,
     filter: { roles: [], resources: [] },
     bail: false,
-    openTargets: (suite) => openTargetPool(suite, target, startTrialServer),
+    openTargets: (suite) => openTargetPool(suite, target),
     started: () => {},
     observe: () => {},
   })

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { openCandidate } from '../../src/tools/replay/candidate.ts'
-import { decideAgain } from '../../src/tools/replay/decide-again.ts'
 import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

@@ -1,8 +1,8 @@
 /** All reports as pages, in a real browser: nothing is cut, covered or out of reach, wide, narrow and on paper. */
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { reportOn } from '../../src/analysis/diff/compare-policies.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
-import { reportOn } from '../../src/tools/diff/compare-policies.ts'
 import { DIFF_FORMATS } from '../../src/tools/diff/formats.ts'
 import { type LoadedPolicy, loadPolicy } from '../../src/tools/load-policy.ts'
 import { COVERAGE_FORMATS } from '../../src/tools/matrix/coverage/formats.ts'

@@ -1,6 +1,6 @@
 /** Opens the stages of the server for the caller that `--as` and `--role` name. */
 import type { Config } from '../../config/config.ts'
-import { type CommandServer, openCommandServer } from '../../server/in-process/command-server.ts'
+import { type CommandServer, openCommandServer } from '../../tools/data/command-server.ts'
 import type { AsFlags } from './as-flags.ts'
 import { databaseNamed } from './database-flag.ts'
 

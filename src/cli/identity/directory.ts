@@ -5,7 +5,7 @@ import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../../i
 
 /** Loads the engine only when a command needs it. */
 export const openDirectory: OpenDirectory = async () =>
-  (await import('../../server/parts/open-directory.ts')).openDirectoryBeside(readConfig(environment()))
+  (await import('../../tools/open-directory.ts')).openDirectoryBeside(readConfig(environment()))
 
 /** Does a command's work and closes the directory after it. */
 export function inDirectory<T>(work: (access: DirectoryAccess) => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import { CliCommand, type FolderFlags, type FormatFlag, percent, type TextOrJson } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
 import type { NewMatrix } from './init.ts'
-import { PATHS, RESOURCE, startServer, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
+import { PATHS, RESOURCE, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
 import { declareTest } from './test.ts'
 
 export function matrixCommand(): CliCommand {
@@ -161,7 +161,7 @@ Exit code: 0 when they agree, 1 when they differ or a request could not be tried
           ...options,
           resources: flags.resource,
           signal: interrupted(),
-          openTargets: (suite) => openTargetPool(suite, options, startServer),
+          openTargets: (suite) => openTargetPool(suite, options),
           started: (total) => bar.start(total, 0, { found }),
           observe: ({ outcome }) => {
             if (outcome === 'different') found++

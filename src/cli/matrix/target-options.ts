@@ -1,7 +1,6 @@
 /** Options of matrix commands that send requests to a server: one in this process, or a deployment. */
 import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
-import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import type { CliCommand, FolderFlags } from '../options.ts'
 
 export const PATHS = ['[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)', ['test/matrix']] as const
@@ -53,9 +52,6 @@ function refuseWithoutUrl(command: CliCommand): void {
   if (given)
     command.error(`error: ${given.long} has no effect without --url: name the server with --url, or omit ${given.long}`)
 }
-
-export const startServer: StartTrialServer = async (folders, now) =>
-  (await import('../../server/in-process/trial-server.ts')).startTrialServer(folders, now)
 
 /** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
 export function targetSettings({ data }: Pick<TargetFlags, 'data'>) {

@@ -5,7 +5,7 @@ import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import { type CliCommand, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
-import { PATHS, RESOURCE, startServer, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
+import { PATHS, RESOURCE, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
 
 const REPORT_FORMATS = ['text', 'junit', 'json', 'html', 'sarif'] as const
 
@@ -58,7 +58,7 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
           ...options,
           filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
           signal: interrupted(),
-          openTargets: (suite) => openTargetPool(suite, options, startServer),
+          openTargets: (suite) => openTargetPool(suite, options),
           started: (total) => bar.start(total, 0, { red }),
           observe: ({ outcome }) => {
             if (outcome !== 'passed') red++

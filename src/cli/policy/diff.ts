@@ -39,7 +39,7 @@ Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies cou
     .action(async (before: string, after: string, flags: DiffFlags) => {
       const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')
       const { readSide } = await import('../../tools/diff/revision.ts')
-      const { fails, reportOn } = await import('../../tools/diff/compare-policies.ts')
+      const { fails, reportOn } = await import('../../analysis/diff/compare-policies.ts')
       const { policyPlace } = await import('./policy-place.ts')
       const usual = settings()
       const { policies, schemas } = { ...usual, ...flags }

@@ -5,7 +5,7 @@ import { environment, setExitCode } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
 import { withCommands } from '../../present/invocation.ts'
 import { print, printReport, tell } from '../../present/print.ts'
-import { startServer, targetSettings } from '../matrix/target-options.ts'
+import { targetSettings } from '../matrix/target-options.ts'
 import { CliCommand, type FolderFlags, percent } from '../options.ts'
 
 const MATRICES: readonly [string, string, string[]] = [
@@ -93,7 +93,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`)
           ...settings,
           filter: { roles: [], resources: [] },
           bail: false,
-          openTargets: (suite) => openTargetPool(suite, settings, startServer),
+          openTargets: (suite) => openTargetPool(suite, settings),
           started: () => undefined,
           observe: () => undefined,
         })

@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { replaceFile } from '../../base/files/durable-file.ts'
 import type { KeptVersion } from '../../policy/published/published-source.ts'
-import { replaceFile } from '../../tools/release/folder/durable-file.ts'
 
 const FILE = 'policy-sequence'
 /** Earlier versions of sallyport wrote no id. */

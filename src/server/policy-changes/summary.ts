@@ -1,15 +1,15 @@
 /** Summarizes a change of the policy for one line of the log. */
+
+import type { Direction } from '../../analysis/diff/change.ts'
+import { countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
+import type { Circumstances } from '../../analysis/diff/decisions/compare-decisions.ts'
+import { sectionsOf } from '../../analysis/diff/directions.ts'
 import type { PolicySources } from '../../policy/active-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { plainText } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
-import type { Direction } from '../../tools/diff/change.ts'
-import { countsOf, reportOn } from '../../tools/diff/compare-policies.ts'
-import type { Circumstances } from '../../tools/diff/decisions/compare-decisions.ts'
-import { sectionsOf } from '../../tools/diff/formats.ts'
-import type { LoadedPolicy } from '../../tools/load-policy.ts'
 
 const MOST_SENTENCES = 5
 
@@ -38,7 +38,7 @@ export type FromThread =
   | { readonly kind: 'compared'; readonly summary: ChangeSummary }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Throws ToolError for what can't be compared, and FileError for files that these schemas don't fit. */
+/** Throws Incomparable for what can't be compared, and FileError for files that these schemas don't fit. */
 export function summarize({ before, after }: PolicyChange, { resources, now }: Circumstances): ChangeSummary {
   const names = { before: 'before', after: 'after' }
   const sides = { before: reviewed(before, resources), after: reviewed(after, resources) }
@@ -48,6 +48,6 @@ export function summarize({ before, after }: PolicyChange, { resources, now }: C
   return { counts: countsOf(report), sentences: shown, more: sentences.length - shown.length }
 }
 
-function reviewed({ files, blocked }: PolicySources, resources: Resources): LoadedPolicy {
+function reviewed({ files, blocked }: PolicySources, resources: Resources) {
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blocked), files, blockedFile: blocked }
 }

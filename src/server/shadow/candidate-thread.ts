@@ -5,13 +5,13 @@
 import '../../base/node-24.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { compare } from '../../analysis/replay/compare.ts'
+import { decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import type { PolicyEvent } from '../../policy/active-policy.ts'
 import { LivePolicy } from '../../policy/live-policy.ts'
 import { policyFolderSource } from '../../policy/policy-source.ts'
 import { watchPolicy } from '../../policy/watch-policy.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
-import { compare } from '../../tools/replay/compare.ts'
-import { decideAgain, type ReplayPolicy } from '../../tools/replay/decide-again.ts'
 import type { CandidatePlace, FromCandidate, RecordedDifference, ToCandidate } from './messages.ts'
 
 const RETRY_MS = 500

@@ -1,6 +1,7 @@
 /** The messages between the server and the thread of the candidate policy. */
+
+import type { Difference } from '../../analysis/replay/compare.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import type { Difference } from '../../tools/replay/compare.ts'
 
 export interface CandidatePlace {
   readonly directory: string

@@ -5,10 +5,10 @@
 
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { CHANGES } from '../../analysis/replay/compare.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Masks } from '../../decide/policy.ts'
 import { mask } from '../../decision-log/mask.ts'
-import { CHANGES } from '../../tools/replay/compare.ts'
 import type { RecordedDifference } from './messages.ts'
 import type { ShadowEvent } from './shadow.ts'
 

@@ -1,4 +1,4 @@
-/** Requests of a command as a caller: the tools send them, and src/server/in-process/ answers them by its own stages. */
+/** Requests of a command as a caller: the tools send them, and command-server.ts answers them by the server's own stages. */
 import type { Policy } from '../../decide/policy.ts'
 import type { Json, Resources } from '../../resources/resource.ts'
 

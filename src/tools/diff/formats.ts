@@ -1,7 +1,5 @@
 /** A diff as text for a terminal, Markdown for a pull request, and JSON for programs; page.ts makes a page. */
-import { timeText } from '../../base/time.ts'
-import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { fittingRows, jsonText, wrap } from '../../present/text.ts'
+
 import {
   changeParts,
   changeSentence,
@@ -11,17 +9,15 @@ import {
   type PolicyDifference,
   type ScopeList,
   type SettingChange,
-} from './change.ts'
-import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
-import { DIRECTIONS, HEADINGS, SIGNS } from './directions.ts'
+} from '../../analysis/diff/change.ts'
+import { countsOf, equivalence, type PolicyDiff } from '../../analysis/diff/compare-policies.ts'
+import { DIRECTIONS, HEADINGS, SIGNS, sectionsOf } from '../../analysis/diff/directions.ts'
+import { timeText } from '../../base/time.ts'
+import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
+import { fittingRows, jsonText, wrap } from '../../present/text.ts'
 import { diffPage } from './page.ts'
 
 export const DIFF_FORMATS = { text: toText, json: toJson, markdown: toMarkdown, html: diffPage } as const
-
-interface DirectionSection {
-  readonly direction: Direction
-  readonly sentences: readonly Phrase[]
-}
 
 /** Widening changes first; a change is one line if it fits. */
 function toText(report: PolicyDiff): string {
@@ -49,14 +45,6 @@ function changeLines(direction: Direction, change: PolicyDifference): readonly s
 function scopeLines({ label, terms }: ScopeList): readonly string[] {
   const lines = terms.flatMap((term) => wrap(plainText(term)))
   return lines.map((line, i) => `      ${(i === 0 ? label : '').padEnd(6)}${line}`)
-}
-
-/** The directions that occur, with their changes. */
-export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
-  return DIRECTIONS.flatMap((direction) => {
-    const sentences = changes.filter((change) => directionOf(change) === direction).map(changeSentence)
-    return sentences.length === 0 ? [] : [{ direction, sentences }]
-  })
 }
 
 /** `2 widening, 1 narrowing`. */

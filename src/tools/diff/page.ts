@@ -1,10 +1,17 @@
 /** A diff as one page without a script: a list of changes for each direction, and their transitions grouped. */
+
+import {
+  type ChangeParts,
+  changeParts,
+  type Direction,
+  directionOf,
+  type PolicyDifference,
+} from '../../analysis/diff/change.ts'
+import { countsOf, equivalence, type PolicyDiff } from '../../analysis/diff/compare-policies.ts'
+import { DIRECTIONS, HEADINGS, SIGNS } from '../../analysis/diff/directions.ts'
 import { type Html, html } from '../../present/html.ts'
 import { say } from '../../present/phrase.ts'
 import { chooserHtml, keyHtml, type LegendEntry, phraseHtml, reportPage } from '../../present/report-page.ts'
-import { type ChangeParts, changeParts, type Direction, directionOf, type PolicyDifference } from './change.ts'
-import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
-import { DIRECTIONS, HEADINGS, SIGNS } from './directions.ts'
 
 const MEANT: Readonly<Record<Direction, string>> = {
   widening: 'more is allowed',

@@ -1,9 +1,9 @@
 /** Writes the files of a version into a new folder: all of them, or none. */
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { finish } from '../../base/files/durable-file.ts'
 import type { VersionTexts } from '../../policy/published/published-source.ts'
 import { ToolError } from '../load-policy.ts'
-import { finish } from './folder/durable-file.ts'
 import { writeFiles } from './version.ts'
 
 /** Throws ToolError if the folder has something in it, or can't be made. */

@@ -1,10 +1,10 @@
 /** One version of the policy files: its content, who put it in force, when and why. */
 import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
 import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { finish, syncDirectory, writeDurably } from './folder/durable-file.ts'
 import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
 
 export interface Version {

@@ -2,10 +2,11 @@
  * What another policy than the candidate answers to a recorded request, as a record: so the candidate is compared with
  * that policy, and edits between the log and it are no differences.
  */
+
+import { wasRefusedByPolicy } from '../../analysis/replay/compare.ts'
+import { type Again, decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { wasRefusedByPolicy } from './compare.ts'
-import { type Again, decideAgain, type ReplayPolicy } from './decide-again.ts'
 
 /** The record that the baseline would have made, or why the log doesn't tell it. */
 export async function recordUnder(

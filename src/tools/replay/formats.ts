@@ -1,8 +1,9 @@
 /** A replay as text for a terminal, and JSON for programs. */
+
+import type { Change } from '../../analysis/replay/compare.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { printable } from '../../present/quote.ts'
 import { jsonText } from '../../present/text.ts'
-import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 import type { Group } from './tally.ts'
 

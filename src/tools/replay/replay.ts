@@ -1,8 +1,9 @@
 /** Every request of decision logs, decided again under a candidate policy, and compared with a baseline or the log. */
+
+import { compare } from '../../analysis/replay/compare.ts'
+import { decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { recordUnder } from './baseline.ts'
-import { compare } from './compare.ts'
-import { decideAgain, type ReplayPolicy } from './decide-again.ts'
 import { readLog } from './read-log.ts'
 import { type Group, Tally, type Totals } from './tally.ts'
 

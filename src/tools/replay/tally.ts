@@ -2,9 +2,10 @@
  * Groups differences, because there may be hundreds of thousands: equal ones for the same roles, action and relations
  * become one group.
  */
+
+import { CHANGES, type Difference } from '../../analysis/replay/compare.ts'
+import type { Again } from '../../analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { CHANGES, type Difference } from './compare.ts'
-import type { Again } from './decide-again.ts'
 
 /** Requests whose answers would differ in the same way. */
 export interface Group extends Difference {

@@ -1,7 +1,7 @@
 /** The decisions in a diff are the ones that differ, and all of them: held to the oracle over the whole space. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { directionOf, type PolicyDifference } from '../../../src/tools/diff/change.ts'
+import { directionOf, type PolicyDifference } from '../../../src/analysis/diff/change.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller, OraclePolicy } from '../../policy/world.ts'

@@ -1,6 +1,6 @@
 /** What a diff says about edits of the shipped policy, word for word. The table is edits.ts. */
 import { expect } from 'chai'
-import { equivalence } from '../../../src/tools/diff/compare-policies.ts'
+import { equivalence } from '../../../src/analysis/diff/compare-policies.ts'
 import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
 import { CASES } from './edits.ts'
 import { applyEdits, reportOnEdits } from './shipped.ts'

@@ -1,6 +1,6 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
-import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
+import { fails, type PolicyDiff } from '../../../src/analysis/diff/compare-policies.ts'
 import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'

@@ -1,9 +1,9 @@
 /** Pairs of policies of the second edition about tasks: the same words, and rules that differ a little or a lot. */
 import fc from 'fast-check'
+import type { PolicyDifference } from '../../../src/analysis/diff/change.ts'
+import { comparePolicies } from '../../../src/analysis/diff/compare-policies.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
-import type { PolicyDifference } from '../../../src/tools/diff/change.ts'
-import { comparePolicies } from '../../../src/tools/diff/compare-policies.ts'
 import { CONDITIONS, VIEWS } from '../../policy/arbitrary-relations.ts'
 import { HEALTH } from '../../policy/fixture.ts'
 import { LANGUAGE_RESOURCES, ORACLE_RESOURCES } from '../../policy/language-fixture.ts'

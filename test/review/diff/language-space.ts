@@ -3,7 +3,7 @@
  * conditions of the request. Leaves are independent, except those that one value of a field decides.
  */
 
-import type { ChangeScope, ScopeTerm } from '../../../src/tools/diff/change.ts'
+import type { ChangeScope, ScopeTerm } from '../../../src/analysis/diff/change.ts'
 import { asOracle } from '../../policy/fixture.ts'
 import { TASKS } from '../../policy/language-fixture.ts'
 import { subsets } from '../../policy/oracle/plain.ts'

@@ -1,6 +1,6 @@
 /** A diff of large policies takes seconds; one of more relations than can be enumerated says so. */
 import { expect } from 'chai'
-import { ToolError } from '../../../src/tools/load-policy.ts'
+import { Incomparable } from '../../../src/analysis/diff/decisions/incomparable.ts'
 import type { OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
 import { diffOf } from './policy-pairs.ts'
 
@@ -79,7 +79,7 @@ describe('a policy diff of many relations', () => {
       rules: some.map((name) => ({ ...rule, relations: [name] })),
     })
     expect(() => diffOf({ before: naming(names.slice(0, 12)), after: naming(names.slice(5)) })).to.throw(
-      ToolError,
+      Incomparable,
       /name 17 relations, but a diff compares at most/,
     )
     expect(diffOf({ before: naming(names.slice(0, 12)), after: naming(names.slice(1, 12)) })).to.have.length(1)

@@ -4,8 +4,8 @@
  */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { ChangeScope, DecisionChange } from '../../../src/tools/diff/change.ts'
-import { ToolError } from '../../../src/tools/load-policy.ts'
+import type { ChangeScope, DecisionChange } from '../../../src/analysis/diff/change.ts'
+import { Incomparable } from '../../../src/analysis/diff/decisions/incomparable.ts'
 import { askedAbout } from '../../policy/arbitrary-language.ts'
 import { TASKS } from '../../policy/language-fixture.ts'
 import { grantedWithoutObject, subjects } from '../../policy/oracle.ts'
@@ -58,7 +58,7 @@ function decided(diff: Diff, pair: PolicyPair): readonly DecisionChange[] | unde
   try {
     return decisionsIn(diff(pair))
   } catch (error) {
-    if (error instanceof ToolError) return undefined
+    if (error instanceof Incomparable) return undefined
     throw error
   }
 }

@@ -1,9 +1,9 @@
 /** Pairs of policies that differ a little, a lot, or in their text alone; as data for the oracle and as parsed files. */
 import fc from 'fast-check'
+import type { PolicyDifference } from '../../../src/analysis/diff/change.ts'
+import { comparePolicies } from '../../../src/analysis/diff/compare-policies.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
-import type { PolicyDifference } from '../../../src/tools/diff/change.ts'
-import { comparePolicies } from '../../../src/tools/diff/compare-policies.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, JOBS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'

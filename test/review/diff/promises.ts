@@ -1,7 +1,7 @@
 /** What a diff promises of its decisions, held to the oracle over a whole space of situations. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { ChangeScope, DecisionChange, PolicyDifference, ScopeTerm } from '../../../src/tools/diff/change.ts'
+import type { ChangeScope, DecisionChange, PolicyDifference, ScopeTerm } from '../../../src/analysis/diff/change.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 import type { PolicyPair } from './policy-pairs.ts'
 import type { Holding, Point, Question } from './whole-space.ts'

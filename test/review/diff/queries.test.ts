@@ -1,12 +1,12 @@
 /** By which fields a list may be filtered and sorted: review tools say what the server's tables, which Casbin made, say. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import type { PolicyDifference } from '../../../src/analysis/diff/change.ts'
 import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { directPolicy } from '../../../src/decide/grants/direct.ts'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import type { PolicyDifference } from '../../../src/tools/diff/change.ts'
 import { ROLES } from '../../policy/arbitrary.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'

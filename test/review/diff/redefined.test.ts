@@ -1,10 +1,10 @@
 /** Names with another meaning: whatever a request gains or loses by it, the diff names that direction. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { type Direction, directionOf, type PolicyDifference } from '../../../src/analysis/diff/change.ts'
+import { comparePolicies } from '../../../src/analysis/diff/compare-policies.ts'
+import { Incomparable } from '../../../src/analysis/diff/decisions/incomparable.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import { type Direction, directionOf, type PolicyDifference } from '../../../src/tools/diff/change.ts'
-import { comparePolicies } from '../../../src/tools/diff/compare-policies.ts'
-import { ToolError } from '../../../src/tools/load-policy.ts'
 import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
 import { objectOf } from '../../policy/arbitrary-objects.ts'
 import { LANGUAGE_RESOURCES, ORACLE_RESOURCES, STORED, TASKS } from '../../policy/language-fixture.ts'
@@ -130,7 +130,7 @@ function directionsIn(diff: Diff, pair: PolicyPair): ReadonlySet<Direction> | un
   try {
     return new Set(diff(pair).map(directionOf))
   } catch (error) {
-    if (error instanceof ToolError) return undefined
+    if (error instanceof Incomparable) return undefined
     throw error
   }
 }

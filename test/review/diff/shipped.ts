@@ -1,11 +1,11 @@
 /** The shipped policy with edits, as a person would make them. */
 
+import { type PolicyDiff, reportOn } from '../../../src/analysis/diff/compare-policies.ts'
 import type { SourceFile } from '../../../src/base/diagnostic.ts'
 import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
-import { type PolicyDiff, reportOn } from '../../../src/tools/diff/compare-policies.ts'
 import type { LoadedPolicy } from '../../../src/tools/load-policy.ts'
 import { withRules } from '../../policy-text.ts'
 

@@ -3,14 +3,14 @@
  * decision differs, asked by the callers for which it differs.
  */
 
+import type { SettingChange, Sides } from '../../../analysis/diff/change.ts'
+import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
+import type { ComparedCaller } from '../../../analysis/diff/decisions/compare-callers.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { leavesOf } from '../../../decide/relations/all-kinds.ts'
-import type { SettingChange, Sides } from '../../diff/change.ts'
-import type { ChangedDecision } from '../../diff/decisions/changed-decisions.ts'
-import type { ComparedCaller } from '../../diff/decisions/compare-callers.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
 import type { Known } from '../arrange/relatability.ts'
 import { columnKinds } from '../cells/columns.ts'

@@ -2,15 +2,16 @@
  * What differs between two policies, as `policy diff` finds it: decisions, and settings that count for requests. Nothing
  * is the proof that they answer every request alike. `matrix mutate` and `matrix coverage` ask the same question.
  */
+
+import { changeSentence, type SettingChange, type Sides } from '../../../analysis/diff/change.ts'
+import { compareConditions } from '../../../analysis/diff/compare-conditions.ts'
+import { compareRelations } from '../../../analysis/diff/compare-relations.ts'
+import { compareRouteViews } from '../../../analysis/diff/compare-shown.ts'
+import { type ChangedDecision, changedDecisions } from '../../../analysis/diff/decisions/changed-decisions.ts'
+import { type Circumstances, compareDecisions } from '../../../analysis/diff/decisions/compare-decisions.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isAbout } from '../../../decide/rules/rule.ts'
 import { plainText } from '../../../present/phrase.ts'
-import { changeSentence, type SettingChange, type Sides } from '../../diff/change.ts'
-import { compareConditions } from '../../diff/compare-conditions.ts'
-import { compareRelations } from '../../diff/compare-relations.ts'
-import { compareRouteViews } from '../../diff/compare-shown.ts'
-import { type ChangedDecision, changedDecisions } from '../../diff/decisions/changed-decisions.ts'
-import { type Circumstances, compareDecisions } from '../../diff/decisions/compare-decisions.ts'
 
 export interface DecidedOtherwise {
   readonly decisions: readonly ChangedDecision[]

@@ -3,11 +3,11 @@
  * that shows it or without one.
  */
 
+import { touchedActions } from '../../../analysis/diff/decisions/touched.ts'
 import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
-import { touchedActions } from '../../diff/decisions/touched.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Stated } from '../predict/expectations-met.ts'

@@ -1,13 +1,14 @@
 /** Situations in which a decision differs, out of the regions of the diff: an object, and what a write makes of it. */
 
+import type { Sides } from '../../../analysis/diff/change.ts'
+import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import { concernsObject, type RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { followsFrom, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Sides } from '../../diff/change.ts'
-import type { ChangedDecision } from '../../diff/decisions/changed-decisions.ts'
+
 import type { Known } from '../arrange/relatability.ts'
 import { situationOf } from '../cells/results.ts'
 import { completed, type Situation, stateOf, whenOf } from '../cells/situations.ts'

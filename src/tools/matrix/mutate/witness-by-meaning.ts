@@ -3,11 +3,11 @@
  * as it was and not as it is now, or the other way round. A condition with another meaning counts as another one.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { compareConditions } from '../../../analysis/diff/compare-conditions.ts'
 import type { Ownership, Policy } from '../../../decide/policy.ts'
 import { meaningOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
-import { compareConditions } from '../../diff/compare-conditions.ts'
 import { requestTelling } from '../arrange/telling-request.ts'
 import { type EvaluatedPolicy, type PredictedRequest, predict } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'

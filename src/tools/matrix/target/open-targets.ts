@@ -11,7 +11,6 @@ import { ask, NoAnswer } from './http.ts'
 import { deploymentFacts, rulesOfRun } from './request-facts.ts'
 import type { TargetPool } from './test-target.ts'
 import { type MintKey, mintWith, readMint, readTokens, type TokenSource } from './token-source.ts'
-import { openTrialPool, type StartTrialServer } from './trial-target.ts'
 
 export interface TargetOptions extends Folders {
   /** Absent for this process. */
@@ -30,19 +29,24 @@ export interface TargetOptions extends Folders {
 }
 
 /** Throws ToolError and FileError. */
-export async function openTargetPool(
-  suite: Suite,
-  asked: TargetOptions,
-  startServer: StartTrialServer,
-): Promise<TargetPool> {
+export async function openTargetPool(suite: Suite, asked: TargetOptions): Promise<TargetPool> {
   const { url, setupRole } = asked
-  if (url === undefined) return openTrialPool(suite, startServer)
+  if (url === undefined) return openHere(suite)
   const unknown = setupRole.split('+').find((role) => !suite.policy.roles.has(role))
   if (unknown !== undefined)
     throw new ToolError(
       `roles.yaml declares no role \`${unknown}\`: name a role that may create objects with --setup-role`,
     )
   return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
+}
+
+/** Loads the server only for a run in this process. */
+async function openHere(suite: Suite): Promise<TargetPool> {
+  const [{ openTrialPool }, { startTrialServer }] = await Promise.all([
+    import('./trial-target.ts'),
+    import('./trial-server.ts'),
+  ])
+  return openTrialPool(suite, startTrialServer)
 }
 
 async function tokensOf({ tokens, key, data, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {

@@ -1,14 +1,14 @@
 /** What a change means: the policy of the base, as it was there, against the policy of the working tree. */
 import { basename, dirname, resolve } from 'node:path'
+import { type PolicyDiff, reportOn } from '../../../analysis/diff/compare-policies.ts'
 import { FileError } from '../../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../../policy/policy-files.ts'
 import { loadSchemas, parseResources } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import type { SourceText } from '../../../resources/schema/schema-file.ts'
-import { type PolicyDiff, reportOn } from '../../diff/compare-policies.ts'
 import { askGit, gitText } from '../../diff/git.ts'
 import { readFolder, readSide } from '../../diff/revision.ts'
-import { loadPolicy, ToolError } from '../../load-policy.ts'
+import { loadPolicy } from '../../load-policy.ts'
 import { type DiffOptions, diffSchemas } from '../../schema/diff/compare-schemas.ts'
 import type { SchemaDiff } from '../../schema/diff/schema-change.ts'
 import type { ProjectFolders } from './check-staged.ts'
@@ -116,7 +116,7 @@ function attempt<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
-    if (error instanceof FileError || error instanceof ToolError) return undefined
+    if (error instanceof FileError) return undefined
     throw error
   }
 }

@@ -1,4 +1,7 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
+
+import { countsOf, type FAIL_ON, fails } from '../../../analysis/diff/compare-policies.ts'
+import { Incomparable } from '../../../analysis/diff/decisions/incomparable.ts'
 import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
 import { printable } from '../../../present/quote.ts'
 import type { SarifRun } from '../../../present/sarif.ts'
@@ -6,7 +9,6 @@ import { count, percentText } from '../../../present/text.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
 import { CHECK_FORMATS } from '../../check/formats.ts'
-import { countsOf, type FAIL_ON, fails } from '../../diff/compare-policies.ts'
 import { DIFF_FORMATS } from '../../diff/formats.ts'
 import { ToolError } from '../../load-policy.ts'
 import { measureCoverage, partsOf, percentOf } from '../../matrix/coverage/coverage.ts'
@@ -74,7 +76,7 @@ async function attempt(name: JobStep['name'], work: () => Promise<JobStep>): Pro
     return await work()
   } catch (error) {
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error))
-    const isForPeople = error instanceof ToolError || error instanceof FileError
+    const isForPeople = [ToolError, FileError, Incomparable].some((known) => error instanceof known)
     const findings = error instanceof FileError ? error.diagnostics : []
     const result = findings.length > 0 ? count(findings.length, 'fault') : message
     const text = findings.length > 0 ? findings.map((one) => printable(formatDiagnostic(one))).join('\n') : undefined

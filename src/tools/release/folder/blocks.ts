@@ -1,9 +1,9 @@
 /** Changes blocked.txt of a directory in one atomic step. */
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../../../base/files/durable-file.ts'
 import { readBlockedFile } from '../../../policy/policy-files.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from '../block-lines.ts'
-import { replaceFile } from './durable-file.ts'
 import { withLock } from './lock.ts'
 
 /**

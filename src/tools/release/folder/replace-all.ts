@@ -1,9 +1,9 @@
 /** Replaces several files of a folder: all of them, or none. */
 import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { replaceFile } from '../../../base/files/durable-file.ts'
 import type { NewFile } from '../../../base/files/new-files.ts'
 import { whole } from '../../../base/files/whole.ts'
-import { replaceFile } from './durable-file.ts'
 
 /**
  * `complete` may add more before the files count. If something fails, or a signal comes, each file is again as it was.

@@ -22,7 +22,7 @@ export interface Circumstances {
 }
 
 /**
- * Compares at `now`, and at each later moment when a rule ends. Throws ToolError for policies with too many relations
+ * Compares at `now`, and at each later moment when a rule ends. Throws Incomparable for policies with too many relations
  * to compare.
  */
 export function compareDecisions(

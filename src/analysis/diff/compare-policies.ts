@@ -1,6 +1,8 @@
 /** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
-import { revisionOf } from '../../policy/policy-files.ts'
-import type { LoadedPolicy } from '../load-policy.ts'
+import type { SourceFile } from '../../base/diagnostic.ts'
+import type { Policy } from '../../decide/policy.ts'
+import type { Blocked } from '../../policy/parse/parse-blocked.ts'
+import { type PolicyFiles, revisionOf } from '../../policy/policy-files.ts'
 import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
 import { compareConditions } from './compare-conditions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
@@ -18,22 +20,26 @@ export interface PolicyDiff {
   readonly changes: readonly PolicyDifference[]
 }
 
+/** A policy, and the files that it was read from. */
+interface Reviewed {
+  readonly policy: Policy
+  readonly blocked: Blocked
+  readonly files: PolicyFiles
+  readonly blockedFile: SourceFile
+}
+
 /** The values of --fail-on. */
 export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
 
-/** Throws ToolError for policies with too many relations to compare. */
-export function reportOn(
-  names: Sides<string>,
-  reviewed: Sides<LoadedPolicy>,
-  circumstances: Circumstances,
-): PolicyDiff {
+/** Throws Incomparable for policies with too many relations to compare. */
+export function reportOn(names: Sides<string>, reviewed: Sides<Reviewed>, circumstances: Circumstances): PolicyDiff {
   const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
   return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
 }
 
-/** Throws ToolError for policies with too many relations to compare. */
+/** Throws Incomparable for policies with too many relations to compare. */
 export function comparePolicies(
-  reviewed: Sides<Pick<LoadedPolicy, 'policy' | 'blocked'>>,
+  reviewed: Sides<Pick<Reviewed, 'policy' | 'blocked'>>,
   circumstances: Circumstances,
 ): readonly PolicyDifference[] {
   const { resources, now } = circumstances

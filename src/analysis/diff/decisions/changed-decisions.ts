@@ -19,7 +19,7 @@ export interface ChangedDecision extends ChangedCaller {
   readonly topic: Topic
 }
 
-/** The policies are compared at `now`, and whenever a rule ends. Throws ToolError as `compareDecisions` does. */
+/** The policies are compared at `now`, and whenever a rule ends. Throws Incomparable as `compareDecisions` does. */
 export function* changedDecisions(
   policies: Sides<Policy>,
   { resources, now }: Circumstances,

@@ -61,7 +61,7 @@ export interface Topic extends RulesInSpace {
 }
 
 /**
- * Every action of a resource, or some of them. Throws ToolError for policies with too many relations to compare.
+ * Every action of a resource, or some of them. Throws Incomparable for policies with too many relations to compare.
  */
 export function* topicsOf(
   policies: Sides<Policy>,

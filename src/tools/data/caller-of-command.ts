@@ -6,7 +6,7 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { CheckStanding } from '../../identity/directory/standing.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
-import { ToolError } from '../../tools/load-policy.ts'
+import { ToolError } from '../load-policy.ts'
 
 interface Known {
   readonly opened: Pick<OpenedStore, 'store'>

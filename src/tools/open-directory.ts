@@ -1,12 +1,12 @@
 /** Opens the directory for a command, beside a server that may be running. */
-import type { Config } from '../../config/config.ts'
-import { type Policy, USERS } from '../../decide/policy.ts'
-import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
-import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
-import { loadResources } from '../../resources/load/load-resources.ts'
-import type { Resources } from '../../resources/resource.ts'
-import { StoreUnavailable } from '../../store/errors.ts'
-import { type Database, databaseExists, openDatabaseBeside, settingsOf } from '../../store/open.ts'
+import type { Config } from '../config/config.ts'
+import { type Policy, USERS } from '../decide/policy.ts'
+import { type DirectoryAccess, DirectoryError } from '../identity/directory/directory-access.ts'
+import { DATABASE_POLICIES } from '../identity/keys/published-settings.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
+import type { Resources } from '../resources/resource.ts'
+import { StoreUnavailable } from '../store/errors.ts'
+import { type Database, databaseExists, openDatabaseBeside, settingsOf } from '../store/open.ts'
 
 /** Throws DirectoryError, FileError or UnfitDatabase. */
 export async function openDirectoryBeside(config: Config): Promise<DirectoryAccess> {
@@ -42,11 +42,11 @@ function unusable(database: Database, { why }: StoreUnavailable): DirectoryError
 
 async function readPolicyInForce(config: Config, resources: Resources): Promise<Policy> {
   if (config.policies !== DATABASE_POLICIES) {
-    const { loadPolicy } = await import('../../tools/load-policy.ts')
+    const { loadPolicy } = await import('./load-policy.ts')
     return (await loadPolicy(config.policies, resources)).policy
   }
-  const { readPublishedFiles } = await import('./open-published-policy.ts')
-  const { parsePolicy } = await import('../../policy/parse/parse-policy.ts')
+  const { readPublishedFiles } = await import('../server/parts/open-published-policy.ts')
+  const { parsePolicy } = await import('../policy/parse/parse-policy.ts')
   return parsePolicy(await readPublishedFiles(config), resources)
 }
 

@@ -1,7 +1,7 @@
 /** Sends the requests of a command over HTTP on its own socket. */
 import { Agent, type IncomingMessage, request as send } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { PipelineAnswer, PipelineRequest } from '../../tools/data/pipeline.ts'
+import type { PipelineAnswer, PipelineRequest } from './pipeline.ts'
 
 export interface SocketClient {
   ask(request: PipelineRequest): Promise<PipelineAnswer>
