@@ -1,4 +1,4 @@
-/** docs/authzen.md: its commands, run as printed, and its table of reasons. */
+/** docs/authzen.md: its commands, run as printed, what check, diff and explain say about trust, and its table of reasons. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { DENIAL_REASONS } from '../../src/server/access/denial-reasons.ts'
@@ -18,7 +18,7 @@ describe('docs/authzen.md', () => {
 
   it('shows what its commands print', () => {
     const shown = page.blocks.filter(({ output }) => output.length > 0)
-    expect(shown).to.have.length.at.least(5)
+    expect(shown).to.have.length.at.least(8)
     for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
     expect(missingFrom(shown[0]?.printed ?? '', ['what nobody printed'])).to.deep.equal(['what nobody printed'])
   })
@@ -29,7 +29,8 @@ describe('docs/authzen.md', () => {
   })
 
   it('has each reason of a denial, and no other', () => {
-    const rows = [...(PAGE.split('| reason | means |')[1] ?? '').matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)]
+    const [, table = ''] = /\| reason \| means \|\n(.*?)\n\n/s.exec(PAGE) ?? []
+    const rows = [...table.matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)]
     expect(rows.map(([, code, text]) => [code, text])).to.deep.equal(Object.entries(DENIAL_REASONS))
   })
 }).timeout(10_000)

@@ -1,6 +1,6 @@
 /**
  * The certification scenario of the AuthZEN Authorization API 1.0, over real HTTP: its fixture in this folder, its tests by
- * level, its section numbers. docs/authzen-conformance.md says what that is worth: it isn't the official suite.
+ * level, its section numbers. docs/authzen.md says what that is worth: it isn't the official suite.
  */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
@@ -314,8 +314,8 @@ describe('the certification scenario of AuthZEN 1.0', () => {
   })
 })
 
-describe('docs/authzen-conformance.md', () => {
-  const page = readFileSync(new URL('../../docs/authzen-conformance.md', import.meta.url), 'utf8')
+describe('docs/authzen.md, on conformance,', () => {
+  const page = readFileSync(new URL('../../docs/authzen.md', import.meta.url), 'utf8')
   const text = readFileSync(new URL(import.meta.url), 'utf8')
   const shown = [...text.matchAll(/\bit\([`'].*?\((\d[\d., ]*)/g)].flatMap(([, numbers = '']) => numbers.split(', '))
   const rows = [...page.matchAll(/^\| [A-Z]\w+(?: \w+)? \| ([\d., -]+) \|/gm)].flatMap(([, numbers = '']) =>

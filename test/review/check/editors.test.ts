@@ -27,8 +27,8 @@ describe('a shipped YAML file', () => {
     expect(fitOf('conditions.yaml', comment + text)(parse(text))).to.equal(true)
   })
 
-  it('has a seventh kind that docs/callers.md shows', () => {
-    const page = readFileSync(new URL('../docs/callers.md', POLICIES), 'utf8')
+  it('has a seventh kind that docs/authzen.md shows', () => {
+    const page = readFileSync(new URL('../docs/authzen.md', POLICIES), 'utf8')
     const [, text = ''] = /```yaml\n([^`]*)```/.exec(page) ?? []
     expect(fitOf('callers.yaml', text)(parse(text))).to.equal(true)
   })
