@@ -14,10 +14,8 @@ import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { limitRate, type RateLimiter, refuseFloods } from './stages/limit-rate.ts'
 import { match } from './stages/match.ts'
-import { refusePathMethodToken } from './stages/refuse-path-method-token.ts'
-import { refuseUnread } from './stages/refuse-unread.ts'
-import { requirePolicy } from './stages/require-policy.ts'
-import { Stages } from './stages/stage.ts'
+import { refusePathMethodToken, refuseUnread, requirePolicy } from './stages/refuse-undecided.ts'
+import { Stages } from './stages/state.ts'
 import { validate } from './stages/validate.ts'
 
 export interface StackParts extends AnswerParts {

@@ -1,6 +1,6 @@
 // Not part of the program: test/stage-types.test.ts compiles it and expects no error.
 import Koa from 'koa'
-import { type Stage, Stages } from '../../src/server/stages/stage.ts'
+import { type Stage, Stages } from '../../src/server/stages/state.ts'
 
 interface Identified {
   readonly id: string

@@ -5,9 +5,8 @@ import type { StackParts, useStages } from '../../src/server/stack.ts'
 import { answer } from '../../src/server/stages/answer.ts'
 import { authorize } from '../../src/server/stages/authorize.ts'
 import { match } from '../../src/server/stages/match.ts'
-import { refusePathMethodToken } from '../../src/server/stages/refuse-path-method-token.ts'
-import { type Stage, Stages } from '../../src/server/stages/stage.ts'
-import type { Matched } from '../../src/server/stages/state.ts'
+import { refusePathMethodToken } from '../../src/server/stages/refuse-undecided.ts'
+import { type Matched, type Stage, Stages } from '../../src/server/stages/state.ts'
 import { validate } from '../../src/server/stages/validate.ts'
 
 export function outOfOrder(

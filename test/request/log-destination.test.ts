@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { WholeLines } from '../../src/decision-log/whole-lines.ts'
-import { LogDestination } from '../../src/server/observe/log-destination.ts'
+import { LogDestination } from '../../src/server/observe/log.ts'
 
 const RETRY_MS = 5
 

@@ -1,8 +1,7 @@
 /** A write counts as the record that it was committed with, also where masks make the lines of two records equal. */
 import { expect } from 'chai'
-import { createWrites } from '../../src/server/answers/commit.ts'
-import type { Writable } from '../../src/server/stages/stage.ts'
-import type { RequestState } from '../../src/server/stages/state.ts'
+import { createWrites } from '../../src/server/answers/record.ts'
+import type { RequestState, Writable } from '../../src/server/stages/state.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 describe('the record of a write', () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Problem } from '../../src/base/problems/problem.ts'
 import type { TagCondition } from '../../src/server/input/input.ts'
-import { readPreconditions } from '../../src/server/input/read-headers.ts'
+import { readPreconditions } from '../../src/server/stages/validate.ts'
 
 /** RFC 9110 section 8.8.3: etagc. */
 const etagc = fc

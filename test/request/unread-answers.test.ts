@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { expect } from 'chai'
 import Koa, { type Context } from 'koa'
-import { present } from '../../src/server/answers/present.ts'
 import { createHttpServer } from '../../src/server/http/http-server.ts'
 import { runStages } from '../../src/server/http/run-stages.ts'
+import { present } from '../../src/server/stages/answer.ts'
 
 describe('an answer on a connection that takes no more', () => {
   for (const [what, end, ended] of [

@@ -1,7 +1,7 @@
 /** The ids of new objects: each is another one, and they ascend whatever the clock does. */
 import { expect } from 'chai'
 import { v7 } from 'uuid'
-import { newId } from '../../src/server/routes/new-id.ts'
+import { newId } from '../../src/server/routes/create-object.ts'
 
 /** So many that the random bytes are fetched again and again, and that many ids are made in one millisecond. */
 const MANY = 20_000

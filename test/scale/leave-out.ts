@@ -27,7 +27,7 @@ export const CHANGES: Readonly<Record<Guard, Change>> = {
   },
   // A request is answered by any version of the policy.
   policy: {
-    file: '/src/server/stages/require-policy.ts',
+    file: '/src/server/stages/refuse-undecided.ts',
     from: 'if (sequence >= Number(wanted)) return',
     to: 'return',
   },

@@ -1,20 +1,23 @@
-/** Records a request: its decision record, its metrics, and the cause of a fault. */
-
+/**
+ * Records a request: its decision record, its metrics, and the cause of a fault. A write commits together with its
+ * record, so neither exists without the other.
+ */
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
-import type { Evidence } from '../../decide/evidence.ts'
-import { rulePlace } from '../../decide/evidence.ts'
+import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
 import { credentialKindOf } from '../../decide/request-conditions/credential.ts'
 import { cutName, type DecisionRecord } from '../../decision-log/decision-record.ts'
+import { mask } from '../../decision-log/mask.ts'
+import { recordLine } from '../../decision-log/record-line.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
+import type { Store } from '../../store/contract.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
 import { SignInRefused } from '../routes/tokens.ts'
-import type { Writable } from '../stages/stage.ts'
-import type { RequestState } from '../stages/state.ts'
-import { answeredStatus } from './answered-status.ts'
-import { problemOf } from './to-problem.ts'
+import type { RequestState, Writable } from '../stages/state.ts'
+import { answeredStatus, problemOf } from './to-problem.ts'
 
 /** What the stages that ran found out about a request: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
@@ -133,4 +136,32 @@ function askedId({ decision }: RequestFacts, id: string | undefined): string | u
 
 function objectIdOf(decision: Decision | undefined): string | undefined {
   return decision && 'object' in decision ? decision.object.id : undefined
+}
+
+export function createWrites(store: Store, state: Writable<RequestState>): Writes {
+  /** A request makes few records, so a list is searched. */
+  const made: { readonly line: string; readonly unmasked: DecisionRecord }[] = []
+  const record = (end: RequestEnd) => {
+    const unmasked = recordOf({ ...state, ...end })
+    const line = recordLine(mask(unmasked, state.masks))
+    made.push({ line, unmasked })
+    return line
+  }
+  const committed = (line: string) => {
+    state.committed = made.findLast((one) => one.line === line)
+  }
+  const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
+    const line = record({ outcome })
+    await write(line)
+    committed(line)
+    return outcome
+  }
+  return {
+    create: (permit, outcome, { time, replay }) =>
+      recorded(outcome, (line) => store.create(permit, { time, record: line, replay })),
+    update: (permit, outcome, { time }) => recorded(outcome, (line) => store.update(permit, { time, record: line })),
+    delete: (permit, outcome) => recorded(outcome, (line) => store.delete(permit, { record: line })),
+    record,
+    committed,
+  }
 }

@@ -9,7 +9,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import { hasBody } from '../input/read-body.ts'
 import { connectionOf, openConnection } from './connection.ts'
 import { interrupt } from './interruption.ts'
-import { http } from './node-http.ts'
+import { http } from './listen.ts'
 
 export interface ServerTimeouts {
   /** Milliseconds until all headers must have arrived. */

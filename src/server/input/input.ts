@@ -1,7 +1,7 @@
 /** The checked input of a request: query parameters, body, preconditions, idempotency key. */
 import type { Json } from '../../resources/resource.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
-import type { PatchOperation } from '../routes/json-patch/operation.ts'
+import type { PatchOperation } from '../routes/json-patch.ts'
 
 export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
 

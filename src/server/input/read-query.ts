@@ -1,8 +1,16 @@
 /**
- * The parameters of a query string, for every route: decoded, and each at most once. Other files read their meaning.
+ * The query of a request: its parameters, decoded, and each at most once; for a list (docs/lists.md) filters, order,
+ * selected fields, limit and cursor.
  */
+import { instantOf } from '../../base/instant.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import type { ListDecision, QueriedFields } from '../../decide/grants/list-decision.ts'
+import type { Limits } from '../../decide/policy.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { Field } from '../../resources/resource.ts'
 import { decode } from '../../resources/routing/request-target.ts'
+import type { Comparison, SortKey } from '../../store/contract.ts'
+import type { ListRequest } from './input.ts'
 
 /** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
 export function readQuery(query: string): ReadonlyMap<string, string> {
@@ -33,13 +41,13 @@ export function readItemQuery(parameters: ReadonlyMap<string, string>): { readon
 }
 
 /** Throws Problem invalid-query. */
-export function readCan(text: string | undefined): boolean {
+function readCan(text: string | undefined): boolean {
   if (text === undefined || text === 'true') return text !== undefined
   throw new Problem('invalid-query', 'The query parameter can must be true; omit it if you need no abilities.')
 }
 
 /** `accepted` contains only names that the caller may know. */
-export function unknownParameter(name: string, accepted: readonly string[]): Problem {
+function unknownParameter(name: string, accepted: readonly string[]): Problem {
   const advice = accepted.length === 0 ? 'omit it' : `use some of: ${accepted.join(', ')}`
   return new Problem('invalid-query', `This route has no query parameter ${name}; ${advice}.`)
 }
@@ -47,4 +55,186 @@ export function unknownParameter(name: string, accepted: readonly string[]): Pro
 function splitPair(pair: string): readonly [string, string] {
   const at = pair.indexOf('=')
   return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+}
+
+/** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
+const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor', 'can'])
+
+type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
+type Parameters = ReadonlyMap<string, string>
+
+/**
+ * Throws Problem invalid-query. A field that the caller may not query gets the same answer as a field that doesn't
+ * exist; the answer names only fields that this caller may query. Afterwards the decision's evidence contains the
+ * query's fields.
+ */
+export function readListQuery(
+  parameters: Parameters,
+  limits: Pick<Limits, 'page'>,
+  decision: ListDecision,
+): ListRequest {
+  const named = namesIn(parameters)
+  try {
+    const query = read(parameters, limits, decision)
+    decision.tellQuery(named)
+    return query
+  } catch (error) {
+    decision.tellQuery(named, isSound(parameters, limits, decision.widest) ? 'by the policy' : undefined)
+    throw error
+  }
+}
+
+function namesIn(parameters: Parameters): QueriedFields {
+  const filters = [...parameters.keys()].filter((name) => !RESERVED.has(name)).map(withoutOperator)
+  const sorted = parameters.get('sort')?.split(',') ?? []
+  const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
+  return { queried, selected: parameters.get('fields')?.split(',') }
+}
+
+/** Whether only the policy can be the reason to refuse it. */
+function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Queryable): boolean {
+  try {
+    read(parameters, limits, widest)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Queryable): ListRequest {
+  const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
+  const cursor = parameters.get('cursor')
+  return {
+    parameters,
+    limit: readLimit(parameters.get('limit'), page),
+    filter: filters.map(([name, value]) => readComparison(fieldOf(name, queryable), name, value)),
+    order: readOrder(parameters.get('sort'), queryable),
+    fields: readFields(parameters.get('fields'), shown),
+    counted: readCounted(parameters.get('count')),
+    can: readCan(parameters.get('can')),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
+}
+
+function withoutOperator(parameter: string): string {
+  return parameter.replace(/\[[^[\]]*\]$/, '')
+}
+
+/** `field` or `field[operator]`. */
+function fieldOf(parameter: string, queryable: Queryable['queryable']): Field {
+  const field = queryable.get(withoutOperator(parameter))
+  if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
+  return field
+}
+
+function readLimit(text: string | undefined, page: Limits['page']): number {
+  if (text === undefined) return page.default
+  const limit = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
+  if (limit <= page.max) return limit
+  throw new Problem('invalid-query', `The query parameter limit must be a whole number from 1 to ${page.max}.`)
+}
+
+/**
+ * The id is the default order, and decides between equal objects. It has the direction of the last key, so that an
+ * index can be used.
+ */
+function readOrder(text: string | undefined, queryable: Queryable['queryable']): readonly SortKey[] {
+  const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
+  if (new Set(named.map(({ field }) => field)).size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter sort repeats a field; name each field once.')
+  }
+  const id = named.findIndex(({ field }) => field === 'id')
+  if (id >= 0) return named.slice(0, id + 1)
+  return [...named, { field: 'id', by: 'value', descending: named.at(-1)?.descending ?? false }]
+}
+
+function readSortKey(part: string, queryable: Queryable['queryable']): SortKey {
+  const descending = part.startsWith('-')
+  const field = queryable.get(descending ? part.slice(1) : part)
+  if (field) return { field: field.name, by: field.time ? 'time' : 'value', descending }
+  const accepted = [...queryable.keys()].join(', ')
+  const form = 'separated by commas, with - before a descending one'
+  throw new Problem('invalid-query', `The query parameter sort is not valid; list some of these, ${form}: ${accepted}.`)
+}
+
+/** A field that only some rows show is simply absent from the others. */
+function readFields(text: string | undefined, shown: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const named = text.split(',')
+  const fields = new Set(named)
+  if (fields.size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter fields repeats a field; name each field once.')
+  }
+  if (named.every((name) => shown.has(name))) return fields
+  const accepted = [...shown].join(', ')
+  const detail = `The query parameter fields is not valid; list some of these, separated by commas: ${accepted}.`
+  throw new Problem('invalid-query', detail)
+}
+
+function readCounted(text: string | undefined): boolean {
+  if (text === undefined || text === 'exact') return text !== undefined
+  throw new Problem('invalid-query', 'The query parameter count must be exact; omit it if you need no total.')
+}
+
+const ORDERING = ['gt', 'gte', 'lt', 'lte'] as const
+
+/** `parameter` is `field` or `field[operator]`. Throws Problem invalid-query. */
+function readComparison(field: Field, parameter: string, text: string): Comparison {
+  const by = field.time ? 'time' : 'value'
+  const suffix = parameter.slice(field.name.length)
+  if (suffix === '') return { field: field.name, by, operator: 'in', values: [readMember(field, text)] }
+  if (suffix === '[in]') {
+    return { field: field.name, by, operator: 'in', values: text.split(',').map((one) => readMember(field, one)) }
+  }
+  const operator = ORDERING.find((name) => suffix === `[${name}]`)
+  const accepted = field.type === 'boolean' ? ['in'] : ['in', ...ORDERING]
+  if (operator && field.type !== 'boolean') {
+    return { field: field.name, by, operator, values: [readValue(field, text)] }
+  }
+  const forms = accepted.map((name) => `${field.name}[${name}]`).join(', ')
+  throw new Problem(
+    'invalid-query',
+    `The query parameter ${parameter} is not a comparison; use one of: ${field.name}, ${forms}.`,
+  )
+}
+
+/** Equality with a value that the schema doesn't list is a mistake, not an empty list. */
+function readMember(field: Field, text: string): Scalar {
+  const value = readValue(field, text)
+  if (!field.oneOf || field.oneOf.includes(value)) return value
+  throw unreadable(field, `one of: ${field.oneOf.join(', ')}`)
+}
+
+function readValue(field: Field, text: string): Scalar {
+  switch (field.type) {
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true'
+      throw unreadable(field, 'true or false')
+    case 'integer':
+      return readNumber(field, text, /^-?(?:0|[1-9]\d*)$/, 'a whole number')
+    case 'number':
+      return readNumber(field, text, /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/, 'a number')
+    default:
+      return field.time ? readTime(field, text) : text
+  }
+}
+
+/**
+ * As in bodies (src/resources/json/strict-json.ts): beyond 2^53 a double may differ from the number that the client
+ * wrote.
+ */
+function readNumber(field: Field, text: string, form: RegExp, what: string): number {
+  const value = form.test(text) ? Number(text) : Number.NaN
+  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
+  throw unreadable(field, `${what}, at most 2^53 - 1`)
+}
+
+function readTime(field: Field, text: string): string {
+  const instant = instantOf(text)
+  if (instant !== undefined) return instant
+  throw unreadable(field, 'a time like 2026-01-31T12:00:00Z (RFC 3339; a + is written %2B)')
+}
+
+function unreadable({ name }: Field, expected: string): Problem {
+  return new Problem('invalid-query', `The value of the filter ${name} must be ${expected}.`)
 }

@@ -10,10 +10,10 @@ import { Problem } from '../../base/problems/problem.ts'
 import { readCredentials } from '../../identity/caller.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
-import { findMalformed } from '../http/find-malformed.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { readinessOf } from '../routes/built-in.ts'
 import type { Services } from '../routes/handler.ts'
+import { findMalformed } from '../stages/match.ts'
 import type { Metrics } from './metrics.ts'
 
 interface AdminPage {

@@ -2,7 +2,7 @@
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Gateway } from '../../resources/resource.ts'
-import { statusForGateway } from '../answers/answered-status.ts'
+import { statusForGateway } from '../answers/to-problem.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { Describing } from './parameters.ts'
 import { type Part, pascal } from './part.ts'

@@ -3,8 +3,8 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Json, Route } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { ACCEPT_PATCH } from '../input/read-body.ts'
+import { WrittenJson } from './entity-tag.ts'
 import type { Check, HandledRequest, Outcome, Services } from './handler.ts'
-import { WrittenJson } from './written-json.ts'
 
 type Fields = ReadonlySet<string>
 

@@ -17,9 +17,8 @@ import type { Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../access/asker.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
-import type { EntityTags } from './entity-tag.ts'
+import type { EntityTags, WrittenJson } from './entity-tag.ts'
 import type { InFlight } from './one-at-a-time.ts'
-import type { WrittenJson } from './written-json.ts'
 
 /** Throws what the store throws, Refused, and Problem. */
 export type Handler = (

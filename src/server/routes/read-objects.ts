@@ -14,9 +14,8 @@ import { writtenPage } from '../../store/lists/written-page.ts'
 import { callerKey } from '../access/turns.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
+import { isKnown, WrittenJson } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
-import { isKnown } from './preconditions.ts'
-import { WrittenJson } from './written-json.ts'
 
 /** In characters: a longer page end isn't put into a URL. */
 const LONGEST_PAGE_END = 2000
@@ -50,7 +49,7 @@ function shownObject(services: Services, request: HandledRequest, decision: Read
   const headers = { ETag: `"${opaque}"` }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs. Headers that depend on the caller are set for
   // every answer.
-  if (isKnown(services, request, item, opaque)) return { status: 304, headers, body: undefined }
+  if (isKnown(services.tags, request, item, opaque)) return { status: 304, headers, body: undefined }
   return { status: successStatus('read'), headers, body }
 }
 

@@ -9,10 +9,9 @@ import type { Store } from '../../store/contract.ts'
 import { StaleObject } from '../../store/errors.ts'
 import { admit } from '../access/forward/identity-headers.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
-import { createWrites } from '../answers/commit.ts'
-import { clientGone } from '../http/client-gone.ts'
+import { createWrites } from '../answers/record.ts'
+import { clientGone } from '../http/interruption.ts'
 import type { Input } from '../input/input.ts'
-import type { Stage, Writable } from '../stages/stage.ts'
 import type {
   Accepted,
   Addressed,
@@ -21,7 +20,9 @@ import type {
   Handled,
   Matched,
   Received,
+  Stage,
   Validated,
+  Writable,
 } from '../stages/state.ts'
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'

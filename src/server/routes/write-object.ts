@@ -8,11 +8,9 @@ import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
+import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
-import { applyJsonPatch } from './json-patch/apply.ts'
-import { sameJson } from './json-patch/measure.ts'
-import { fieldsOf, type PatchOperation } from './json-patch/operation.ts'
-import { refuseUnmet } from './preconditions.ts'
+import { applyJsonPatch, fieldsOf, type PatchOperation, sameJson } from './json-patch.ts'
 
 type Body = Readonly<Record<string, Json>>
 
@@ -55,7 +53,7 @@ export async function patchObject(
   if (applied.kind !== 'applied') {
     // 403 comes first, then 412 and 428 (semantics.md, "Refusals").
     orRefuse(decision.checkNamed(named))
-    if (applied.kind === 'conflict') refuseUnmet(services, request, { resource: resource.name, object })
+    if (applied.kind === 'conflict') refuseUnmet(services.tags, request, { resource: resource.name, object })
     throw applied.problem
   }
   return writeProposal(services, request, decision, proposePatched(resource, applied.after, { before, named, read }))
@@ -68,7 +66,7 @@ export async function deleteObject(
   decision: DeleteDecision,
 ): Promise<Outcome> {
   const permit = decision.permit()
-  refuseUnmet(services, request, { resource: request.resource.name, object: decision.object })
+  refuseUnmet(services.tags, request, { resource: request.resource.name, object: decision.object })
   return request.writes.delete(permit, { status: successStatus('delete'), headers: {}, body: undefined })
 }
 
@@ -84,7 +82,7 @@ async function writeProposal(
   proposal: Proposal,
 ): Promise<Outcome> {
   const resource = request.resource.name
-  const refuseUnmetNow = () => refuseUnmet(services, request, { resource, object: decision.object })
+  const refuseUnmetNow = () => refuseUnmet(services.tags, request, { resource, object: decision.object })
   const permitted = await request.ask(decision.permit(proposal))
   if (isRefusal(permitted) && isOfAnotherState(permitted)) refuseUnmetNow()
   const permit = orRefuse(permitted)

@@ -16,9 +16,17 @@ import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
-import { decideAhead } from './read-ahead.ts'
-import type { Stage } from './stage.ts'
-import type { Accepted, AcceptedRequest, Addressed, Authenticated, Authorized, Forwarding, Received } from './state.ts'
+import { decideAhead } from './authenticate.ts'
+import type {
+  Accepted,
+  AcceptedRequest,
+  Addressed,
+  Authenticated,
+  Authorized,
+  Forwarding,
+  Received,
+  Stage,
+} from './state.ts'
 
 export interface Gate {
   readonly resources: Resources

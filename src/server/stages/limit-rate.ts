@@ -11,8 +11,7 @@ import { createMemoryLimiter } from '../../limits/memory.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import type { ClientAddress } from '../http/client-address.ts'
-import type { Stage } from './stage.ts'
-import type { Addressed, Authenticated, Matched, Received } from './state.ts'
+import type { Addressed, Authenticated, Matched, Received, Stage } from './state.ts'
 
 type Headers = Readonly<Record<string, string>>
 

@@ -1,4 +1,9 @@
-/** What each stage leaves in `ctx.state` for the stages after it, in their order (src/server/stack.ts). */
+/**
+ * What each stage leaves in `ctx.state` for the stages after it, in their order (src/server/stack.ts), and the type of
+ * stages: Koa middleware that says what it reads from the state and what it leaves there.
+ */
+import type Koa from 'koa'
+import type { Middleware, Next, ParameterizedContext } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
@@ -128,4 +133,32 @@ export interface RequestState
   readonly body?: AnswerBody | undefined
   /** The record that was stored together with its write. */
   readonly committed?: { readonly line: string; readonly unmasked: DecisionRecord } | undefined
+}
+
+/** The stage sets every member of `Leaves` in `ctx.state` before it calls `next`. */
+export interface Stage<Reads extends object, Leaves extends object = object> {
+  (ctx: StageContext<Reads & Writable<Leaves>>, next: Next): unknown
+  /** Exists only in the type; no stage has it at run time. */
+  readonly leaves?: Leaves
+}
+
+type StageContext<State extends object> = ParameterizedContext<State>
+
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/**
+ * Koa's `use`, for stages. A stage that reads something that no earlier stage leaves doesn't compile
+ * (test/stage-types.test.ts).
+ */
+export class Stages<State extends object = object> {
+  readonly #app: Koa
+
+  constructor(app: Koa) {
+    this.#app = app
+  }
+
+  use<Leaves extends object>(stage: Stage<State, Leaves>): Stages<State & Leaves> {
+    this.#app.use(stage as Middleware)
+    return this as unknown as Stages<State & Leaves>
+  }
 }

@@ -5,9 +5,7 @@ import { applyPatch, type Operation } from 'rfc6902'
 import { Problem } from '../../../src/base/problems/problem.ts'
 import { parseResources } from '../../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
-import { type Applied, applyJsonPatch } from '../../../src/server/routes/json-patch/apply.ts'
-import { fieldsOf } from '../../../src/server/routes/json-patch/operation.ts'
-import { parseJsonPatch } from '../../../src/server/routes/json-patch/parse.ts'
+import { type Applied, applyJsonPatch, fieldsOf, parseJsonPatch } from '../../../src/server/routes/json-patch.ts'
 
 const FIELDS = ['a', 'b', 'c']
 

@@ -5,8 +5,8 @@
 import { Problem } from '../../../base/problems/problem.ts'
 import type { Limits } from '../../../decide/policy.ts'
 import type { Json } from '../../../resources/resource.ts'
+import { canonicalJson } from '../../routes/create-object.ts'
 import type { Cursors } from '../../routes/cursor.ts'
-import { canonicalJson } from '../../routes/idempotency.ts'
 import type { AskedPage, Search } from './search-request.ts'
 
 export interface SearchPage {

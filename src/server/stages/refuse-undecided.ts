@@ -1,15 +1,38 @@
 /**
- * Refuses requests without a route and callers with bad credentials, after the rate limits have counted the request.
+ * Refuses requests before anything is decided, and after the rate limits have counted them: callers who leave large
+ * answers unread, requests without a route, bad credentials, and requests that this process can't decide by a policy
+ * that is new enough.
  */
-
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import type { UnreadAnswers } from '../http/unread-answers.ts'
+import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { failureOf } from './authenticate.ts'
-import type { Stage } from './stage.ts'
-import type { Accepted, AcceptedRequest, Authenticated, Matched } from './state.ts'
+import type {
+  Accepted,
+  AcceptedRequest,
+  Addressed,
+  Authenticated,
+  Matched,
+  Received,
+  RequestState,
+  Stage,
+} from './state.ts'
+
+export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authenticated> {
+  return (ctx, next) => {
+    unread.refuse(holderOf(ctx.state))
+    return next()
+  }
+}
+
+/** To whom an answer counts: the caller, or without one the address. */
+export function holderOf({ authentication, address }: Pick<RequestState, 'authentication' | 'address'>): string {
+  return authentication?.kind === 'caller' ? `subject:${authentication.caller.id}` : `address:${address}`
+}
 
 /**
  * Throws, in this order: 400 and similar for a malformed request, 404, 405 with `Allow`, 401 (bad credentials, also on
@@ -78,4 +101,45 @@ function resourceOf({ byName }: Resources, { route }: RouteMatch): Resource {
   const resource = byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   return resource
+}
+
+/** A restart, which liveness may lead to, would not make the versions readable. */
+const LIVENESS = '/livez'
+
+const AT_LEAST = 'policy-sequence-at-least'
+
+/** Throws Problem. `channel`: undefined for a policy from a folder. */
+export function requirePolicy(channel: PolicyChannel | undefined): Stage<Received & Accepted> {
+  return (ctx, next) => {
+    const { policy, at, accepted } = ctx.state
+    if (channel?.state(at) === 'expired' && accepted.match.route.path !== LIVENESS) throw expired()
+    const wanted = ctx.req.headers[AT_LEAST]
+    if (wanted !== undefined) refuseBehind(String(wanted), policy.sequence)
+    return next()
+  }
+}
+
+function refuseBehind(wanted: string, sequence: number | undefined): void {
+  if (sequence === undefined) {
+    throw new Problem(
+      'invalid-policy-sequence',
+      'The policy of this server has no sequence; omit the header Policy-Sequence-At-Least.',
+    )
+  }
+  if (!/^\d{1,15}$/.test(wanted)) {
+    throw new Problem(
+      'invalid-policy-sequence',
+      'Policy-Sequence-At-Least is not a whole number; send the number of a header Policy-Sequence.',
+    )
+  }
+  if (sequence >= Number(wanted)) return
+  throw new Problem('policy-behind', `This instance has version ${sequence} of the policy; try again.`, {
+    headers: { 'Retry-After': '1' },
+  })
+}
+
+function expired(): Problem {
+  return new Problem('policy-expired', 'The server could not read its policy for too long; try again later.', {
+    headers: { 'Retry-After': '5' },
+  })
 }
