@@ -4,8 +4,7 @@
  * groups are made when they are asked for.
  */
 import type { Rule } from '../decide/policy.ts'
-import { performs } from '../decide/rules/rule.ts'
-import { relationColumnText } from '../decide/rules/terms.ts'
+import { performs, relationColumnText } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 import { type Extent, NOWHERE, type Region, withoutAll } from './regions.ts'
 import type { ResourceSpace } from './space.ts'

@@ -14,8 +14,7 @@ import {
   valuesWhoeverAsks,
 } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
-import { isAbout } from '../decide/rules/rule.ts'
-import { namesIn } from '../decide/rules/terms.ts'
+import { isAbout, namesIn } from '../decide/rules/terms.ts'
 import type { Scalar } from '../resources/object.ts'
 import type { Action, FieldType, Resource } from '../resources/resource.ts'
 import type { Region, Regions } from './regions.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Policy, Rule } from '../decide/policy.ts'
-import { decidedFields, ruleNames } from '../decide/rules/rule.ts'
+import { decidedFields, ruleNames } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 import { NOWHERE, type Region, type Regions } from './regions.ts'
 

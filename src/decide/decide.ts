@@ -18,8 +18,9 @@ import {
 } from './decision.ts'
 import { askedFacts, evidenceOf, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
-import { attributesFor, attributesOf } from './grants/caller-attributes.ts'
 import {
+  attributesFor,
+  attributesOf,
   type CallerGrants,
   factsOf,
   grantOn,
@@ -32,8 +33,8 @@ import type { DirectPolicy } from './grants/direct.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
 import type { Subject } from './grants/subjects.ts'
-import { Rests } from './permits/rests.ts'
-import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/suppose-result.ts'
+import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/check-fields.ts'
+import { Rests } from './permits/permit.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
 import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'

@@ -4,15 +4,13 @@ import { onceKnown } from '../base/now-or-later.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import { recordedFields } from './evidence.ts'
-import { CellBudget } from './grants/cell-budget.ts'
 import type { IsGranted } from './grants/grant.ts'
-import { GrantTable } from './grants/grant-table.ts'
+import { CellBudget, GrantTable } from './grants/grant-table.ts'
 import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts'
 import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust.ts'
 import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
-import { performs } from './rules/rule.ts'
-import { namesIn } from './rules/terms.ts'
+import { namesIn, performs } from './rules/terms.ts'
 
 /** The rules of a policy, by subject. */
 export interface RuleIndex extends NamedSubjects {

@@ -1,6 +1,6 @@
 /** The record of a request: who asked for what, how it was decided, and all facts needed to decide it again. */
 import { isObject } from '../base/is-object.ts'
-import { isCondition } from '../decide/conditions/condition-values.ts'
+import { isCondition } from '../decide/conditions/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 
 /** Replaces a masked value. */

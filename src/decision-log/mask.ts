@@ -1,6 +1,6 @@
 /** Masks decision records: replaces the values that policies/masks.yaml names by `***`. */
 
-import { comparisonsIn, withValues } from '../decide/conditions/condition-values.ts'
+import { comparisonsIn, withValues } from '../decide/conditions/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'

@@ -1,7 +1,6 @@
 /** However many sets of roles are told, a bounded number of them is kept, with their tables and cells. */
 import { expect } from 'chai'
-import { CellBudget } from '../../src/decide/grants/cell-budget.ts'
-import { KeptConditions } from '../../src/decide/grants/kept-conditions.ts'
+import { CellBudget, KeptConditions } from '../../src/decide/grants/grant-table.ts'
 import { Subjects } from '../../src/decide/grants/subjects.ts'
 import { snapshotOf } from './product.ts'
 import { filesOf } from './render.ts'

@@ -1,8 +1,7 @@
 /** The product's answers to the requests that the oracle answers: its parser, its decisions, facts in memory. */
 import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import type { Caller } from '../../src/decide/caller.ts'
-import { meets } from '../../src/decide/conditions/condition.ts'
-import { lookUpIn } from '../../src/decide/conditions/lookup.ts'
+import { lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import { decide, type Question } from '../../src/decide/decide.ts'
 import type { CreateDecision, UpdateDecision } from '../../src/decide/decision.ts'
 import { type FactSource, type FactsAtHand, withFacts } from '../../src/decide/facts.ts'

@@ -1,6 +1,6 @@
 /** semantics.md, "What is granted", rule by rule: what tests hold tools to. */
 import type { Policy, Rule } from '../../src/decide/policy.ts'
-import { decidedFields, isAbout, ruleNames } from '../../src/decide/rules/rule.ts'
+import { decidedFields, isAbout, ruleNames } from '../../src/decide/rules/terms.ts'
 import type { Action, Resource } from '../../src/resources/resource.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit. */

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
-import { meets } from '../../src/decide/conditions/condition.ts'
+import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { simplify } from '../../src/decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../src/resources/object.ts'
 import { randomCondition, randomDocument } from './random.ts'

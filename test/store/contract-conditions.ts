@@ -1,8 +1,7 @@
 /** The contract: a list holds exactly the objects that meet the condition one by one. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
-import { meets } from '../../src/decide/conditions/condition.ts'
+import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { representListed } from '../listed.ts'
 import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { creation, failure, ODD, type Opened, RESOURCES } from './fixture.ts'

@@ -1,8 +1,7 @@
 /** The contract: filters and orders mean in the engine what sort-value.ts says in plain code, and pages are cut by place. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
-import { meets } from '../../src/decide/conditions/condition.ts'
+import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/lists/sort-value.ts'

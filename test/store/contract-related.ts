@@ -1,8 +1,7 @@
 /** The contract: conditions on related objects mean in the engine what `meets` and `lookUpIn` say in plain code. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
-import { lookUpIn } from '../../src/decide/conditions/lookup.ts'
+import { type Condition, lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../src/resources/resource.ts'
 import { runs } from '../runs.ts'
 import { ALL, inputsFor, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'

@@ -1,9 +1,16 @@
 /** Conditions on values, times and related objects in memory: what each kind means, in the smallest worlds. */
 import { expect } from 'chai'
-import type { Climb, Condition, Related } from '../../src/decide/conditions/condition.ts'
-import { lookupOf, meets } from '../../src/decide/conditions/condition.ts'
-import { comparisonsIn, isCondition, withValues } from '../../src/decide/conditions/condition-values.ts'
-import { lookUpIn } from '../../src/decide/conditions/lookup.ts'
+import {
+  type Climb,
+  type Condition,
+  comparisonsIn,
+  isCondition,
+  lookUpIn,
+  lookupOf,
+  meets,
+  type Related,
+  withValues,
+} from '../../src/decide/conditions/condition.ts'
 import type { Json, Representation } from '../../src/resources/resource.ts'
 
 const always: Condition = { kind: 'always' }

@@ -1,6 +1,6 @@
 /** Whether a record holds everything that a policy would look at: another policy may compare values that it lacks. */
 
-import { comparisonsIn } from '../../decide/conditions/condition-values.ts'
+import { comparisonsIn } from '../../decide/conditions/condition.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { comparedAttributes, comparedFields } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'

@@ -4,6 +4,7 @@
  */
 
 import { instantOf } from '../../base/instant.ts'
+import { isObject } from '../../base/is-object.ts'
 import { isScalar, type Scalar } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 
@@ -91,7 +92,7 @@ export interface Lookup {
 }
 
 /** Answers questions about stored objects. */
-export type LookUp = (lookup: Lookup) => boolean
+type LookUp = (lookup: Lookup) => boolean
 
 /** The fields outside the document; an engine keeps each in its own column. All are strings. */
 export const SERVER_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt'])
@@ -133,7 +134,7 @@ function refuseLookup(): never {
 }
 
 /** Whether the field's value is this one, or is a list that has it. */
-export function has(object: Representation, field: string, wanted: Scalar): boolean {
+function has(object: Representation, field: string, wanted: Scalar): boolean {
   if (!isComparable(wanted) || !Object.hasOwn(object, field)) return false
   const value = object[field]
   return Array.isArray(value) ? value.includes(wanted) : value === wanted
@@ -167,4 +168,135 @@ function liesInTime({ after = -Infinity, before = Infinity }: Time, value: Scala
   if (text === undefined) return false
   const instant = Date.parse(text)
   return instant > after && instant < before
+}
+
+// Questions about stored objects: answers from objects in memory (src/store/sqlite/query/ does the same in SQL).
+
+/** `objectsOf`: all objects of a resource. */
+export function lookUpIn(objectsOf: (resource: string) => Iterable<Representation>): LookUp {
+  const lookUp: LookUp = (lookup) => {
+    return foundBy(lookup, [...objectsOf(lookup.resource)]).some((object) => meets(lookup.where, object, lookUp))
+  }
+  return lookUp
+}
+
+/** Each object once, so that a circle ends. */
+function foundBy({ by, values, climb }: Lookup, objects: readonly Representation[]): readonly Representation[] {
+  const found = new Set(objects.filter((object) => values.some((value) => has(object, by, value))))
+  if (!climb) return [...found]
+  let last = [...found]
+  for (let step = 1; step < climb.depth && last.length > 0; step += 1) {
+    last = objects.filter(({ id }) => typeof id === 'string' && last.some((below) => has(below, climb.field, id)))
+    last = last.filter((object) => !found.has(object))
+    for (const object of last) found.add(object)
+  }
+  return [...found]
+}
+
+/** Whether the answer may depend on the objects of this resource. */
+export function looksAt({ resource, where }: Pick<Lookup, 'resource' | 'where'>, sought: string): boolean {
+  return resource === sought || isAbout(where, sought)
+}
+
+function isAbout(condition: Condition, sought: string): boolean {
+  switch (condition.kind) {
+    case 'related':
+    case 'climb':
+      return looksAt(condition, sought)
+    case 'all':
+    case 'some':
+      return condition.of.some((part) => isAbout(part, sought))
+    case 'not':
+      return isAbout(condition.of, sought)
+    default:
+      return false
+  }
+}
+
+// The values that a condition compares: records mask them, and a replay reads them back from a file.
+
+/** `resource`: of a related object; undefined for the object itself. */
+interface Comparison {
+  readonly resource?: string | undefined
+  readonly field: string
+  readonly value: Scalar
+}
+
+/** Every comparison of a field with a value that the condition makes. */
+export function comparisonsIn(condition: Condition, resource?: string): readonly Comparison[] {
+  switch (condition.kind) {
+    case 'holds':
+      return condition.values.map((value) => ({ resource, field: condition.field, value }))
+    case 'related':
+    case 'climb':
+      return comparisonsIn(condition.where, condition.resource)
+    case 'all':
+    case 'some':
+      return condition.of.flatMap((part) => comparisonsIn(part, resource))
+    case 'not':
+      return comparisonsIn(condition.of, resource)
+    default:
+      return []
+  }
+}
+
+/** The same condition with other values to compare. */
+export function withValues(
+  condition: Condition,
+  valueFor: (comparison: Comparison) => Scalar,
+  resource?: string,
+): Condition {
+  switch (condition.kind) {
+    case 'holds': {
+      const values = condition.values.map((value) => valueFor({ resource, field: condition.field, value }))
+      return { ...condition, values }
+    }
+    case 'related':
+    case 'climb':
+      return { ...condition, where: withValues(condition.where, valueFor, condition.resource) }
+    case 'all':
+    case 'some':
+      return { ...condition, of: condition.of.map((part) => withValues(part, valueFor, resource)) }
+    case 'not':
+      return { ...condition, of: withValues(condition.of, valueFor, resource) }
+    default:
+      return condition
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Whether a value that was read from a file is a condition. */
+export function isCondition(value: unknown): value is Condition {
+  return isObject(value) && isKind(value.kind) && FORMS[value.kind](value)
+}
+
+const FORMS: Readonly<Record<Condition['kind'], (members: Members) => boolean>> = {
+  always: () => true,
+  never: () => true,
+  holds: (one) => areTexts(one.field) && Array.isArray(one.values),
+  present: (one) => areTexts(one.field),
+  between: (one) => areTexts(one.field) && areNumbersIfAny(one.atLeast, one.atMost),
+  time: (one) => areTexts(one.field) && areNumbersIfAny(one.after, one.before),
+  related: (one) => areTexts(one.field, one.resource, one.by) && isCondition(one.where),
+  climb: (one) => areTexts(one.field, one.resource) && typeof one.depth === 'number' && isCondition(one.where),
+  all: (one) => areConditions(one.of),
+  some: (one) => areConditions(one.of),
+  not: (one) => isCondition(one.of),
+}
+
+function isKind(kind: unknown): kind is Condition['kind'] {
+  return typeof kind === 'string' && Object.hasOwn(FORMS, kind)
+}
+
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === 'string')
+}
+
+function areNumbersIfAny(...values: readonly unknown[]): boolean {
+  return values.every((value) => value === undefined || typeof value === 'number')
+}
+
+function areConditions(values: unknown): boolean {
+  return Array.isArray(values) && values.every(isCondition)
 }

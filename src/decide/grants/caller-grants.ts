@@ -1,11 +1,15 @@
 /** The grants of the policy to one caller on one resource; the checks of a decision use them. */
+
+import type { StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
+import type { Caller } from '../caller.ts'
 import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
-import type { Rests } from '../permits/rests.ts'
+import type { Steps } from '../facts.ts'
+import type { Rests, RestsOn } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
-import type { Asking, Relation } from '../relations/relation-kind.ts'
+import { type Asking, type Relation, scalarsOf } from '../relations/relation-kind.ts'
 import type { RequestConditions } from '../request-conditions/conditions-now.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import type { Grant } from './grant.ts'
@@ -96,4 +100,37 @@ export function withConditions(relations: readonly string[], conditions: readonl
 /** The fields that the route shows, of those that are granted. */
 export function inView({ view }: CallerGrants, granted: ReadonlySet<string>): ReadonlySet<string> {
   return view ? granted.intersection(view) : granted
+}
+
+// The attributes of a caller that rules compare: read from its users record only if one is needed.
+
+interface CallerAttributes {
+  readonly asking: Asking
+  /** The users record, if it was looked at. */
+  readonly record: RestsOn['caller']
+}
+
+/**
+ * They come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). `now`: the time of
+ * the request, in milliseconds since the epoch.
+ */
+export function* attributesFor(
+  caller: Caller | undefined,
+  now: number,
+  needed: readonly string[],
+): Steps<CallerAttributes> {
+  if (!caller) return { asking: { valuesOf: () => [], now }, record: undefined }
+  const isNeeded = needed.length > 0
+  const record = isNeeded ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
+  const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
+  const valuesOf = (name: string) => {
+    if (name === 'id') return [caller.id]
+    return Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : []
+  }
+  return { asking: { valuesOf, now }, record: isNeeded ? { id: caller.id, version: record?.version } : undefined }
+}
+
+/** Those that fill fields of a new object, besides the id. */
+export function attributesOf(filled: readonly FilledField[]): readonly string[] {
+  return filled.map(({ attribute }) => attribute).filter((attribute) => attribute !== 'id')
 }

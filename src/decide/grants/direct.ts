@@ -5,8 +5,8 @@
 
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
-import { ruleNames } from '../rules/rule.ts'
 import { livingAt } from '../rules/rule-expiry.ts'
+import { ruleNames } from '../rules/terms.ts'
 import { type GrantsAbout, type RuleIndex, Snapshot } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'

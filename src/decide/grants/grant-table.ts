@@ -9,11 +9,8 @@ import type { Condition } from '../conditions/condition.ts'
 import type { Rule } from '../policy.ts'
 import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
 import type { Asking, Has, Relation } from '../relations/relation-kind.ts'
-import { ruleNames } from '../rules/rule.ts'
-import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames } from '../rules/terms.ts'
-import type { CellBudget } from './cell-budget.ts'
+import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames, ruleNames } from '../rules/terms.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
-import type { KeptConditions } from './kept-conditions.ts'
 import { filterOf, whereGranted } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
@@ -234,4 +231,84 @@ function classesOf({ resource, action, rules, views }: TableParts): readonly (re
   const named = [...new Set(rules.flatMap((rule) => rule.views))]
   const signature = (field: string) => named.map((view) => (views?.get(view)?.has(field) ? '1' : '0')).join('')
   return [...Map.groupBy(resource.fields.keys(), signature).values()]
+}
+
+// The number of cells that a snapshot keeps. Callers whose relations differ in ever new ways could otherwise fill the
+// memory; beyond the bound all cells are forgotten, and made again as they are needed.
+
+/** About 100 MB, if each cell has its own fields and rules; real policies have some hundreds. */
+const MOST_CELLS = 100_000
+
+interface Keeper {
+  forgetCells(): void
+}
+
+export class CellBudget {
+  readonly conditions = new KeptConditions()
+  readonly #most: number
+  readonly #keepers = new Set<Keeper>()
+  #taken = 0
+
+  constructor(most = MOST_CELLS) {
+    this.#most = most
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** No longer counts the cells of this keeper. */
+  leave(keeper: Keeper, cells: number): void {
+    if (this.#keepers.delete(keeper)) this.#taken -= cells
+  }
+
+  /** Counts a cell that this keeper is about to keep. */
+  take(keeper: Keeper): void {
+    if (this.#taken >= this.#most) {
+      for (const one of this.#keepers) one.forgetCells()
+      this.#keepers.clear()
+      this.#taken = 0
+    }
+    this.#keepers.add(keeper)
+    this.#taken += 1
+  }
+}
+
+// The conditions of lists that a snapshot keeps, of all its tables together: those asked for last. What callers compare
+// may be told by somebody else, and so be ever new and long.
+
+/** In characters of the keys; with the conditions, some tens of megabytes at most. */
+const MOST_KEPT = 8_000_000
+const LONGEST_KEPT = 4096
+
+/** A condition takes this much memory at least, so that 20,000 of them are kept at most. */
+const LEAST = 400
+
+export class KeptConditions {
+  #tables = 0
+  readonly #kept = new LRUCache<string, Condition>({
+    // A cache with `max` would allocate its memory at once, and tools make many snapshots.
+    maxSize: MOST_KEPT,
+    maxEntrySize: LONGEST_KEPT,
+    sizeCalculation: (_, key) => Math.max(LEAST, key.length),
+  })
+
+  /** A place of its own for a table, whose keys are those of no other. */
+  ofTable(): (key: string, make: () => Condition) => Condition {
+    this.#tables += 1
+    const table = this.#tables
+    return (key, make) => {
+      const whole = `${table} ${key}`
+      const known = this.#kept.get(whole)
+      if (known) return known
+      const made = make()
+      this.#kept.set(whole, made)
+      return made
+    }
+  }
+
+  /** In characters of the keys, as they are counted. */
+  get size(): number {
+    return this.#kept.calculatedSize
+  }
 }

@@ -5,7 +5,7 @@ import { simplify } from '../conditions/simplify-condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 import { kindOf } from '../relations/all-kinds.ts'
 import type { Asking } from '../relations/relation-kind.ts'
-import { ruleNames } from '../rules/rule.ts'
+import { ruleNames } from '../rules/terms.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]

@@ -8,8 +8,7 @@ import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
 import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
 import type { Has, Relation } from '../relations/relation-kind.ts'
-import { ruleNames } from '../rules/rule.ts'
-import { fitsObject, type RelationColumn, relationColumnText } from '../rules/terms.ts'
+import { fitsObject, type RelationColumn, relationColumnText, ruleNames } from '../rules/terms.ts'
 import type { Grant, TableParts } from './grant.ts'
 
 interface TableInside {

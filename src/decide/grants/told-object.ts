@@ -12,8 +12,15 @@ import { comparedFields, followsFrom, kindOf, leavesOf } from '../relations/all-
 import { relate } from '../relations/ownership.ts'
 import type { Relation } from '../relations/relation-kind.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { attributesOf } from './caller-attributes.ts'
-import { type CallerGrants, factsOf, grantOn, grantOnResult, inView, relatingBy } from './caller-grants.ts'
+import {
+  attributesOf,
+  type CallerGrants,
+  factsOf,
+  grantOn,
+  grantOnResult,
+  inView,
+  relatingBy,
+} from './caller-grants.ts'
 
 /** With more unknown relations, nothing is granted: each doubles the cases. */
 const MOST_UNKNOWN = 6

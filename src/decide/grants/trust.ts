@@ -1,5 +1,5 @@
 /** Which people services may ask about, and whose word counts (policies/callers.yaml). */
-import { isInNetworks } from '../request-conditions/cidr.ts'
+import { isInNetworks } from '../request-conditions/network.ts'
 
 /**
  * Where the roles and attributes of a subject come from. `word`: from the evaluation itself, with these roles at most.

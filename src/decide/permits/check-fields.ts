@@ -1,8 +1,9 @@
 /** Which fields of a write the policy refuses, and the refusal: it names the sign-in that would get past it. */
 
 import type { Field, Resource } from '../../resources/resource.ts'
-import type { Evidence } from '../evidence.ts'
+import { type Evidence, evidenceOf } from '../evidence.ts'
 import { type CallerGrants, grantOn, grantOnResult, readableOn, withHolding } from '../grants/caller-grants.ts'
+import type { Grant } from '../grants/grant.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
 import type { ResultNames } from '../rules/terms.ts'
@@ -132,4 +133,32 @@ export function namesOf(
     const field = fields.get(name)
     return field !== undefined && concerns(field)
   })
+}
+
+// Decisions about supposed objects: only their relations are known, before a write and perhaps after it.
+
+/** The decision about an object if only its relations are known. */
+export interface SupposedDecision {
+  readonly kind: 'supposed'
+  /** The second decision's, if there is a result. */
+  readonly grant: Grant
+  /** The fields that `read` grants on such an object, or on the result; not cut to the route's view. */
+  readonly readable: ReadonlySet<string>
+  readonly refusal: Refusal | undefined
+}
+
+/** What a write leaves, if only its relations are known. */
+export interface SupposedResult {
+  readonly names: ResultNames
+  /** The field that the write changes, if it is known. */
+  readonly changed: string | undefined
+}
+
+/** The second decision; the first one has allowed the action. */
+export function supposeResult(grants: CallerGrants, { names, changed }: SupposedResult): SupposedDecision {
+  const named = new Set(changed === undefined ? [] : [changed])
+  const grant = grantOnResult(grants, names)
+  const fields = { all: named, named, changed: named }
+  const refusal = refusalOfUpdate(grants, evidenceOf(names.mixed, grant, {}), { names, fields })
+  return { kind: 'supposed', grant, readable: readableOn(grants, names.proposed), refusal }
 }

@@ -4,7 +4,7 @@
  * doesn't compile.
  */
 
-import type { Document } from '../../resources/object.ts'
+import type { Document, StoredObject } from '../../resources/object.ts'
 import type { Lookup } from '../conditions/condition.ts'
 import type { Evidence } from '../evidence.ts'
 
@@ -42,4 +42,39 @@ export type Permit<K extends PermitKind> = Checked<K> & { readonly [issued]: K }
 
 export function issuePermit<K extends PermitKind>(checked: Checked<K>): Permit<K> {
   return Object.freeze(checked) as Permit<K>
+}
+
+// The object that a permit's write leaves in the store.
+
+/** The object that a create writes. */
+export function createdObject({ id, document }: Permit<'create'>, time: string): StoredObject {
+  return { id, version: 1, createdAt: time, updatedAt: time, document }
+}
+
+/** The object after an update. */
+export function updatedObject(
+  { id, version, document }: Permit<'update'>,
+  { createdAt }: Pick<StoredObject, 'createdAt'>,
+  time: string,
+): StoredObject {
+  return { id, version: version + 1, createdAt, updatedAt: time, document }
+}
+
+/** Collects the stored facts that a decision asks for, so that a write can ask for them again just before it commits. */
+export class Rests {
+  readonly #lookups: RestsOn['lookups'][number][] = []
+  readonly #caller: RestsOn['caller']
+
+  /** `caller`: the users record that the decision looked at. */
+  constructor(caller: RestsOn['caller']) {
+    this.#caller = caller
+  }
+
+  add(lookup: Lookup, holds: boolean): void {
+    this.#lookups.push({ lookup, holds })
+  }
+
+  get all(): RestsOn {
+    return { lookups: [...this.#lookups], ...(this.#caller ? { caller: this.#caller } : {}) }
+  }
 }

@@ -3,10 +3,9 @@ import { attribute } from './attribute.ts'
 import { compositeKind } from './composite.ts'
 import { datetime } from './datetime.ts'
 import { range } from './range.ts'
-import { referrerKind } from './referrer.ts'
 import type { AcceptedValues, Declaration, Relation, RelationKind, RelationStep } from './relation-kind.ts'
 import { state } from './state.ts'
-import { throughKind } from './through.ts'
+import { referrerKind, throughKind } from './through.ts'
 
 const KINDS: Readonly<Record<string, RelationKind<Relation>>> = {
   attribute,

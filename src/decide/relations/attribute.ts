@@ -2,8 +2,16 @@
 import { say } from '../../present/phrase.ts'
 import { quote } from '../../present/quote.ts'
 import { meets } from '../conditions/condition.ts'
-import { comparedField, exactly, fieldOf, fieldText, isTold } from './compared-field.ts'
-import type { KnownFacts, RelationKind, RelationReason } from './relation-kind.ts'
+import {
+  comparedField,
+  exactly,
+  fieldOf,
+  fieldText,
+  isTold,
+  type KnownFacts,
+  type RelationKind,
+  type RelationReason,
+} from './relation-kind.ts'
 
 export interface AttributeRelation {
   readonly kind: 'attribute'

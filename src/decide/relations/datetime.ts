@@ -2,8 +2,7 @@
 import ms, { type StringValue } from 'ms'
 import { say } from '../../present/phrase.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, fieldText, isTold } from './compared-field.ts'
-import type { RelationKind } from './relation-kind.ts'
+import { comparedField, fieldText, isTold, type RelationKind } from './relation-kind.ts'
 
 /** Each absent where there is no bound; at least one is there. As ownership.yaml writes them: `now`, `now-30d`. */
 interface Bounds {

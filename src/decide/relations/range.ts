@@ -1,8 +1,7 @@
 /** A number lies between bounds, both included: `{ field: total, atLeast: 1, atMost: 10000 }`. */
 import { say } from '../../present/phrase.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, fieldText, isTold } from './compared-field.ts'
-import type { RelationKind } from './relation-kind.ts'
+import { comparedField, fieldText, isTold, type RelationKind } from './relation-kind.ts'
 
 export interface RangeRelation extends Bounds {
   readonly kind: 'range'

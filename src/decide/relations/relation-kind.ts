@@ -2,10 +2,13 @@
  * The interface of a kind of relation, so that no code outside this folder knows the kinds: each kind is a file next to
  * this one, and `all-kinds.ts` lists them. A relation itself is plain data, which can be sent between threads.
  */
+
+import { oneOf } from '../../base/did-you-mean.ts'
 import type { Phrase } from '../../present/phrase.ts'
+import { quote } from '../../present/quote.ts'
 import { isScalar, type Scalar } from '../../resources/object.ts'
-import type { Json, Representation, Resource, Resources } from '../../resources/resource.ts'
-import type { Condition } from '../conditions/condition.ts'
+import type { Field, Json, Representation, Resource, Resources } from '../../resources/resource.ts'
+import { type Condition, isComparable } from '../conditions/condition.ts'
 
 /** The caller's side of a comparison: `id`, or an attribute; no value when the caller has none. */
 export type CallerValues = (attribute: string) => readonly Scalar[]
@@ -163,4 +166,52 @@ export interface RelationReason {
   readonly why: string
   /** The other objects on which it rests, in the order of the steps: `projects/7`, `memberships/42`. */
   readonly via?: readonly string[]
+}
+
+// A field that a relation compares with values: whether it can be compared, the values that fit, and its description
+// for people.
+
+/** Undefined, and reported to `fault`, for a field that the resource doesn't have or whose values can't be compared. */
+export function comparedField(name: string, { resource, fault }: Declaration): Field | undefined {
+  const field = resource.fields.get(name)
+  if (!field) {
+    fault([], 'unknown-field', `\`${resource.name}\` has no field \`${name}\``, oneOf(name, resource.fields.keys()))
+    return undefined
+  }
+  if (field.type !== 'other') return field
+  const hint = 'its schema type must be string, number, integer or boolean, or a list of these'
+  fault([], 'incomparable-field', `the field \`${name}\` can't be compared`, hint)
+  return undefined
+}
+
+/** Exactly these values. */
+export function exactly(field: string, values: readonly Scalar[]): AcceptedValues {
+  const telling = values.filter(isComparable)
+  return { field, telling, complete: true, accepts: (value) => telling.some((one) => one === value) }
+}
+
+/** Whether a field with this value, or with this list of values, makes the relation hold. */
+export function acceptsField({ accepts }: AcceptedValues, value: Json | undefined): boolean {
+  if (value === undefined) return false
+  return Array.isArray(value) ? value.some(accepts) : accepts(value)
+}
+
+export function isTold({ fields, complete }: KnownFacts['object'], field: string): boolean {
+  return complete || Object.hasOwn(fields, field)
+}
+
+export function fieldOf(object: Representation, field: string): Json | undefined {
+  return Object.hasOwn(object, field) ? object[field] : undefined
+}
+
+/** `status is draft`, `tags has a, b`. */
+export function fieldText(object: Representation, field: string): string {
+  const value = fieldOf(object, field)
+  return `${field} ${Array.isArray(value) ? 'has' : 'is'} ${valueText(value)}`
+}
+
+function valueText(value: Json | undefined): string {
+  if (value === undefined || value === null) return 'absent'
+  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.slice(0, 3).map(quote).join(', ')
+  return quote(value)
 }

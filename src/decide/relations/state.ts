@@ -7,8 +7,7 @@ import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, FieldType, Resource } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, exactly, fieldText, isTold } from './compared-field.ts'
-import type { RelationKind } from './relation-kind.ts'
+import { comparedField, exactly, fieldText, isTold, type RelationKind } from './relation-kind.ts'
 
 export interface StateRelation {
   readonly kind: 'state'

@@ -4,8 +4,17 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { fieldValues } from '../conditions/condition.ts'
-import { comparedField, fieldText, isTold } from './compared-field.ts'
-import type { Declaration, KindOf, KnownFacts, Relation, RelationReason, RelationStep } from './relation-kind.ts'
+import {
+  comparedField,
+  type Declaration,
+  fieldText,
+  isTold,
+  type KindOf,
+  type KnownFacts,
+  type Relation,
+  type RelationReason,
+  type RelationStep,
+} from './relation-kind.ts'
 
 /** A chain takes at most this many steps, and at most one of them is a climb. */
 const MOST_STEPS = 4

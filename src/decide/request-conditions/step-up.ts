@@ -2,6 +2,7 @@
  * Step-up (language.md, section 2; RFC 9470): which `signedIn` conditions would let a refused request pass, if the
  * caller signed in again.
  */
+
 import type { Refusal, StepUp } from '../refusal.ts'
 import type { RequestConditions } from './conditions-now.ts'
 import type { SignedIn } from './signed-in.ts'
@@ -39,4 +40,24 @@ function demandOf(conditions: readonly SignedIn[]): StepUp {
     ...(ages.length === 0 ? {} : { maxAge: Math.floor(Math.min(...ages) / 1000) }),
     ...(acr.length === 0 ? {} : { acr }),
   }
+}
+
+// The challenge of a step-up as a header, for the server's answer and for tools that foretell it (RFC 9470 section 3).
+
+/** The value of `WWW-Authenticate`. */
+export function challengeOf({ acr, maxAge }: StepUp): string {
+  const parameters = {
+    error: 'insufficient_user_authentication',
+    error_description: 'A fresher or stronger sign-in is required',
+    ...(acr === undefined ? {} : { acr_values: acr.join(' ') }),
+    ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+  }
+  return `Bearer ${Object.entries(parameters)
+    .map(([name, value]) => `${name}=${quotedString(value)}`)
+    .join(', ')}`
+}
+
+/** RFC 9110 section 5.6.4. */
+function quotedString(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }

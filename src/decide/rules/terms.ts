@@ -2,7 +2,9 @@
  * The relation column of a rule: `owner+draft>placed`, `!tenant`, `any`. A name is a relation's or a condition's
  * (language.md, "The relation column").
  */
-import type { Rule, Term } from '../policy.ts'
+
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Rule, Term, Views } from '../policy.ts'
 
 export type RelationColumn = Pick<Rule, 'before' | 'after'>
 
@@ -66,4 +68,33 @@ export function fitsResult({ before, after = NO_TERMS, effect }: RelationsAndEff
     const holding = isOnTheRight(name) ? names.stored : names.mixed
     return holding.includes(name) !== negated
   })
+}
+
+// The fields and actions that the columns of a rule mean.
+
+interface About {
+  readonly resource: Resource
+  readonly action: Action
+}
+
+export function isAbout(rule: Rule, { resource, action }: About): boolean {
+  return coversResource(rule, resource) && performs(rule, action)
+}
+
+export function coversResource(rule: Rule, { name, builtIn }: Resource): boolean {
+  return rule.resource === name || rule.resource === (builtIn ? 'system/*' : '*')
+}
+
+export function performs({ actions }: Rule, { name }: Action): boolean {
+  return actions.includes('*') || actions.includes(name)
+}
+
+/** Whether the rule names a field, in its fields column; `views` are those of the resource. */
+export function ruleNames(views: Views | undefined, rule: Rule, field: string): boolean {
+  return rule.views.some((view) => view === '*' || (views?.get(view)?.has(field) ?? false))
+}
+
+/** All fields that a decision about this action is about; the pseudo-field `*` for an action without. */
+export function decidedFields({ resource, action }: About): readonly string[] {
+  return action.hasFields ? [...resource.fields.keys()] : ['*']
 }

@@ -13,7 +13,7 @@ import {
 } from '../../decide/grants/trust.ts'
 import type { Role } from '../../decide/policy.ts'
 import type { RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
-import { doNetworksMeet, parseNetwork } from '../../decide/request-conditions/cidr.ts'
+import { doNetworksMeet, parseNetwork } from '../../decide/request-conditions/network.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
 

@@ -7,7 +7,7 @@ import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, Refused, type StepUp } from '../../decide/refusal.ts'
-import { challengeOf } from '../../decide/request-conditions/challenge.ts'
+import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
 import type { Gateway } from '../../resources/resource.ts'
 import {

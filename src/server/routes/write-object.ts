@@ -2,8 +2,8 @@
 
 import type { DeleteDecision, UpdateDecision } from '../../decide/decision.ts'
 import type { Proposal } from '../../decide/permits/issue-permits.ts'
+import { updatedObject } from '../../decide/permits/permit.ts'
 import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
-import { updatedObject } from '../../decide/permits/written-object.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'

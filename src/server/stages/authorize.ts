@@ -4,7 +4,7 @@
  * that they need.
  */
 
-import { looksAt } from '../../decide/conditions/lookup.ts'
+import { looksAt } from '../../decide/conditions/condition.ts'
 import { decide, decideAtRoleLevel, type Question } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'

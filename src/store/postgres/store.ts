@@ -1,8 +1,7 @@
 /** The contract's Store on PostgreSQL: a write is one statement with its decision record, durable when it returns. */
 import { LRUCache } from 'lru-cache'
 import type { Lookup } from '../../decide/conditions/condition.ts'
-import type { Permit, PermitKind } from '../../decide/permits/permit.ts'
-import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
+import { createdObject, type Permit, type PermitKind, updatedObject } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type {

@@ -2,8 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Lookup } from '../../decide/conditions/condition.ts'
-import type { Permit, PermitKind, RestsOn } from '../../decide/permits/permit.ts'
-import { createdObject, updatedObject } from '../../decide/permits/written-object.ts'
+import {
+  createdObject,
+  type Permit,
+  type PermitKind,
+  type RestsOn,
+  updatedObject,
+} from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type {

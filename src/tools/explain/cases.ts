@@ -4,7 +4,7 @@
  */
 
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
-import type { SupposedDecision } from '../../decide/permits/suppose-result.ts'
+import type { SupposedDecision } from '../../decide/permits/check-fields.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import type { ConditionFact, ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'

@@ -2,7 +2,7 @@
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
-import { challengeOf } from '../../decide/request-conditions/challenge.ts'
+import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { quote } from '../../present/quote.ts'
 import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
 import type { MatchedRequest } from './question.ts'

@@ -9,7 +9,7 @@ import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/c
 import type { Policy, Views } from '../../decide/policy.ts'
 import { leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
-import { decidedFields } from '../../decide/rules/rule.ts'
+import { decidedFields } from '../../decide/rules/terms.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
 import { namesOnTheRight, type Transition, transitionsOf, withMixedParts } from './transitions.ts'

@@ -7,7 +7,7 @@ import { possibleSets } from '../../analysis/possible-sets.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { comparedFields, followsFrom, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
-import { isAbout } from '../../decide/rules/rule.ts'
+import { isAbout } from '../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
 

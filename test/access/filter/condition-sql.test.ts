@@ -2,8 +2,7 @@
 
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { type Condition, meets } from '../../../src/decide/conditions/condition.ts'
-import { lookUpIn } from '../../../src/decide/conditions/lookup.ts'
+import { type Condition, lookUpIn, meets } from '../../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../../src/resources/resource.ts'
 import { type Sql, sqlOfCondition } from '../../../src/server/access/filter/condition-sql.ts'
 import { fitTypes } from '../../../src/server/access/filter/fit-types.ts'

@@ -2,7 +2,7 @@
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { relationsText } from '../../../decide/relations/ownership.ts'
 import { meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
-import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
+import { coversResource, isAbout } from '../../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { type Sides, sidesOf } from '../change.ts'
 

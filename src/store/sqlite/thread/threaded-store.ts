@@ -3,8 +3,7 @@
  * (writer-thread.ts). Nothing here waits for the disk or for another process's lock.
  */
 import type { Lookup } from '../../../decide/conditions/condition.ts'
-import type { Permit, PermitKind } from '../../../decide/permits/permit.ts'
-import { createdObject, updatedObject } from '../../../decide/permits/written-object.ts'
+import { createdObject, type Permit, type PermitKind, updatedObject } from '../../../decide/permits/permit.ts'
 import type { StoredObject } from '../../../resources/object.ts'
 import type {
   CreateOptions,

@@ -1,7 +1,7 @@
 /** The resources and actions that a rule is about, as the schemas declare them, and the actions that have a route. */
 
 import type { Rule } from '../../../decide/policy.ts'
-import { coversResource } from '../../../decide/rules/rule.ts'
+import { coversResource } from '../../../decide/rules/terms.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 
 export function coveredBy(rule: Rule, { byName }: Resources): readonly Resource[] {

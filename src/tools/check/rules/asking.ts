@@ -1,7 +1,7 @@
 /** Finds rules that let more than services ask what others may do: answers tell ids of people and their rights. */
 import { inheritedBy } from '../../../decide/callers-and-routes.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { coversResource } from '../../../decide/rules/rule.ts'
+import { coversResource } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, ruleCheck } from '../check.ts'

@@ -1,7 +1,6 @@
 /** Says which resources the other checks leave out, because their rules tell too many situations apart. */
 import type { Policy } from '../../../decide/policy.ts'
-import { isAbout } from '../../../decide/rules/rule.ts'
-import { namesIn } from '../../../decide/rules/terms.ts'
+import { isAbout, namesIn } from '../../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 

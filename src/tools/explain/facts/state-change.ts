@@ -1,5 +1,5 @@
 /** A write that changes a state of its object, as --becomes supposes it, and the relations that hold after it. */
-import type { SupposedResult } from '../../../decide/permits/suppose-result.ts'
+import type { SupposedResult } from '../../../decide/permits/check-fields.ts'
 import { followsFrom, kindOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 

@@ -4,11 +4,9 @@
  * the result says whether one can exist.
  */
 
-import { meets } from '../../../decide/conditions/condition.ts'
-import { lookUpIn } from '../../../decide/conditions/lookup.ts'
+import { lookUpIn, meets } from '../../../decide/conditions/condition.ts'
 import { comparedAttributes, comparedFields, followsFrom, kindOf, stepOf } from '../../../decide/relations/all-kinds.ts'
-import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { askingAs } from '../../../decide/relations/relation-kind.ts'
+import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Field, Json, Representation } from '../../../resources/resource.ts'
 import { candidateObjects } from './candidate-objects.ts'

@@ -3,8 +3,12 @@
 import { isObject } from '../../../base/is-object.ts'
 import { choices } from '../../../base/subsets.ts'
 import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { acceptsField } from '../../../decide/relations/compared-field.ts'
-import type { AcceptedValues, Asking, Relation } from '../../../decide/relations/relation-kind.ts'
+import {
+  type AcceptedValues,
+  type Asking,
+  acceptsField,
+  type Relation,
+} from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { unique } from '../../../resources/samples/sample-values.ts'

@@ -10,7 +10,7 @@ import { compareRouteViews } from '../../../analysis/diff/compare-shown.ts'
 import { type ChangedDecision, changedDecisions } from '../../../analysis/diff/decisions/changed-decisions.ts'
 import { type Circumstances, compareDecisions } from '../../../analysis/diff/decisions/compare-decisions.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { isAbout } from '../../../decide/rules/rule.ts'
+import { isAbout } from '../../../decide/rules/terms.ts'
 import { plainText } from '../../../present/phrase.ts'
 
 export interface DecidedOtherwise {

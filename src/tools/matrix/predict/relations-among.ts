@@ -1,5 +1,5 @@
 /** How the caller of a cell relates to an object, among all objects that were made for the cell. */
-import { lookUpIn } from '../../../decide/conditions/lookup.ts'
+import { lookUpIn } from '../../../decide/conditions/condition.ts'
 import { NO_FACTS, withFacts } from '../../../decide/facts.ts'
 import type { Ownership } from '../../../decide/policy.ts'
 import { leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
