@@ -6,7 +6,7 @@ import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DECISIONS = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
-const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT })
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'test/*.md', 'examples/*/README.md'], { cwd: ROOT })
 
 /** Those names that share their four digits with an earlier one. */
 function reused(names: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-/** docs/http-contract.md: every promise of the HTTP contract has the test that it names. */
+/** test/http-contract.md: every promise of the HTTP contract has the test that it names. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 
@@ -27,7 +27,7 @@ function isHeld({ file, title }: Row): boolean {
 }
 
 describe('the HTTP contract', () => {
-  const page = readFileSync(new URL('../docs/http-contract.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('http-contract.md', import.meta.url), 'utf8')
 
   it('has a test for every promise', () => {
     const rows = rowsOf(page)

@@ -1,4 +1,4 @@
-/** Promises of the HTTP contract that no other file is about (docs/http-contract.md). */
+/** Promises of the HTTP contract that no other file is about (test/http-contract.md). */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { withRules } from '../policy-text.ts'

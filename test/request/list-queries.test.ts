@@ -1,4 +1,4 @@
-/** Lists by query (docs/lists.md): filters, orders, fields, counts and cursors, of resources that a schema file declares. */
+/** Lists by query (docs/http.md): filters, orders, fields, counts and cursors, of resources that a schema file declares. */
 import { expect } from 'chai'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

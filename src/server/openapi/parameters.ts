@@ -126,7 +126,7 @@ function listOf(name: string, description: string, values: Part): Part {
 }
 
 /**
- * docs/lists.md: equality and `in` take only values that the schema lists, if it lists any. The other filters compare,
+ * docs/http.md: equality and `in` take only values that the schema lists, if it lists any. The other filters compare,
  * and booleans have no order.
  */
 function filters(field: Field, schemas: ResourceSchemas): readonly Part[] {
