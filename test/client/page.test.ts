@@ -1,4 +1,4 @@
-/** docs/client.md: its commands work as printed, print what it shows, and its tables are complete. */
+/** docs/clients.md: its commands work as printed, print what it shows, and its tables are complete. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { missingFrom } from '../documented.ts'
@@ -6,10 +6,10 @@ import { type PlayedPage, playPage } from '../page.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-describe('docs/client.md', () => {
+describe('docs/clients.md, on the client package,', () => {
   let page: PlayedPage
   before(async () => {
-    page = await playPage('docs/client.md', ['npm start', 'node shop.mjs'], { ports: ['3002'] })
+    page = await playPage('docs/clients.md', ['npm start', 'node shop.mjs'], { ports: ['3002'] })
   }).timeout(120_000)
   after(() => page.stop())
 
@@ -21,7 +21,7 @@ describe('docs/client.md', () => {
   })
 
   it('has each code of an error and each option, and no other', () => {
-    const text = read('docs/client.md')
+    const text = read('docs/clients.md')
     const rows = (heading: string) => {
       const table = text.split(`\n${heading}\n`)[1]?.split('\n\n')[0] ?? ''
       return [...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name)

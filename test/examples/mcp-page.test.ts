@@ -1,4 +1,4 @@
-/** docs/mcp.md: the tool server of examples/mcp runs what the policy allows, and nothing without a decision. */
+/** examples/mcp/README.md: the tool server of examples/mcp runs what the policy allows, and nothing without a decision. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
@@ -12,11 +12,11 @@ interface Answer {
   readonly error?: { readonly code: number }
 }
 
-describe('docs/mcp.md', () => {
+describe('examples/mcp/README.md', () => {
   let page: PlayedPage
   before(async () => {
     const ready = 'The tool server listens'
-    page = await playPage('docs/mcp.md', ['MCP_PORT=3001 npm run example:mcp'], { ready, ports: ['3001'] })
+    page = await playPage('examples/mcp/README.md', ['MCP_PORT=3001 npm run example:mcp'], { ready, ports: ['3001'] })
   }).timeout(120_000)
   after(() => page.stop())
 

@@ -112,7 +112,7 @@ interface Part<T> {
 /**
  * Into requests of bounded size, where a question may join one of the last `reach` (1: all stay in order). Two that tell
  * different things of one entity never share a request: there is a server that takes the first one's word for both
- * (docs/client.md, Cerbos).
+ * (docs/clients.md, Cerbos).
  */
 export function split<T extends Sent>(all: readonly T[], bounds: Bounds, reach = 1): readonly (readonly T[])[] {
   const parts: Part<T>[] = []

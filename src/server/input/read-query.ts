@@ -1,5 +1,5 @@
 /**
- * The query of a request: its parameters, decoded, and each at most once; for a list (docs/lists.md) filters, order,
+ * The query of a request: its parameters, decoded, and each at most once; for a list (docs/http.md) filters, order,
  * selected fields, limit and cursor.
  */
 import { instantOf } from '../../base/instant.ts'
