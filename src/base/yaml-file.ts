@@ -3,11 +3,9 @@
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import type { SourceFile } from './diagnostic.ts'
-import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
+import { type Diagnostic, type Place, placesIn, type SourceFile } from './diagnostic.ts'
 import { type Path, pathOfPointer } from './json-pointer.ts'
-import { tellable } from './problems/shape-faults.ts'
-import { shapeHint, shapeSentence } from './problems/shape-words.ts'
+import { shapeHint, shapeSentence, tellable } from './problems/shape-faults.ts'
 
 export interface YamlFile<T> {
   readonly value: T

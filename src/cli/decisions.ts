@@ -1,14 +1,11 @@
 /** sallyport decisions …: searches and follows the decision log. */
-
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { environment, onSignals } from '../base/command-process.ts'
 import { linesIn } from '../base/files/lines.ts'
 import { readConfig } from '../config/config.ts'
-import type { DecisionRecord } from '../decision-log/decision-record.ts'
-import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
-import { followLines } from '../decision-log/follow.ts'
-import { filesOfLog, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
+import { type DecisionRecord, fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
+import { filesOfLog, followLines, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-text.ts'
 import { print, printReport, tell } from '../present/print.ts'
 import { CliCommand, gather, moment, SINCE, type TextOrJson, UNTIL, wholeNumber } from './options.ts'

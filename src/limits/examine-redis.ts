@@ -1,14 +1,14 @@
 /** Looks at the Redis in which instances share their limits; changes nothing. */
 import { Redis } from 'ioredis'
-import { answerWithin } from '../base/deadline.ts'
 import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
 import { againWith } from '../base/problems/mend.ts'
+import { answerWithin } from '../base/under-way.ts'
 import { CONNECTION, isOfCluster } from './redis.ts'
 
 const CHECK = 'redis'
 const WAIT_MS = 2000
 const OLDEST = 5
-/** If an answer takes longer, limits count as lost (failover.ts). */
+/** If an answer takes longer, limits count as lost (create-limiter.ts). */
 const SLOW_MS = 100
 
 export async function examineRedis(url: string): Promise<readonly Checked[]> {

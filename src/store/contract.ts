@@ -2,7 +2,6 @@
  * The promises of a store, whichever engine keeps the objects. test/store/contract.ts tests them with every engine. A
  * write takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
-
 import type { Condition, Lookup } from '../decide/conditions/condition.ts'
 import type { Permit } from '../decide/permits/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
@@ -41,7 +40,7 @@ export interface Comparison {
   readonly field: string
   readonly by: ComparedBy
   readonly operator: 'in' | 'gt' | 'gte' | 'lt' | 'lte'
-  /** One value; for `in`, one or more. Times as `instantOf` (src/base/instant.ts) writes them. */
+  /** One value; for `in`, one or more. Times as `instantOf` (src/base/time.ts) writes them. */
   readonly values: readonly Scalar[]
 }
 

@@ -3,8 +3,7 @@ import { appendFile, mkdtemp, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { followLines } from '../../src/decision-log/follow.ts'
-import { openFilesOfLog } from '../../src/decision-log/log-files.ts'
+import { followLines, openFilesOfLog } from '../../src/decision-log/log-files.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const ROUNDS = 30

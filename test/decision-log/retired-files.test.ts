@@ -1,6 +1,6 @@
 /** A full file of the log costs no request the time of the disk, and nothing counts as durable before the disk has it. */
 import { expect } from 'chai'
-import { RetiredFiles } from '../../src/decision-log/retired-files.ts'
+import { RetiredFiles } from '../../src/decision-log/log-file.ts'
 
 describe('the files that the log leaves behind', () => {
   const turn = () => new Promise((done) => setImmediate(done))

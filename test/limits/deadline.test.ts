@@ -1,7 +1,7 @@
 /** How long an answer is waited for, and that a stall of this process isn't taken for a loss of Redis. */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { answerWithin } from '../../src/base/deadline.ts'
+import { answerWithin } from '../../src/base/under-way.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { quotaFor } from './contract.ts'
 import { millisecondsFor } from './load.ts'

@@ -1,8 +1,8 @@
 /** Which calls the failover makes, and which it spares, with shared counts that a test can watch. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { answerWithin } from '../../src/base/deadline.ts'
-import { createFailoverLimiter, type SharedCounts } from '../../src/limits/failover.ts'
+import { answerWithin } from '../../src/base/under-way.ts'
+import { createFailoverLimiter, type SharedCounts } from '../../src/limits/create-limiter.ts'
 import type { Admission } from '../../src/limits/limiter.ts'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
 import { quotaFor } from './contract.ts'

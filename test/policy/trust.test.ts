@@ -11,7 +11,7 @@ import {
 } from '../../src/decide/grants/trust.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import schema from '../../src/policy/schemas/callers.schema.json' with { type: 'json' }
-import { gatewayRoutes } from '../../src/resources/built-in/gateways.ts'
+import { gatewayRoutes } from '../../src/resources/built-in/access.ts'
 import { runs } from '../runs.ts'
 import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'

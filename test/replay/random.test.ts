@@ -2,13 +2,12 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { CHANGES, compare } from '../../src/analysis/replay/compare.ts'
 import { type Again, decideAgain } from '../../src/analysis/replay/decide-again.ts'
-import { stageOf } from '../../src/base/problems/stages.ts'
+import { stageOf } from '../../src/base/problems/catalogue.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import { generousPolicy, type WrittenPolicy } from '../policy/arbitrary-policy.ts'
 import { filesOf } from '../policy/render.ts'
 import { runs } from '../runs.ts'
-
 import {
   type ActionName,
   activeOf,

@@ -1,7 +1,7 @@
 /** How much code a request runs through, and that ARCHITECTURE.md tells its stages. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { textOfTime } from '../../src/base/instant.ts'
+import { textOfTime } from '../../src/base/time.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { filesOf, functionsOf, type Traced } from './traced.ts'
 
@@ -45,7 +45,7 @@ describe('the path of a request', () => {
 
   it('a function counts only if each run calls it', async () => {
     const now = new Date()
-    expect([...filesOf(await functionsOf(async () => textOfTime(now)))]).to.deep.equal(['base/instant.ts'])
+    expect([...filesOf(await functionsOf(async () => textOfTime(now)))]).to.deep.equal(['base/time.ts'])
     let runs = 0
     const once = await functionsOf(async () => runs++ === 0 && textOfTime(now))
     expect([...once]).to.deep.equal([])

@@ -2,8 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Problem } from '../../src/base/problems/problem.ts'
-import { readExactly, refuseFaultyJson } from '../../src/resources/json/slow-json.ts'
-import { parseStrictJson } from '../../src/resources/json/strict-json.ts'
+import { parseStrictJson, readExactly, refuseFaultyJson } from '../../src/resources/json/strict-json.ts'
 
 /** The value, or the problem's code; anything else that is thrown fails the test. */
 function parse(text: string): { value: unknown } | { code: string } {

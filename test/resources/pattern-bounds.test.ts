@@ -1,7 +1,7 @@
 /** Which patterns bound a text, and so need no `maxLength` beside them. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { boundsText } from '../../src/resources/schema/pattern-bounds.ts'
+import { boundsText } from '../../src/resources/schema/bounds.ts'
 import { runs } from '../runs.ts'
 
 const BOUNDED = [

@@ -1,5 +1,4 @@
 /** The shipped schema files say what the design says: fields, paths and methods. */
-
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { patternFault } from '../../src/resources/check/patterns.ts'
-import { textsOfPattern } from '../../src/resources/samples/texts-of-pattern.ts'
+import { textsOfPattern } from '../../src/resources/samples/sample-values.ts'
 import { runs } from '../runs.ts'
 
 const PIECES = [

@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../docs/schemas/schema-diff.schema.json' with { type: 'json' }
 import { FileError } from '../../src/base/diagnostic.ts'
-import { CHANGE_CODES } from '../../src/tools/schema/diff/codes.ts'
+import { CHANGE_CODES } from '../../src/tools/schema/diff/formats.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'

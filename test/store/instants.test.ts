@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { instantOf } from '../../src/base/instant.ts'
+import { instantOf } from '../../src/base/time.ts'
 import { instantOfText } from '../../src/store/sql/instant-of-text.ts'
 import { runs } from '../runs.ts'
 

@@ -1,6 +1,6 @@
 /** Random objects and conditions over the fields of fixture.ts, with few values so that they often meet. */
 import fc from 'fast-check'
-import { instantOf } from '../../src/base/instant.ts'
+import { instantOf } from '../../src/base/time.ts'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document, Scalar } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'

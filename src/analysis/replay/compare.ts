@@ -1,6 +1,6 @@
 /** Compares a record with the decision of another policy: would its request have been answered differently? */
 import { isDeepStrictEqual } from 'node:util'
-import { stageOf } from '../../base/problems/stages.ts'
+import { stageOf } from '../../base/problems/catalogue.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
 import { type ListReach, reachOf } from './list-reach.ts'

@@ -2,10 +2,8 @@
  * Decides a recorded request again under another policy, with the checks and the permits that decide live requests. The
  * record's facts replace the store, and its time replaces the clock.
  */
-
 import { isDeepStrictEqual } from 'node:util'
-import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
-import { stageOf } from '../../base/problems/stages.ts'
+import { CATALOGUE, type ProblemCode, stageOf } from '../../base/problems/catalogue.ts'
 import { decide, decideAtRoleLevel } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
@@ -20,7 +18,7 @@ import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
-import { forwardedRoutes } from '../../resources/routing/forwarded-routes.ts'
+import { forwardedRoutes } from '../../resources/routing/match-route.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
 import { recordedConditions, recordedLookups } from './recorded-answers.ts'
 import { AnswerMissing, FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'

@@ -1,7 +1,7 @@
 /** File operations that survive a loss of power once they have returned. */
 import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { writeUnfinished } from './unfinished.ts'
+import { writeUnfinished } from './new-files.ts'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
   const handle = await open(file, 'wx', mode)

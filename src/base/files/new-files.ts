@@ -1,11 +1,9 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { exists, nameNew } from './name-new.ts'
+import { setImmediate } from 'node:timers/promises'
 import { isWithin } from './project-file.ts'
-import { writeUnfinished } from './unfinished.ts'
-import { type GoOn, whole } from './whole.ts'
 
 export interface NewFile {
   /** Its path within the folder, with `/`. */
@@ -88,4 +86,99 @@ async function writeWhole(path: string, text: string, appeared: () => unknown): 
       await rm(unfinished, { force: true })
     }
   })
+}
+
+// Gives a file that is complete its name, which no other file loses by this.
+
+/** Some file systems have no links to files. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'])
+
+/**
+ * Throws EEXIST for a name that is taken, by another process a moment ago, too. A link never takes the place of another
+ * file. The unfinished file may keep its own name as well: the caller removes it.
+ */
+export async function nameNew(unfinished: string, path: string): Promise<void> {
+  try {
+    await link(unfinished, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (!NO_LINKS.has(code) || (await exists(path))) throw error
+    await rename(unfinished, path)
+  }
+}
+
+/** A link that leads nowhere exists, too. */
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+// Work on several files that is done wholly or undone, also when the process is told to end meanwhile.
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Throws once a signal has come. To be awaited between two writes. */
+export type GoOn = () => Promise<void>
+
+/**
+ * While `work` runs, a signal doesn't end the process: it makes `goOn` throw, so that `work` undoes what it has done.
+ * Then the signal ends the process. Where it comes too late for that, the work is done, and the process goes on.
+ */
+export async function whole<T>(work: (goOn: GoOn) => Promise<T>): Promise<T> {
+  let told: NodeJS.Signals | undefined
+  const note = (signal: NodeJS.Signals) => {
+    told ??= signal
+  }
+  for (const signal of SIGNALS) process.on(signal, note)
+  const goOn = async () => {
+    // Node tells signals between two turns of its loop.
+    await setImmediate()
+    if (told) throw new Error(`stopped by ${told}, and nothing was changed`)
+  }
+  let undone = true
+  try {
+    const result = await work(goOn)
+    undone = false
+    return result
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, note)
+    if (told && undone) process.kill(process.pid, told)
+  }
+}
+
+// Names of files that are being written. They get their own names when they are complete.
+
+const UNFINISHED = '.unfinished-'
+
+/** How often an unfinished file may be lost. */
+const ATTEMPTS = 5
+
+export function unfinishedIn(directory: string): string {
+  return join(directory, `${UNFINISHED}${randomUUID()}`)
+}
+
+/**
+ * Gives `write` a name for an unfinished file, and another one if the file was removed meanwhile: who removes what killed
+ * processes left can't tell which processes were killed.
+ */
+export async function writeUnfinished(directory: string, write: (unfinished: string) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const unfinished = unfinishedIn(directory)
+    try {
+      return await write(unfinished)
+    } catch (error) {
+      const { code, path } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT' || path !== unfinished || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+/** Removes what killed processes left. The folder may be missing. Others may be writing files, but no folders. */
+export async function removeUnfinished(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => [])
+  for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
+    await rm(join(directory, name), { recursive: true, force: true })
+  }
 }

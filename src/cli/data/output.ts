@@ -2,11 +2,10 @@
  * Where an export goes: standard output, or a file that gets its name only when it is whole. `<file>.part` is what an
  * export that was stopped leaves.
  */
-
 import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import { commandProcess } from '../../base/command-process.ts'
-import { nameNew } from '../../base/files/name-new.ts'
+import { nameNew } from '../../base/files/new-files.ts'
 import { print } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
 import { ToolError } from '../../tools/load-policy.ts'

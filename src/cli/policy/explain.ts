@@ -1,5 +1,4 @@
 /** Explains what the flags of `policy explain` name: a request, a record, or the record of a request in the log. */
-
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { commandProcess } from '../../base/command-process.ts'

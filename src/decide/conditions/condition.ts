@@ -3,8 +3,8 @@
  * which engines translate.
  */
 
-import { instantOf } from '../../base/instant.ts'
 import { isObject } from '../../base/is-object.ts'
+import { instantOf } from '../../base/time.ts'
 import { isScalar, type Scalar } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 

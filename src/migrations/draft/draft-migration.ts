@@ -1,6 +1,5 @@
 /** A first migration file for a change of schemas, for a person to finish: what a machine can't know is left open. */
-import type { FitReason } from '../../resources/fit/stored-fit.ts'
-import { storedFit } from '../../resources/fit/stored-fit.ts'
+import { type FitReason, storedFit } from '../../resources/fit/stored-fit.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
 
 type ByName = ReadonlyMap<string, Resource>

@@ -3,9 +3,7 @@
  * by `until=<time>`; `#` begins a comment. An id with a space or an invisible character is a JSON string:
  * `"user:first last"`.
  */
-
-import type { SourceFile } from '../../base/diagnostic.ts'
-import { Faults } from '../../base/diagnostic.ts'
+import { Faults, type SourceFile } from '../../base/diagnostic.ts'
 import { parseTime, timeFault } from '../../base/time.ts'
 import type { Block } from '../../decide/policy.ts'
 import { reportInvisible } from './rule-lines.ts'

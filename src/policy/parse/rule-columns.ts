@@ -1,5 +1,4 @@
 /** The number of columns in the lines of policy.csv, and the optional end (`until=`) of a `p` line. */
-
 import { parseTime, timeFault } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 

@@ -1,7 +1,7 @@
 /** The three searches of AuthZEN 1.0: their paths, and the bodies that they take and give as JSON Schemas. */
 import type { RouteExchange } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { checkerOf } from '../validate/checker.ts'
+import { checkerOf } from '../validate/find-faults.ts'
 import { ACTION_SCHEMA, CONTEXT_SCHEMA, NAME, RESOURCE_SCHEMA, SUBJECT_SCHEMA } from './access-schemas.ts'
 
 /** In characters. */

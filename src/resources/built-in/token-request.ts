@@ -2,7 +2,7 @@
 import { isObject } from '../../base/is-object.ts'
 import type { Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { checkerOf } from '../validate/checker.ts'
+import { checkerOf } from '../validate/find-faults.ts'
 
 /**
  * In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 if the password is the only factor, and for at least 8

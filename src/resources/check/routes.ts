@@ -1,5 +1,5 @@
-/** Checks the routes of one file, one by one. clashes.ts compares routes with each other. */
-import type { Diagnostic } from '../../base/diagnostic.ts'
+/** Checks the routes of one file, one by one, and then with the others. */
+import type { Diagnostic, Place } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { BUILT_IN_PATHS } from '../built-in/resources.ts'
 import {
@@ -46,7 +46,7 @@ export function routePath(index: number): Path {
 }
 
 /** The fault of a path, as the end of a sentence; undefined for a valid path. */
-export function pathFault(path: string): string | undefined {
+function pathFault(path: string): string | undefined {
   const segments = path.split('/').slice(1)
   if (!path.startsWith('/')) return 'does not start with `/`'
   if (path.endsWith('/')) return 'ends with `/`'
@@ -157,4 +157,44 @@ function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]
     const message = `the action \`${action}\` is used for DELETE and for other methods`
     return [file.fault([...routePath(i), 'action'], 'route-action-mixed', message)]
   })
+}
+
+// Checks that no request can match two routes (of one file or of two), and that no redirect leads to another redirect.
+
+interface Placed {
+  readonly file: SchemaFile
+  readonly route: RouteDeclaration
+  readonly at: Path
+}
+
+/** The files' `x-resource` must have passed checkXResource; routes with faulty paths are left out. */
+export function checkClashes(files: readonly SchemaFile[]): readonly Diagnostic[] {
+  const all = files.flatMap(placedRoutes)
+  return [...all.flatMap((one, i) => clashFault(one, all.slice(0, i))), ...all.flatMap((one) => chainFault(one, all))]
+}
+
+function placedRoutes(file: SchemaFile): readonly Placed[] {
+  return declaredRoutes(file)
+    .map((route, i) => ({ file, route, at: routePath(i) }))
+    .filter(({ route }) => pathFault(route.path) === undefined)
+}
+
+function clashFault({ file, route, at }: Placed, earlier: readonly Placed[]): readonly Diagnostic[] {
+  const other = earlier.find((one) => canBothMatch(one.route.path, route.path))
+  if (!other) return []
+  const place = written(other.file.place([...other.at, 'path']))
+  const message = `\`${route.path}\` and \`${other.route.path}\` (${place}) can match the same request`
+  return [file.fault([...at, 'path'], 'route-clash', message)]
+}
+
+function chainFault({ file, route, at }: Placed, all: readonly Placed[]): readonly Diagnostic[] {
+  const key = route.moved === undefined ? 'found' : 'moved'
+  const next = all.find((one) => one.route.path === route[key] && one.route !== route)
+  if (!next || (next.route.moved ?? next.route.found) === undefined) return []
+  const message = `\`${route[key]}\` is itself a redirect (${written(next.file.place(next.at))})`
+  return [file.fault([...at, key], 'route-redirect', message)]
+}
+
+function written({ file, line, column }: Place): string {
+  return `${file}:${line}:${column}`
 }

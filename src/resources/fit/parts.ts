@@ -1,8 +1,8 @@
 /** A schema as a list of parts that all hold for the same value, without `$ref` and `allOf`. */
 import { isObject } from '../../base/is-object.ts'
 import type { Json } from '../resource.ts'
-import { referredSchema } from '../schema/references.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
+import { referredSchema } from '../schema/subschemas.ts'
 
 /** A schema, with the file that its references lead into. */
 export interface RootedSchema {

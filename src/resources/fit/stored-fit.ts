@@ -7,9 +7,7 @@ import { pointerOfPath } from '../../base/json-pointer.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import type { Json, Representation, Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { CODE_OF_KEYWORD, type FitCode } from './codes.ts'
-import { type Gap, valueAtPath } from './gap.ts'
-import { gapsBetween } from './gaps.ts'
+import { type Gap, gapsBetween, valueAtPath } from './gaps.ts'
 import { Budget, type RootedSchema, TooLarge } from './parts.ts'
 import { take } from './samples.ts'
 
@@ -150,4 +148,40 @@ function newlyUnique(old: Resource, next: Resource, budget: Budget): readonly Fi
       ? [{ ...about, verdict: 'unknown', message }]
       : [{ ...about, verdict: 'may not fit', message, example: example as Representation }]
   })
+}
+
+// Why stored objects may not fit: stable codes, by the keyword of the new schema.
+
+export type FitCode =
+  | 'resource-removed'
+  | 'field-removed'
+  | 'field-required'
+  | 'fields-closed'
+  | 'type-narrowed'
+  | 'values-narrowed'
+  | 'bounds-narrowed'
+  | 'pattern-changed'
+  | 'format-changed'
+  | 'items-distinct'
+  | 'rule-changed'
+  | 'unique-added'
+  | 'too-large'
+
+const BOUNDS = [
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
+]
+
+/** Other keywords give `rule-changed`. */
+const CODE_OF_KEYWORD: Readonly<Record<string, FitCode>> = {
+  ...Object.fromEntries(BOUNDS.map((keyword) => [keyword, 'bounds-narrowed' as const])),
+  additionalProperties: 'field-removed',
+  'false schema': 'type-narrowed',
+  required: 'field-required',
+  type: 'type-narrowed',
+  enum: 'values-narrowed',
+  const: 'values-narrowed',
+  pattern: 'pattern-changed',
+  format: 'format-changed',
+  uniqueItems: 'items-distinct',
 }

@@ -1,9 +1,8 @@
 /** The fields that a schema declares: their types for policies and stores, which compare values. */
-
 import { isObject } from '../../base/is-object.ts'
 import type { Field, FieldType, Json } from '../resource.ts'
-import { followReferences } from '../schema/references.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
+import { followReferences } from '../schema/subschemas.ts'
 
 /** In the order of the file. The schema must have passed the checks. */
 export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import type Router from '@koa/router'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Endpoint, Method, Route } from '../resource.ts'
+import type { Endpoint, Method, Resources, Route } from '../resource.ts'
 import { decode, type Target } from './request-target.ts'
 
 // Loaded by `require`: as an ES module it imports Node's HTTP (node-http.ts).
@@ -26,7 +26,7 @@ export type Match =
   | { readonly kind: 'unknown-path' }
   | { readonly kind: 'unaccepted-method'; readonly route: Route; readonly id: string | undefined }
 
-export type RouteMatcher = (method: string, target: Target | Problem) => Match
+type RouteMatcher = (method: string, target: Target | Problem) => Match
 
 /** A route of a router, with its handlers. */
 export type Layer = Router['stack'][number]
@@ -37,7 +37,7 @@ type Register = (router: Router, path: string, route: Route) => void
 /**
  * The routers of these routes: strict and case-sensitive, so the route that is authorized is the route that runs. Each
  * beginning of a path has its own router, so a request is compared only with the few routes that begin like its path.
- * No two routes match one path (src/resources/check/clashes.ts).
+ * No two routes match one path (src/resources/check/routes.ts).
  */
 export class Routers {
   /** The routers, by the beginning that all their paths share. */
@@ -108,4 +108,10 @@ function beginnings(path: string, depth: number): string[] {
     found.push(path.slice(0, at + 1))
   }
   return found
+}
+
+// The routes that gateways can ask about: those of schema files. The program's own are not the application's.
+
+export function forwardedRoutes({ byName }: Resources): readonly Route[] {
+  return [...byName.values()].filter(({ builtIn }) => !builtIn).flatMap(({ routes }) => routes)
 }

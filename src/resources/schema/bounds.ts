@@ -1,12 +1,11 @@
 /** Finds the fields of a schema that can hold a value of any size, and the keywords that would bound them. */
-
+import regjsparser, { type AstNode } from 'regjsparser'
 import { isObject } from '../../base/is-object.ts'
 import type { Json, Resource } from '../resource.ts'
-import { boundsText } from './pattern-bounds.ts'
-import { followReferences } from './references.ts'
 import type { JsonObject } from './schema-file.ts'
+import { followReferences } from './subschemas.ts'
 
-export interface Unbounded {
+interface Unbounded {
   readonly field: string
   /** The keywords that would bound it: one for each unbounded part. */
   readonly lacks: readonly string[]
@@ -52,12 +51,12 @@ function ownLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[])
   }
   return [schema.type].flat().flatMap((type) => {
     if (!SIZED.includes(type as Json)) return []
-    if (type === 'string') return isShort(schema) ? [] : ['maxLength']
+    if (type === 'string') return isShortText(schema) ? [] : ['maxLength']
     return type === 'array' ? arrayLacks(root, schema, inside) : objectLacks(root, schema, inside)
   })
 }
 
-function isShort({ maxLength, format, pattern }: JsonObject): boolean {
+function isShortText({ maxLength, format, pattern }: JsonObject): boolean {
   if (maxLength !== undefined || (format !== undefined && SHORT.includes(format))) return true
   return typeof pattern === 'string' && boundsText(pattern)
 }
@@ -78,11 +77,58 @@ function objectLacks(root: JsonObject, schema: JsonObject, inside: readonly Json
   const free = rest === false ? patterns : [...patterns, rest]
   if (free.length === 0) return known
   const isNamed = rest === false && Object.keys(patternProperties as JsonObject).every(boundsText)
-  const names = isNamed || (isObject(schema.propertyNames) && isShort(schema.propertyNames)) ? [] : ['propertyNames']
+  const names =
+    isNamed || (isObject(schema.propertyNames) && isShortText(schema.propertyNames)) ? [] : ['propertyNames']
   const count = schema.maxProperties === undefined ? ['maxProperties'] : []
   return [...known, ...names, ...count, ...free.flatMap((one) => lacksOf(root, one, inside))]
 }
 
 function listOf(json: Json | undefined): readonly Json[] {
   return Array.isArray(json) ? json : []
+}
+
+// Whether a regular expression of a schema (flag `u`) fits short texts alone, as `^[A-Z]{3}$` does.
+
+const FEATURES = { lookbehind: true, namedGroups: true, unicodePropertyEscape: true } as const
+type Node = AstNode<typeof FEATURES>
+
+/** JSON Schema looks for the pattern anywhere in the text, so it bounds a text only from its start to its end. */
+export function boundsText(pattern: string): boolean {
+  const tree = regjsparser.parse(pattern, 'u', FEATURES) as Node
+  return isAnchored(tree, 'start') && isAnchored(tree, 'end') && isShort(tree)
+}
+
+function isAnchored(node: Node, edge: 'start' | 'end'): boolean {
+  switch (node.type) {
+    case 'anchor':
+      return node.kind === edge
+    case 'disjunction':
+      return (node.body as readonly Node[]).every((branch) => isAnchored(branch, edge))
+    case 'alternative':
+    case 'group': {
+      const part = isLookaround(node) ? undefined : (node.body as readonly Node[]).at(edge === 'start' ? 0 : -1)
+      return part !== undefined && isAnchored(part, edge)
+    }
+    default:
+      return false
+  }
+}
+
+/** A reference repeats a group, which is short too. */
+function isShort(node: Node): boolean {
+  switch (node.type) {
+    case 'quantifier':
+      return node.max !== undefined && isShort(node.body[0])
+    case 'disjunction':
+    case 'alternative':
+    case 'group':
+      return isLookaround(node) || (node.body as readonly Node[]).every(isShort)
+    default:
+      return true
+  }
+}
+
+/** It takes no character of the text. */
+function isLookaround(node: Node): boolean {
+  return node.type === 'group' && node.behavior !== 'normal' && node.behavior !== 'ignore'
 }

@@ -1,11 +1,10 @@
 /**
  * Finds the constraints of a schema on several fields at once: there, a fault of one field may depend on another field.
  */
-
 import { isObject } from '../../base/is-object.ts'
 import type { Json, Resource } from '../resource.ts'
-import { followReferences } from './references.ts'
 import type { JsonObject } from './schema-file.ts'
+import { followReferences } from './subschemas.ts'
 
 export interface CrossFieldRule {
   readonly keyword: string

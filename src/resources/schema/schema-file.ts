@@ -1,5 +1,4 @@
 /** One schema file: strict JSON, and the place of every node for diagnostics. Other files read what the JSON means. */
-
 import { basename } from 'node:path'
 import { type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { type Diagnostic, type Place, placeAt } from '../../base/diagnostic.ts'
@@ -85,7 +84,7 @@ export function syntaxFault(code: ParseErrorCode): string {
 }
 
 /** The tree's parser takes a byte order mark for white space, which JSON (RFC 8259 section 8.1) doesn't. */
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

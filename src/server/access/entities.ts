@@ -1,6 +1,6 @@
 /** The entities of AuthZEN as a request names them: read and bounded here, once. Unknown members are ignored. */
 import { type FieldFault, Problem } from '../../base/problems/problem.ts'
-import { faultsOfEvaluation, faultsOfEvaluations, hasItems } from '../../resources/built-in/access-faults.ts'
+import { faultsOfEvaluation, faultsOfEvaluations, hasItems } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 
 export type Members = Readonly<Record<string, Json>>

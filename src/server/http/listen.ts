@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ListeningPlace, portFault } from '../../config/start/port.ts'
+import { type ListeningPlace, portFault } from '../../config/start/start-faults.ts'
 
 /** Resolves with the server's URL. Throws ConfigError. */
 export async function listen(

@@ -1,7 +1,6 @@
 /**
  * The request body as JSON, an object or a JSON Patch: media type, size and syntax. The schema checks its fields later.
  */
-
 import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'

@@ -2,8 +2,9 @@
  * The query of a request: its parameters, decoded, and each at most once; for a list (docs/http.md) filters, order,
  * selected fields, limit and cursor.
  */
-import { instantOf } from '../../base/instant.ts'
+
 import { Problem } from '../../base/problems/problem.ts'
+import { instantOf } from '../../base/time.ts'
 import type { ListDecision, QueriedFields } from '../../decide/grants/list-decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Scalar } from '../../resources/object.ts'

@@ -1,11 +1,9 @@
 /** One operation of a document: a method of a route, with all its inputs and answers. */
-
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
 import { gatewayOperation } from './gateway-operation.ts'
-import type { Headers } from './headers.ts'
-import { joinHeaders } from './headers.ts'
+import { type Headers, joinHeaders } from './headers.ts'
 import { type Describing, type PolicyOrigin, parametersOf } from './parameters.ts'
 import { type Part, pascal } from './part.ts'
 import { possibleProblems } from './possible-problems.ts'

@@ -1,11 +1,9 @@
 /** The schemas of a resource's representations and bodies, cut from its schema file to the fields that are granted. */
-
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
 import { OWN_KEYWORDS } from '../../resources/schema/own-keywords.ts'
-import { followReferences, localPointer } from '../../resources/schema/references.ts'
-import { allSubschemas } from '../../resources/schema/subschemas.ts'
+import { allSubschemas, followReferences, localPointer } from '../../resources/schema/subschemas.ts'
 import type { Components } from './components.ts'
 import { type Part, pascal } from './part.ts'
 

@@ -1,7 +1,7 @@
 /** Opens the decision log that the configuration names, and starts the candidate policy that sees its records. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
-import { decisionLogFault } from '../../config/start/decision-log.ts'
+import { decisionLogFault } from '../../config/start/start-faults.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions } from '../../decision-log/log-file.ts'
 import { LogShares } from '../../decision-log/log-shares.ts'

@@ -1,8 +1,7 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
-
 import { AGAIN, againWith } from '../../base/problems/mend.ts'
 import type { Config } from '../../config/config.ts'
-import { openDataFolder } from '../../config/start/data-folder.ts'
+import { openDataFolder } from '../../config/start/start-faults.ts'
 import { ConfigError } from '../../config/values.ts'
 import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
 import { ofDatabase } from '../../identity/keys/published-settings.ts'

@@ -1,11 +1,9 @@
 /** Counts a request against every matching limit of limits.yaml: by address, and by subject if there is one. */
-
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { LogShares } from '../../decision-log/log-shares.ts'
-import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
-import { type Credentials, readCredentials } from '../../identity/caller.ts'
+import { type Authentication, type Credentials, readCredentials, type TokenVerifier } from '../../identity/caller.ts'
 import type { Admission, Limiter, Quota, QuotaState } from '../../limits/limiter.ts'
 import { createMemoryLimiter } from '../../limits/memory.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'

@@ -1,6 +1,5 @@
 /** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
-
-import { instantOf } from '../../base/instant.ts'
+import { instantOf } from '../../base/time.ts'
 import { meets } from '../../decide/conditions/condition.ts'
 import { isScalar } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'

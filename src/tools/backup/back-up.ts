@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
-import { nameNew } from '../../base/files/name-new.ts'
+import { nameNew } from '../../base/files/new-files.ts'
 import type { Config } from '../../config/config.ts'
 import { secretOf } from '../../identity/keys/embedded/key-seal.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'

@@ -1,5 +1,7 @@
 /** The routes by which a command lists, reads and creates the objects of a resource, and the order of the resources. */
+import { oneOf } from '../../base/did-you-mean.ts'
 import type { Operation, Resource, Route } from '../../resources/resource.ts'
+import { ToolError } from '../load-policy.ts'
 import { objectsNamed } from '../references.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -35,4 +37,14 @@ export function inOrderOfNames(
   }
   for (const resource of resources.toSorted((a, b) => (a.name < b.name ? -1 : 1))) visit(resource)
   return [...ordered]
+}
+
+// The resources whose objects are stored, by name.
+
+/** Throws ToolError. */
+export function resourceNamed(name: string, stored: readonly Resource[]): Resource {
+  const found = stored.find((one) => one.name === name)
+  if (found) return found
+  const known = stored.map((one) => one.name)
+  throw new ToolError(`no schema declares the resource \`${name}\`: name ${oneOf(name, known)}`)
 }

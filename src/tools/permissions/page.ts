@@ -1,7 +1,6 @@
 /**
  * A matrix as one HTML page: a heat map. src/present/browser/access-matrix.js makes it react to keys and filters.
  */
-
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'

@@ -1,5 +1,4 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
-
 import { commandProcess } from '../../base/command-process.ts'
 import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'

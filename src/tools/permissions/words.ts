@@ -1,5 +1,4 @@
 /** The words of a matrix, the same in every form of output. */
-
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import type { CellReason, MatrixCell } from './cell.ts'

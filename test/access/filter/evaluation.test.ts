@@ -2,10 +2,9 @@
  * The rows of a filter are those on which an evaluation of the same question is true, one by one: random policies and
  * rows with nulls and lists, in plain tables of a real PostgreSQL and a real SQLite.
  */
-
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { instantOf } from '../../../src/base/instant.ts'
+import { instantOf } from '../../../src/base/time.ts'
 import { directPolicy } from '../../../src/decide/grants/direct.ts'
 import type { ActivePolicy } from '../../../src/policy/active-policy.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'

@@ -1,9 +1,8 @@
 /** A condition as UCAST, read by the interpreter of @ucast/js, holds for the rows whose objects meet it. */
-
 import { interpret } from '@ucast/js'
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { instantOf } from '../../../src/base/instant.ts'
+import { instantOf } from '../../../src/base/time.ts'
 import { type Condition, meets } from '../../../src/decide/conditions/condition.ts'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { fitTypes } from '../../../src/server/access/filter/fit-types.ts'

@@ -1,10 +1,9 @@
 /** POST /access/v1/filter: the rows of somebody else's table on which a subject may do an action. */
-
 import type { Caller } from '../../../decide/caller.ts'
 import type { Condition } from '../../../decide/conditions/condition.ts'
 import type { FilterDecision } from '../../../decide/conditions/filter-decision.ts'
 import { actionNamed } from '../../../decide/grants/trust.ts'
-import { faultsOfFilter } from '../../../resources/built-in/access-faults.ts'
+import { faultsOfFilter } from '../../../resources/built-in/access.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { recordOfAsked } from '../answer.ts'
 import type { Evaluated } from '../ask.ts'

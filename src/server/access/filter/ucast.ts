@@ -2,8 +2,7 @@
  * A condition as UCAST, the JSON form of @ucast/core. A negation stands right at a comparison, with a branch for null
  * beside it, so that an interpreter with the logic of SQL (NULL is neither true nor false) finds the same objects.
  */
-
-import { instantBounds } from '../../../base/instant-bounds.ts'
+import { instantBounds } from '../../../base/time.ts'
 import type { Between, Condition, Holds, Present, Time } from '../../../decide/conditions/condition.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
 import { bounds } from './bounds.ts'

@@ -8,9 +8,9 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../../base/problems/problem.ts'
 import type { TokenVerifier } from '../../../identity/caller.ts'
 import type { Gateway, Resources } from '../../../resources/resource.ts'
-import { forwardedRoutes } from '../../../resources/routing/forwarded-routes.ts'
 import {
   createRouteMatcher,
+  forwardedRoutes,
   type Match,
   type RouteMatch,
   type Routers,

@@ -1,5 +1,5 @@
 /** Asks the database for readiness: whether it answers, and takes writes. */
-import { answerWithin } from '../../../base/deadline.ts'
+import { answerWithin } from '../../../base/under-way.ts'
 import { answering } from '../failures.ts'
 import { writeMark } from '../named-values.ts'
 import type { Connections } from './connections.ts'

@@ -2,7 +2,7 @@
  * The keys of an object: what conditions, orders and indexes look at, so that no statement looks into a document. A key
  * is a text. Keys have the order of values in lists: numbers, texts by code points, false, true, lists.
  */
-import { instantOf } from '../../../base/instant.ts'
+import { instantOf } from '../../../base/time.ts'
 import { type Document, isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { SortValue } from '../../contract.ts'

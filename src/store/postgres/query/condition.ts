@@ -1,6 +1,5 @@
 /** A simplified condition for PostgreSQL: an expression about one row, which finds related objects by index. */
-
-import { instantBounds } from '../../../base/instant-bounds.ts'
+import { instantBounds } from '../../../base/time.ts'
 import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import { type ConditionKinds, writeCondition } from '../../sql/write-condition.ts'

@@ -102,7 +102,7 @@ export function comparableField(field: string): string {
   return comparable(`json_type(document, ${path})`, `json_extract(document, ${path})`)
 }
 
-/** The instant that a field means, in the form of `instantOf` of src/base/instant.ts; otherwise NULL. */
+/** The instant that a field means, in the form of `instantOf` of src/base/time.ts; otherwise NULL. */
 export function instant(field: string): string {
   const path = jsonPath(field)
   return instantOfText(`json_type(document, ${path}) = 'text'`, `json_extract(document, ${path})`)

@@ -1,6 +1,6 @@
 /** The values that a condition's SQL binds, and its shape, which is the key of the statement. */
 import type { SQLInputValue } from 'node:sqlite'
-import { instantBounds } from '../../../base/instant-bounds.ts'
+import { instantBounds } from '../../../base/time.ts'
 import type { Between, Condition } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 

@@ -2,15 +2,16 @@
  * Which stored objects don't fit: the schemas, the objects that they name, and what the database keeps beside them. It
  * reads page by page beside a server; what it holds in memory doesn't grow with the number of objects.
  */
-
-import type { Policy } from '../../../decide/policy.ts'
-import { USERS } from '../../../decide/policy.ts'
-import type { Resource, Resources } from '../../../resources/resource.ts'
+import { visit } from 'jsonc-parser'
+import { byText } from '../../../base/by-text.ts'
+import { isObject } from '../../../base/is-object.ts'
+import { fieldValues } from '../../../decide/conditions/condition.ts'
+import { faultsAsStored } from '../../../decide/permits/propose.ts'
+import { type Policy, USERS } from '../../../decide/policy.ts'
+import { represent } from '../../../resources/object.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import type { ObjectReader, StoredRow } from '../../../store/object-reader.ts'
 import { objectsNamed } from '../../references.ts'
-import { type Followed, findDangling } from './check-references.ts'
-import { type CheckedRow, checkRow } from './check-row.ts'
-import { type DataFinding, FindingTally, MOST_IDS, type Reason } from './tally.ts'
 
 export interface DataToCheck {
   readonly reader: ObjectReader
@@ -24,7 +25,7 @@ export interface DataToCheck {
   readonly policy: Pick<Policy, 'ownership'> | { readonly unfit: string }
 }
 
-export interface CheckProgress {
+interface CheckProgress {
   /** The number of rows, before they are read. */
   total(rows: number): void
   checked(rows: number): void
@@ -169,3 +170,214 @@ async function findUndeclared(reader: ObjectReader, resources: Resources, tally:
     tally.add(resource, { code: 'schema-gone', message: 'no schema declares the resource of these objects' }, [], count)
   }
 }
+
+// What is wrong with one stored row by itself.
+
+interface CheckedRow {
+  readonly row: StoredRow
+  readonly reasons: readonly Reason[]
+  /** Undefined if the document is no JSON object. */
+  readonly object: Representation | undefined
+}
+
+function checkRow(resource: Resource, row: StoredRow): CheckedRow {
+  const document = parsed(row.text)
+  if (document === undefined) {
+    return { row, reasons: [{ code: 'document-not-json', message: 'the document is not JSON' }], object: undefined }
+  }
+  if (!isObject(document)) {
+    const message = 'the document is JSON, but not an object'
+    return { row, reasons: [{ code: 'document-not-object', message }], object: undefined }
+  }
+  const object = represent({ ...row, document })
+  const reasons = [
+    ...misfits(resource, object),
+    ...(nameTwice(row.text, document) ? [TWICE] : []),
+    ...(row.version >= 1 && Number.isSafeInteger(row.version) ? [] : [VERSION]),
+    ...row.disagreeing.map(disagreement),
+  ]
+  return { row, reasons, object }
+}
+
+const TWICE: Reason = { code: 'document-name-twice', message: 'the document has a member twice' }
+const VERSION: Reason = { code: 'version-invalid', message: 'the version is not a whole number from 1 on' }
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A reason once, however many members of a list have it. */
+function misfits(resource: Resource, object: Representation): readonly Reason[] {
+  const faults = faultsAsStored(resource, object)
+  const reasons = faults.map(({ pointer, detail, code }): Reason => {
+    const place = pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')
+    const what = place === '' ? 'the object' : `\`${place}\``
+    return { code: 'schema-misfit', pointer: place, keyword: code, message: `${what} ${detail}` }
+  })
+  if (reasons.length < 2) return reasons
+  return [...new Map(reasons.map((one) => [one.message, one])).values()]
+}
+
+function disagreement(field: string): Reason {
+  const message = `lists and relations find the object by another value of \`${field}\` than the document has`
+  return { code: 'index-disagrees', pointer: `/${field}`, message }
+}
+
+// Finds fields of a page of objects that name objects which don't exist.
+
+/** A field that names objects, and the resource of those. */
+interface Followed {
+  readonly field: string
+  readonly to: Resource
+}
+
+interface Dangling {
+  /** The position of the object in the page. */
+  readonly at: number
+  readonly reason: Reason
+}
+
+async function findDangling(
+  reader: ObjectReader,
+  followed: readonly Followed[],
+  page: readonly (Representation | undefined)[],
+): Promise<readonly Dangling[]> {
+  const dangling: Dangling[] = []
+  for (const { field, to } of followed) {
+    const named = page.map((object) => (object ? idsIn(object, field) : []))
+    const all = [...new Set(named.flat())]
+    if (all.length === 0) continue
+    const existing = await reader.existing(to, all)
+    const reason = reasonOf(field, to.name)
+    for (const [at, ids] of named.entries()) {
+      if (ids.some((id) => !existing.has(id))) dangling.push({ at, reason })
+    }
+  }
+  return dangling
+}
+
+function idsIn(object: Representation, field: string): readonly string[] {
+  return fieldValues(object, field).filter((value) => typeof value === 'string')
+}
+
+function reasonOf(field: string, to: string): Reason {
+  const message = `\`${field}\` names an object of ${to} that does not exist`
+  return { code: to === USERS ? 'user-missing' : 'reference-dangling', pointer: `/${field}`, message }
+}
+
+// Finds a member that stands twice in a document: JSON.parse takes the last one, and engines take others.
+
+/** `document` is the parsed text. Text that this program wrote isn't read again. */
+function nameTwice(text: string, document: Json): boolean {
+  return JSON.stringify(document) !== text && hasNameTwice(text)
+}
+
+function hasNameTwice(text: string): boolean {
+  const names: Set<string>[] = []
+  let found = false
+  visit(text, {
+    onObjectBegin: () => {
+      names.push(new Set())
+    },
+    onObjectProperty: (name) => {
+      found ||= names.at(-1)?.has(name) ?? false
+      names.at(-1)?.add(name)
+    },
+    onObjectEnd: () => {
+      names.pop()
+    },
+  })
+  return found
+}
+
+// Counts findings by resource and reason, with the first ids; its size is bounded, however much is found.
+
+/** What is wrong, without the object: objects with equal reasons are counted together. */
+interface Reason {
+  readonly code: DataCode
+  /** A JSON Pointer to the value; `*` stands for any position of a list. */
+  readonly pointer?: string
+  /** The keyword of the schema that refuses the value. */
+  readonly keyword?: string
+  /** One sentence, without the value. */
+  readonly message: string
+}
+
+export interface DataFinding extends Reason {
+  readonly resource: string
+  readonly objects: number
+  /** The first, sorted. Empty where none is known. */
+  readonly ids: readonly string[]
+  readonly hint: string
+}
+
+/** Free members of objects could make as many reasons as there are objects. */
+const MOST_REASONS = 100
+const MOST_IDS = 10
+
+interface Counted {
+  readonly finding: Omit<DataFinding, 'objects' | 'ids'>
+  readonly ids: string[]
+  objects: number
+}
+
+class FindingTally {
+  readonly #counted = new Map<string, Counted>()
+  readonly #reasons = new Map<string, number>()
+  #more = 0
+
+  /** `ids`: at least the first ones of the objects. */
+  add(resource: string, reason: Reason, ids: readonly string[], objects = ids.length): void {
+    const counted = this.#countedAs(resource, reason)
+    if (!counted) {
+      this.#more += objects
+      return
+    }
+    counted.objects += objects
+    counted.ids.push(...ids.slice(0, MOST_IDS - counted.ids.length))
+  }
+
+  get findings(): readonly DataFinding[] {
+    const all = [...this.#counted.values()].map(({ finding, objects, ids }) => ({ ...finding, objects, ids }))
+    return all.toSorted((one, other) => byText(one.resource, other.resource) || other.objects - one.objects)
+  }
+
+  /** How many findings are in no list, because there are too many reasons. */
+  get more(): number {
+    return this.#more
+  }
+
+  #countedAs(resource: string, reason: Reason): Counted | undefined {
+    const key = JSON.stringify([resource, reason.code, reason.pointer, reason.keyword, reason.message])
+    const known = this.#counted.get(key)
+    if (known) return known
+    const reasons = this.#reasons.get(resource) ?? 0
+    if (reasons === MOST_REASONS) return undefined
+    this.#reasons.set(resource, reasons + 1)
+    const made: Counted = { finding: { resource, ...reason, hint: DATA_CODES[reason.code] }, ids: [], objects: 0 }
+    this.#counted.set(key, made)
+    return made
+  }
+}
+
+// What `data check` finds: stable codes, and what to do about each. docs/data.md lists them.
+
+const DATA_CODES = {
+  'document-not-json': 'restore the row from a backup, or delete it in the database',
+  'document-not-object': 'restore the row from a backup, or delete it in the database',
+  'document-name-twice': 'write the object again with PUT, or keep one of the members in the database',
+  'version-invalid': 'set the version of the row to a whole number from 1 on in the database',
+  'schema-misfit': 'migrate the objects, or let the schema accept them',
+  'reference-dangling': 'let the field name an object that exists, or remove the value',
+  'user-missing': 'add the user, or give the object to a user that exists',
+  'value-shared': 'give the objects different values, or remove `x-unique`',
+  'index-disagrees': 'write the object again, for example with a PATCH that changes a field',
+  'index-broken': 'stop the server, and let the engine make the index again (docs/data.md)',
+  'schema-gone': 'bring the schema back, or delete the objects in the database',
+} as const
+
+type DataCode = keyof typeof DATA_CODES

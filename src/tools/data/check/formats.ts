@@ -1,8 +1,7 @@
 /** A check of data as text for a terminal, and JSON for programs. */
 import { printable, quote } from '../../../present/quote.ts'
 import { count, jsonText, wrap } from '../../../present/text.ts'
-import type { CheckedResource, DataReport, Unchecked } from './check-data.ts'
-import type { DataFinding } from './tally.ts'
+import type { CheckedResource, DataFinding, DataReport, Unchecked } from './check-data.ts'
 
 export const DATA_CHECK_FORMATS = { text: toText, json: toJson } as const
 

@@ -2,6 +2,8 @@
  * Writes what a caller's own lists and reads show, an object a line: the objects of the lists, each with the fields that
  * its list shows and those that a read of it shows. It asks page by page, so its memory doesn't grow with the objects.
  */
+import { printable } from '../../../present/quote.ts'
+import { count } from '../../../present/text.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import type { Pipeline, PipelineAnswer } from '../pipeline.ts'
@@ -15,14 +17,14 @@ export interface ExportSink {
   write(line: string): Promise<void>
 }
 
-export interface ExportedResource {
+interface ExportedResource {
   readonly resource: string
   readonly objects: number
   /** Why the caller's list was refused, or that no route lists the objects. */
   readonly refused?: string
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly resources: readonly Resource[]
   readonly now: number
   readonly signal: AbortSignal
@@ -122,4 +124,13 @@ function refuseOther(answer: PipelineAnswer, what: string): void {
 export function answerText({ status, body }: PipelineAnswer): string {
   const { code, detail } = body ?? {}
   return [status, code, detail && `(${detail})`].filter((part) => part !== undefined).join(' ')
+}
+
+// What an export tells on standard error.
+
+export function exportText(exported: readonly ExportedResource[]): string {
+  const lines = exported.map(({ resource, objects, refused }) => {
+    return refused === undefined ? `${resource}: ${count(objects, 'object')}` : `${resource}: nothing, ${refused}`
+  })
+  return `${lines.map(printable).join('\n')}\n`
 }

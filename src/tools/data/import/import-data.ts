@@ -5,23 +5,21 @@
 import { createHash } from 'node:crypto'
 import { USERS } from '../../../decide/policy.ts'
 import { isSubject } from '../../../identity/caller.ts'
-import type { Resource } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { ToolError } from '../../load-policy.ts'
 import { type NamingField, objectsNamed } from '../../references.ts'
 import { answerText } from '../export/export-data.ts'
 import type { Pipeline, PipelineAnswer } from '../pipeline.ts'
 import { pathOf } from '../routes-of.ts'
-import { lineRanges } from './line-ranges.ts'
-import { IdMap } from './map-references.ts'
-import { type ImportRow, rowsIn, survey } from './read-rows.ts'
+import { type ImportRow, rowsIn, type Survey, survey } from './read-rows.ts'
 
 /** Rows that are sent at once commit together. */
 const PARALLEL = 16
 /** A report of a million refusals would help nobody. */
 const MOST_REFUSED = 1000
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly file: string
   readonly keepIds: boolean
   /** Earlier lines are skipped. */
@@ -192,4 +190,86 @@ function whyRefused({ body }: PipelineAnswer): string {
   const faults: readonly { pointer?: string; detail?: string }[] = body?.errors ?? []
   const told = faults.slice(0, 3).map(({ pointer, detail }) => `\`${pointer}\` ${detail}`)
   return told.length > 0 ? told.join(', ') : String(body?.detail ?? body?.title ?? '')
+}
+
+// The ids that objects of an import get, and the fields that name them.
+
+/** A row that can't be sent: why, or the resource and id that must be written first. */
+type Mapped =
+  | { readonly kind: 'body'; readonly body: Representation }
+  | { readonly kind: 'unwritten'; readonly why: string }
+  | { readonly kind: 'waits' }
+
+class IdMap {
+  readonly #lines: Survey['lines']
+  /** Resource -> id in the file -> new id. */
+  readonly #ids = new Map<string, Map<string, string>>()
+  readonly #pending = new Set<string>()
+
+  constructor({ lines }: Survey) {
+    this.#lines = lines
+    for (const name of lines.keys()) this.#ids.set(name, new Map())
+  }
+
+  begin({ resource, object }: ImportRow): void {
+    this.#pending.add(keyOf(resource.name, object.id))
+  }
+
+  /** `id`: the new one; undefined if the row wasn't written. */
+  settle({ resource, object }: ImportRow, id: string | undefined): void {
+    this.#pending.delete(keyOf(resource.name, object.id))
+    if (id !== undefined && typeof object.id === 'string') this.#ids.get(resource.name)?.set(object.id, id)
+  }
+
+  /** The body of the POST: without the server's fields, and with new ids for objects of the file. */
+  bodyOf(row: ImportRow, named: readonly NamingField[]): Mapped {
+    const body: Record<string, Json> = withoutServerFields(row.resource, row.object)
+    for (const { field, to } of named) {
+      const value = Object.hasOwn(body, field) ? body[field] : undefined
+      if (value === undefined) continue
+      const ids = Array.isArray(value) ? value : [value]
+      if (ids.some((id) => this.#pending.has(keyOf(to, id)))) return { kind: 'waits' }
+      const unwritten = ids.flatMap((id) => this.#lineOfUnwritten(to, id) ?? [])[0]
+      if (unwritten !== undefined) return { kind: 'unwritten', why: whyUnwritten(field, unwritten, row.line) }
+      const mapped = ids.map((id) => this.#newId(to, id) ?? id)
+      body[field] = Array.isArray(value) ? mapped : (mapped[0] ?? null)
+    }
+    return { kind: 'body', body }
+  }
+
+  /** Undefined for an object that isn't in the file: it keeps its id. */
+  #lineOfUnwritten(resource: string, id: Json): number | undefined {
+    const line = typeof id === 'string' ? this.#lines.get(resource)?.get(id) : undefined
+    return this.#newId(resource, id) === undefined ? line : undefined
+  }
+
+  #newId(resource: string, id: Json): string | undefined {
+    return typeof id === 'string' ? this.#ids.get(resource)?.get(id) : undefined
+  }
+}
+
+function whyUnwritten(field: string, at: number, line: number): string {
+  if (at === line) return `\`${field}\` names the object itself, whose new id is not known yet: remove the value`
+  if (at > line) return `\`${field}\` names the object of line ${at}: move that line before this one`
+  return `\`${field}\` names the object of line ${at}, which was not written`
+}
+
+function withoutServerFields({ fields }: Resource, object: Representation): Record<string, Json> {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.get(name)?.readOnly))
+}
+
+function keyOf(resource: string, id: Json | undefined): string {
+  return JSON.stringify([resource, id ?? null])
+}
+
+// Line numbers as ranges: `1-500`, `502`.
+
+function lineRanges(lines: readonly number[]): readonly string[] {
+  const ranges: { readonly from: number; to: number }[] = []
+  for (const line of lines.toSorted((one, other) => one - other)) {
+    const last = ranges.at(-1)
+    if (last && line === last.to + 1) last.to = line
+    else ranges.push({ from: line, to: line })
+  }
+  return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`))
 }

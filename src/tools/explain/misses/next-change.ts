@@ -1,5 +1,4 @@
 /** Finds how the answer to an explained request changes when a rule or a block ends. */
-
 import { timeText } from '../../../base/time.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Rule } from '../../../decide/policy.ts'

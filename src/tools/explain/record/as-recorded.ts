@@ -2,7 +2,7 @@
  * Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed object.
  */
 import type { ProblemCode } from '../../../base/problems/catalogue.ts'
-import { stageOf } from '../../../base/problems/stages.ts'
+import { stageOf } from '../../../base/problems/catalogue.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'

@@ -1,7 +1,7 @@
 /**
  * Compares the recorded answer with the answer of policy files. It can't compare other answers (limits, bodies, tokens).
  */
-import { stageOf } from '../../../base/problems/stages.ts'
+import { stageOf } from '../../../base/problems/catalogue.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation, RecordComparison } from '../explanation.ts'
 import { isByPolicy } from './as-recorded.ts'

@@ -1,12 +1,11 @@
 /** Explains a decision record by today's policy files, for the time of the record, and compares both answers. */
-
 import { CATALOGUE, type ProblemCode } from '../../../base/problems/catalogue.ts'
 import { parseTime } from '../../../base/time.ts'
 import { MASKED } from '../../../decision-log/decision-record.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { forwardedRoutes } from '../../../resources/routing/forwarded-routes.ts'
+import { forwardedRoutes } from '../../../resources/routing/match-route.ts'
 import { type LoadedPolicy, ToolError } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'

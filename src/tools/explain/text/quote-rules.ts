@@ -1,7 +1,6 @@
 /**
  * Lines of the policy files: their places, their text, and the role links that connect a rule's role with the caller.
  */
-
 import { timeText } from '../../../base/time.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'

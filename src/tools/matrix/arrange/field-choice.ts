@@ -1,5 +1,4 @@
 /** The values that one field can have so that exactly the wanted relations hold. */
-
 import { isObject } from '../../../base/is-object.ts'
 import { choices } from '../../../base/subsets.ts'
 import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
@@ -12,7 +11,7 @@ import {
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { unique } from '../../../resources/samples/sample-values.ts'
-import { followReferences } from '../../../resources/schema/references.ts'
+import { followReferences } from '../../../resources/schema/subschemas.ts'
 import { isValidIn } from './values/samples.ts'
 
 export interface WantedField {

@@ -2,11 +2,11 @@
  * Looks at an installation with the settings and the readers of a server, beside one that may run. It changes nothing
  * but a temporary file of its own. No check hides another one, and each ends in time.
  */
-import { answerWithin } from '../../../base/deadline.ts'
 import { type Checked, faulted, passed, unchecked } from '../../../base/problems/checked.ts'
+import { answerWithin } from '../../../base/under-way.ts'
 import type { Config, Flags } from '../../../config/config.ts'
 import { mendOf } from '../../../config/mend-of.ts'
-import { databaseFault } from '../../../config/start/database.ts'
+import { databaseFault } from '../../../config/start/start-faults.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
 import type { Examined } from '../../../store/object-reader.ts'
 import { examineDatabase } from '../../../store/open.ts'

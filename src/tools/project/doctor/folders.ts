@@ -6,12 +6,10 @@ import { type Checked, faulted, passed, warned } from '../../../base/problems/ch
 import { againWith, shellWord } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
 import { mendOf } from '../../../config/mend-of.ts'
-import { dataFolderFault } from '../../../config/start/data-folder.ts'
-import { decisionLogFault } from '../../../config/start/decision-log.ts'
 import { refuseMissingFolders } from '../../../config/start/folders.ts'
+import { dataFolderFault, decisionLogFault } from '../../../config/start/start-faults.ts'
 import { inspectLog } from '../../../decision-log/log-file.ts'
 import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
-
 import { databaseIn } from '../../../store/open.ts'
 
 const MEBIBYTE = 2 ** 20

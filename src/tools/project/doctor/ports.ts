@@ -2,7 +2,7 @@
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
 import { againWith } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
-import { faultOfPort, type ListeningPlace, portFault } from '../../../config/start/port.ts'
+import { faultOfPort, type ListeningPlace, portFault } from '../../../config/start/start-faults.ts'
 
 const ANSWER_MS = 2000
 

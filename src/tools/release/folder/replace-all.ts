@@ -2,8 +2,7 @@
 import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../../base/files/durable-file.ts'
-import type { NewFile } from '../../../base/files/new-files.ts'
-import { whole } from '../../../base/files/whole.ts'
+import { type NewFile, whole } from '../../../base/files/new-files.ts'
 
 /**
  * `complete` may add more before the files count. If something fails, or a signal comes, each file is again as it was.

@@ -6,7 +6,7 @@
 import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { finish, replaceFile, replaceLink, syncDirectory } from '../../../base/files/durable-file.ts'
-import { unfinishedIn } from '../../../base/files/unfinished.ts'
+import { unfinishedIn } from '../../../base/files/new-files.ts'
 import { BEFORE, CURRENT, findPolicyFolder, versionLink } from '../../../policy/policy-folder.ts'
 import { type PolicyContent, readContent } from '../content.ts'
 import { writeFiles } from '../version.ts'

@@ -1,18 +1,27 @@
 /** Compares two folders of schemas: what the change means for clients, for stored data, and for policies. */
-import { byPlace, type Place } from '../../../base/diagnostic.ts'
-import { pointerOfPath } from '../../../base/json-pointer.ts'
-import { say } from '../../../present/phrase.ts'
-import { storedFit } from '../../../resources/fit/stored-fit.ts'
-import type { Resource } from '../../../resources/resource.ts'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { byPlace, FileError, type Place } from '../../../base/diagnostic.ts'
+import { isObject } from '../../../base/is-object.ts'
+import { type Path, pointerOfPath } from '../../../base/json-pointer.ts'
+import { type Phrase, say } from '../../../present/phrase.ts'
+import { type FitCode, type FitReason, storedFit } from '../../../resources/fit/stored-fit.ts'
+import { parseResources, readSchemas } from '../../../resources/load/load-resources.ts'
+import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
+import { parseSchemaFile, type SchemaFile } from '../../../resources/schema/schema-file.ts'
+import { readFolder } from '../../diff/revision.ts'
 import type { PolicyPlace } from '../../load-policy.ts'
-import { dataChange } from './compare-data.ts'
-import { compareFields } from './compare-fields.ts'
 import { compareMatrices, comparePolicyFindings, fillingOf, type OtherPolicy } from './compare-policy.ts'
 import { compareRoutes } from './compare-routes.ts'
-import { compareValues, type Filling } from './compare-values.ts'
-import { placeOf } from './places.ts'
-import { readSchemaSide, type SchemaSide } from './read-schemas.ts'
-import { CONCERNS, type Concern, type SchemaChange, type SchemaDiff, type Unplaced } from './schema-change.ts'
+import { compareValues, type Filling, placeText, valuesText } from './compare-values.ts'
+import {
+  CONCERNS,
+  type Concern,
+  type Effect,
+  type SchemaChange,
+  type SchemaDiff,
+  type Unplaced,
+} from './schema-change.ts'
 
 export interface DiffOptions {
   readonly before: string
@@ -111,4 +120,171 @@ function sorted(changes: readonly SchemaChange[]): readonly SchemaChange[] {
   return changes.toSorted(
     (a, b) => CONCERNS.indexOf(a.concern) - CONCERNS.indexOf(b.concern) || byPlace(asDiagnostic(a), asDiagnostic(b)),
   )
+}
+
+// Reads OLD and NEW of a schema diff: a directory, or a git revision.
+
+interface SchemaSide {
+  readonly resources: Resources
+  /** By resource, with the places of their parts. */
+  readonly files: ReadonlyMap<string, SchemaFile>
+}
+
+/** `schemas`: the folder of a revision without a path. Throws ToolError, and FileError for files with errors. */
+async function readSchemaSide(name: string, schemas: string): Promise<SchemaSide> {
+  const isFile = (file: string) => file.endsWith('.json')
+  return readFolder(name, { of: 'schema', usual: schemas, isFile, load: loadSide })
+}
+
+async function loadSide(directory: string, shown: string): Promise<SchemaSide> {
+  const read = await readSchemas(directory)
+  if (read.faults.length > 0) throw new FileError(read.faults)
+  const parsed = read.sources.map(parseSchemaFile).flatMap((one) => (one.kind === 'file' ? [one.file] : []))
+  return {
+    resources: parseResources(read.sources),
+    files: new Map(parsed.map((file) => [file.resource, shownAt(file, shown)])),
+  }
+}
+
+/** The file with the name that the user knows. The top of a repository is `HEAD:`. */
+function shownAt(file: SchemaFile, shown: string): SchemaFile {
+  const name = `${file.resource}.json`
+  const named = shown.endsWith(':') ? shown + name : join(shown, name)
+  return { ...file, place: (path) => ({ ...file.place(path), file: named }) }
+}
+
+// What new, removed and changed fields mean for clients, apart from the values that they take.
+
+function compareFields(old: Resource, next: Resource): readonly Unplaced[] {
+  const names = [...new Set([...old.fields.keys(), ...next.fields.keys()])]
+  return names.flatMap((name) => {
+    const [before, after] = [old.fields.get(name), next.fields.get(name)]
+    if (!before) return [about('field-added', 'compatible', name, say`the field ${name} is new`)]
+    if (!after) return [about('field-removed', 'breaking', name, say`the field ${name} is gone`)]
+    return compareField(before, after)
+  })
+}
+
+function compareField(old: Field, next: Field): readonly Unplaced[] {
+  const { name } = next
+  const turned = (is: (field: Field) => boolean, on: readonly Told[], off: readonly Told[]) => {
+    if (is(old) === is(next)) return []
+    return (is(next) ? on : off).map(([code, effect, sentence]) => about(code, effect, name, sentence))
+  }
+  return [
+    ...turned(
+      ({ readOnly }) => readOnly,
+      [['field-read-only', 'breaking', say`clients can no longer set ${name}`]],
+      [['field-writable', 'compatible', say`clients can set ${name}`]],
+    ),
+    ...turned(
+      ({ indexed }) => indexed,
+      [['filter-added', 'compatible', say`lists can filter and sort by ${name}`]],
+      [['filter-removed', 'breaking', say`lists can no longer filter and sort by ${name}`]],
+    ),
+    ...turned(
+      ({ unique }) => unique,
+      [['unique-added', 'breaking', say`a second object with the same ${name} is refused`]],
+      [['unique-removed', 'compatible', say`two objects may have the same ${name}`]],
+    ),
+    ...(isDeepStrictEqual(old.default, next.default) ? [] : [defaultChange(old, next)]),
+  ]
+}
+
+type Told = readonly [code: string, effect: Effect, sentence: Phrase]
+
+function defaultChange(old: Field, next: Field): Unplaced {
+  const [before, after] = [old, next].map((field) =>
+    field.default === undefined ? say`none` : say`${JSON.stringify(field.default)}`,
+  )
+  return about(
+    'default-changed',
+    'compatible',
+    next.name,
+    say`the default of ${next.name}: ${before ?? ''} -> ${after ?? ''}`,
+  )
+}
+
+function about(code: string, effect: Effect, name: string, sentence: Phrase): Unplaced {
+  return { code, effect, path: [name], sentence }
+}
+
+// What a change means for stored objects.
+
+const CODES: Partial<Readonly<Record<FitCode, string>>> = {
+  'field-removed': 'data-removed',
+  'fields-closed': 'data-removed',
+  'field-required': 'data-required',
+  'unique-added': 'data-unique',
+  'resource-removed': 'data-unreachable',
+}
+
+function dataChange(reason: FitReason): Unplaced {
+  const { code, verdict, path, value } = reason
+  return {
+    code: CODES[code] ?? 'data-misfit',
+    effect: verdict === 'unknown' ? 'unknown' : 'breaking',
+    path,
+    sentence: verdict === 'unknown' ? unknownText(reason) : misfitText(reason),
+    ...(value === undefined ? {} : { example: value }),
+  }
+}
+
+function unknownText({ path, keyword }: FitReason): Phrase {
+  return say`stored objects may have a ${placeText(path)} that no longer fits: its ${keyword} changed`
+}
+
+function misfitText(reason: FitReason): Phrase {
+  const { code, path, lost, value } = reason
+  const place = placeText(path)
+  switch (code) {
+    case 'field-removed':
+    case 'fields-closed':
+      return say`stored objects may have ${place}, which is no longer declared`
+    case 'field-required':
+      return reason.default === undefined
+        ? say`stored objects may lack ${place}`
+        : say`stored objects may lack ${place} until a write sets its default`
+    case 'unique-added':
+      return say`stored objects may share the same ${place}`
+    case 'resource-removed':
+      return say`no request reaches the stored objects, which stay in the database`
+    default: {
+      const values = lost ?? (value === undefined ? [] : [value])
+      return values.length === 0
+        ? say`stored objects may have a ${place} that no longer fits`
+        : say`stored objects may have ${valuesText(values)} as ${place}, which no longer fits`
+    }
+  }
+}
+
+// Where a schema file says what a change is about.
+
+/** The nearest part of the file that still exists. */
+function placeOf(file: SchemaFile, { path, route }: Pick<Unplaced, 'path' | 'route'>): Place {
+  return file.place(route === undefined ? schemaPath(file, path ?? []) : routePlace(file, route))
+}
+
+function routePlace({ json }: SchemaFile, route: string): Path {
+  const routes = (json as { 'x-resource': { routes: readonly { path: string }[] } })['x-resource'].routes
+  const index = routes.findIndex(({ path }) => path === route)
+  return index < 0 ? ['x-resource', 'routes'] : ['x-resource', 'routes', index]
+}
+
+/** The way through `properties` and `items`, as far as the schema has them itself. */
+function schemaPath({ json }: SchemaFile, path: readonly string[]): Path {
+  let [schema, found]: [Json | undefined, Path] = [json, []]
+  for (const key of path) {
+    const step = stepFrom(schema, key)
+    if (step === undefined) return found.length === 0 ? ['properties'] : found
+    found = [...found, ...step]
+    schema = step.reduce<Json | undefined>((one, part) => (one as Readonly<Record<string, Json>>)[part], schema)
+  }
+  return found
+}
+
+function stepFrom(schema: Json | undefined, key: string): readonly string[] | undefined {
+  if (!isObject(schema)) return undefined
+  if (isObject(schema.properties) && Object.hasOwn(schema.properties, key)) return ['properties', key]
+  return key === '*' && schema.items !== undefined ? ['items'] : undefined
 }

@@ -1,15 +1,14 @@
 /** Which values clients may send that are refused now, and which they may read that they could not meet before. */
 import { isObject } from '../../../base/is-object.ts'
-import { type Phrase, say } from '../../../present/phrase.ts'
-import { type Gap, valueAtPath } from '../../../resources/fit/gap.ts'
-import { gapsBetween, sureExample } from '../../../resources/fit/gaps.ts'
+import { pointerOfPath } from '../../../base/json-pointer.ts'
+import { listed, type Phrase, say } from '../../../present/phrase.ts'
+import { type Gap, gapsBetween, sureExample, valueAtPath } from '../../../resources/fit/gaps.ts'
 import { Budget, type RootedSchema, TooLarge } from '../../../resources/fit/parts.ts'
 import { storedIn } from '../../../resources/fit/stored-fit.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
 import type { JsonObject } from '../../../resources/schema/schema-file.ts'
 import { allSubschemas } from '../../../resources/schema/subschemas.ts'
 import type { Unplaced } from './schema-change.ts'
-import { placeText, valuesText } from './words.ts'
 
 /** The fields that the policy fills on a create, so that clients needn't send them. */
 export type Filled = (resource: Resource) => ReadonlySet<string>
@@ -142,4 +141,30 @@ function opened(schema: JsonObject): JsonObject {
     return Object.fromEntries(kept.map(([key, value]) => [key, open(value)]))
   }
   return open(schema) as JsonObject
+}
+
+// Places and values in the sentences of a schema diff.
+
+/** A JSON Pointer from an object, or the object itself. */
+export function placeText(path: readonly string[]): Phrase {
+  return path.length === 0 ? say`object` : say`${pointerOfPath(path)}`
+}
+
+const MOST_VALUES = 5
+const MOST_CHARACTERS = 60
+
+/** `"a", "b" or "c"`. */
+export function valuesText(values: readonly Json[]): Phrase {
+  const shown = values.slice(0, MOST_VALUES).map(valueText)
+  const more = values.length - shown.length
+  return listed([...shown, ...(more > 0 ? [say`${more} others`] : [])], say` or `)
+}
+
+/** As JSON, a text without quotes unless it looks like another value; a long value by its size. */
+function valueText(value: Json): Phrase {
+  const isWord = typeof value === 'string' && /^\p{L}/u.test(value) && !/^(?:true|false|null)$/.test(value)
+  const json = isWord ? value : JSON.stringify(value)
+  if (json.length <= MOST_CHARACTERS) return say`${json}`
+  if (typeof value === 'string') return say`a text of ${[...value].length} characters`
+  return Array.isArray(value) ? say`a list of ${value.length} items` : say`such an object`
 }

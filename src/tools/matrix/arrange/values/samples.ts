@@ -1,5 +1,4 @@
 /** The smallest body and sample values for the fields of every resource, from the schemas alone. */
-
 import { isObject } from '../../../../base/is-object.ts'
 import type { Policy } from '../../../../decide/policy.ts'
 import { kindOf } from '../../../../decide/relations/all-kinds.ts'
