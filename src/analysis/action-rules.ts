@@ -6,7 +6,7 @@
 import type { Rule } from '../decide/policy.ts'
 import { performs, relationColumnText } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
-import { type Extent, NOWHERE, type Region, withoutAll } from './regions.ts'
+import { type Extent, NOWHERE, type Region, whereNamed, withoutAll } from './regions.ts'
 import type { ResourceSpace } from './space.ts'
 
 type Effect = Rule['effect']
@@ -102,6 +102,16 @@ export class ActionRules {
     return found
   }
 
+  /** Whether some rule here is about the subject itself. */
+  names(subject: string): boolean {
+    return this.#rules.ofSubject(subject).length > 0
+  }
+
+  /** The sets of fields that rules name. */
+  get masks(): readonly bigint[] {
+    return [...new Set([...this.#extents.values()].map(({ fields }) => fields))]
+  }
+
   /** What is left of some allows for a caller with these subjects, beside the denies (semantics.md, "What is granted"). */
   granted(allows: readonly Extent[], subjects: ReadonlySet<string>): readonly Extent[] {
     const denies = this.extents('deny', subjects)
@@ -112,6 +122,12 @@ export class ActionRules {
   allowed(subjects: ReadonlySet<string>): Region {
     const granted = this.granted(this.extents('allow', subjects), subjects)
     return this.space.regions.any(granted.map(({ region }) => region))
+  }
+
+  /** Where each of these fields is granted to a caller with these subjects. */
+  grantedEach(bits: readonly bigint[], subjects: ReadonlySet<string>): readonly Region[] {
+    const granted = this.granted(this.extents('allow', subjects), subjects)
+    return bits.map((bit) => whereNamed(this.space.regions, granted, bit))
   }
 
   /** The rule was removed or restored. */
@@ -213,4 +229,16 @@ export function alikeRules(rules: readonly Rule[]): ReadonlyMap<Rule, AlikeRules
 
 function textOf(rule: Rule): string {
   return [rule.effect, rule.resource, rule.actions.join('|'), relationColumnText(rule), rule.views.join('|')].join(' ')
+}
+
+/** Rules about one action on one resource. */
+export function groupRules(rules: readonly Rule[]): ResourceRules {
+  const alike = alikeRules(rules)
+  const bySubject = Map.groupBy(rules, ({ subject }) => subject)
+  return {
+    alike: [...new Set(alike.values())],
+    ofSubject: (subject) => bySubject.get(subject) ?? [],
+    alikeOf: (rule) => alike.get(rule),
+    removed: new Set(),
+  }
 }

@@ -81,6 +81,11 @@ export class Regions {
     return this.both(one, this.not(other))
   }
 
+  /** Where one is and the other isn't. */
+  differ(one: Region, other: Region): Region {
+    return this.either(this.minus(one, other), this.minus(other, one))
+  }
+
   all(regions: readonly Region[]): Region {
     return regions.reduce((region, one) => this.both(region, one), EVERYWHERE)
   }
@@ -231,4 +236,9 @@ export function shared(regions: Regions, one: Extent, other: Extent): readonly E
   const fields = one.fields & other.fields
   const region = fields === 0n ? NOWHERE : regions.both(one.region, other.region)
   return region === NOWHERE ? [] : [{ fields, region }]
+}
+
+/** Where some of these fields are named. */
+export function whereNamed(regions: Regions, extents: readonly Extent[], fields: bigint): Region {
+  return regions.any(extents.filter((one) => (one.fields & fields) !== 0n).map(({ region }) => region))
 }

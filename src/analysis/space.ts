@@ -30,8 +30,8 @@ export class RuleSpace {
   readonly second: Region
   readonly #storedSides = new Map<Region, Region>()
 
-  constructor({ name }: Resource) {
-    this.regions = new Regions(name)
+  constructor(regions: Regions) {
+    this.regions = regions
     this.second = this.regions.where(SECOND)
     this.first = this.regions.not(this.second)
   }
@@ -159,6 +159,14 @@ export function decisionsOf({ routes }: Resource, { name }: Action): Decisions {
   return { changes: all.some(isChange), looks: !all.every(isChange) }
 }
 
+/** Where a policy has its names in a space that it shares with another one. */
+interface SharedSpace {
+  readonly regions: Regions
+  readonly relations: readonly Relation[]
+  readonly leaves: ReadonlyMap<Relation, number>
+  readonly conditions: ReadonlyMap<string, number>
+}
+
 /** The situations of one resource, with the names that the rules of one policy may use, and where its rules match. */
 export class ResourceSpace extends RuleSpace {
   readonly #resource: Resource
@@ -168,15 +176,15 @@ export class ResourceSpace extends RuleSpace {
   readonly #possible: Region
   readonly #leaves: ReadonlyMap<Relation, number>
 
-  constructor({ ownership, conditions, views }: Policy, resource: Resource) {
-    super(resource)
+  /** In a shared space, what is possible is left to those who share it. */
+  constructor({ ownership, conditions, views }: Policy, resource: Resource, shared?: SharedSpace) {
+    super(shared?.regions ?? new Regions(resource.name))
     this.#resource = resource
-    const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
-    const leaves = new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
+    const relations = shared?.relations ?? [...(ownership.get(resource.name)?.relations.values() ?? [])]
+    const leaves = shared?.leaves ?? new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
+    const places = shared?.conditions ?? new Map([...conditions.keys()].map((name, i) => [name, leaves.size + i]))
     this.#leaves = leaves
-    this.#conditions = new Map(
-      [...conditions.keys()].map((name, i) => [name, this.moments(leaves.size + i, undefined)]),
-    )
+    this.#conditions = new Map([...places].map(([name, i]) => [name, this.moments(i, undefined)]))
     for (const relation of relations) {
       this.#names.set(
         relation.name,
@@ -184,7 +192,7 @@ export class ResourceSpace extends RuleSpace {
       )
     }
     for (const [name, moments] of this.#conditions) this.#names.set(name, moments)
-    this.#possible = this.possible(leaves, resource)
+    this.#possible = shared ? EVERYWHERE : this.possible(leaves, resource)
     const fieldBits = bitsOf(resource.fields.keys())
     this.#views = new Map(
       [...(views.get(resource.name) ?? [])].map(([view, fields]) => [view, join([...fields], fieldBits)]),

@@ -1,7 +1,8 @@
 /** What `matrix mutate` calls equivalent gets the same answer to every request, whatever the policy says. */
+
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { Sides } from '../../src/analysis/diff/change.ts'
+import type { Sides } from '../../src/analysis/compare.ts'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import type { Policy } from '../../src/decide/policy.ts'

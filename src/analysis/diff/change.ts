@@ -2,15 +2,6 @@
 import { timeText } from '../../base/time.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
 
-export type Side = 'before' | 'after'
-
-/** The same thing in both policies. */
-export type Sides<T> = Readonly<Record<Side, T>>
-
-export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
-  return { before: of('before'), after: of('after') }
-}
-
 /**
  * Whether more or less is possible afterwards. `either`: that depends on objects or callers which the policy doesn't
  * know. `neutral`: no request is decided differently.

@@ -1,4 +1,5 @@
 /** Conditions of requests whose meaning changed. New and deleted conditions count only through the rules that use them. */
+
 import type { Policy } from '../../decide/policy.ts'
 import {
   describeCondition,
@@ -7,7 +8,8 @@ import {
   type RequestCondition,
 } from '../../decide/request-conditions/all-conditions.ts'
 import { say } from '../../present/phrase.ts'
-import type { SettingChange, Sides } from './change.ts'
+import type { Sides } from '../compare.ts'
+import type { SettingChange } from './change.ts'
 import { directionFrom, type Reach, usesIn } from './uses.ts'
 
 export function compareConditions({ before, after }: Sides<Policy>): readonly SettingChange[] {

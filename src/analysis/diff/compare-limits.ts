@@ -3,7 +3,8 @@
 import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { type Direction, type SettingChange, type Sides, sidesOf } from './change.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import type { Direction, SettingChange } from './change.ts'
 
 export function compareLimits(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => new Map(policies[side].limits.limits.map((one) => [one.name, one])))

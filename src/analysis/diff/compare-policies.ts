@@ -1,9 +1,11 @@
 /** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
+
 import type { SourceFile } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { type PolicyFiles, revisionOf } from '../../policy/policy-files.ts'
-import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import { type Direction, directionOf, type PolicyDifference } from './change.ts'
 import { compareConditions } from './compare-conditions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'

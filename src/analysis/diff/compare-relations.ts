@@ -7,7 +7,8 @@ import type { Relation, RelationStep } from '../../decide/relations/relation-kin
 import { coversResource } from '../../decide/rules/terms.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import { type SettingChange, type Sides, sidesOf } from './change.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import type { SettingChange } from './change.ts'
 import { directionFrom, type Reach, type Use, usesIn } from './uses.ts'
 
 const NONE = say`none`

@@ -1,9 +1,11 @@
 /** roles.yaml and blocked.txt: the roles, who holds them, and who is refused before any rule. */
+
 import { timeText } from '../../base/time.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
 import { type Blocked, isBlocked } from '../../policy/parse/parse-blocked.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
-import { type SettingChange, type Sides, sidesOf } from './change.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import type { SettingChange } from './change.ts'
 
 export function compareRoles(policies: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...policies.before.roles.keys(), ...policies.after.roles.keys()])

@@ -1,8 +1,10 @@
 /** views.yaml where routes use it, and masks.yaml: which fields routes show, and which fields decision records hold. */
+
 import type { Masks, Policy } from '../../decide/policy.ts'
 import { listed, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
-import { type SettingChange, type Sides, sidesOf } from './change.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import type { SettingChange } from './change.ts'
 
 /** The view of a route limits what the route shows, whatever rules grant. */
 export function compareRouteViews(policies: Sides<Policy>, { routes }: Resources): readonly SettingChange[] {

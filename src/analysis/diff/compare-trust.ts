@@ -1,8 +1,10 @@
 /** callers.yaml: what an asking service may assert in one policy and not in the other. More trust widens. */
+
 import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from '../../decide/grants/trust.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { type Phrase, say } from '../../present/phrase.ts'
-import type { Direction, SettingChange, Sides } from './change.ts'
+import type { Sides } from '../compare.ts'
+import type { Direction, SettingChange } from './change.ts'
 
 export function compareTrust({ before, after }: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...before.callers.keys(), ...after.callers.keys()])

@@ -1,7 +1,7 @@
 /** Whether a list holds fewer or more objects under another filter. */
 
-import { EVERYWHERE, NOWHERE, type Region, Regions, TooManyRegions } from '../../analysis/regions.ts'
 import type { Condition } from '../../decide/conditions/condition.ts'
+import { EVERYWHERE, NOWHERE, type Region, Regions, TooManyRegions } from '../regions.ts'
 
 export type ListReach = 'narrower' | 'wider'
 

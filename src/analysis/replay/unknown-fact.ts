@@ -5,8 +5,7 @@ import type { Facts } from '../../decide/evidence.ts'
 import { comparedAttributes, comparedFields } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
-import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { MASKED } from '../../decision-log/decision-record.ts'
+import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { RecordedRequest } from './recorded-facts.ts'
 
 /** A sentence for people about what is missing; undefined if nothing is missing. */

@@ -1,18 +1,26 @@
 /**
  * Where two policies decide differently: one action of a resource and one caller at a time. Nothing at all is the proof
  * that no decision differs: the regions hold every set of relations and conditions, and
- * compare-callers.ts says why two subjects at a time are enough.
+ * analysis/compare.ts says why two subjects at a time are enough.
  */
 
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
-import { type Sides, sidesOf } from '../change.ts'
-import { type ChangedCaller, type ComparedCaller, changedCallers } from './compare-callers.ts'
-import { actionsListing, bounded, type Circumstances, callersHere, callersOf } from './compare-decisions.ts'
+import {
+  type ChangedCaller,
+  type ComparedCaller,
+  callersHere,
+  callersOf,
+  changedCallers,
+  type Sides,
+  sidesOf,
+  type Topic,
+  topicsOf,
+  touchedActions,
+} from '../../compare.ts'
+import { actionsListing, bounded, type Circumstances } from './compare-decisions.ts'
 import { changesQueries } from './compare-queries.ts'
-import { type Topic, topicsOf } from './topic.ts'
-import { touchedActions } from './touched.ts'
 
 /** `changed` is empty if no object shows the difference: only the role level, or what a list may be filtered by. */
 export interface ChangedDecision extends ChangedCaller {

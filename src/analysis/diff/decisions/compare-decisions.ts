@@ -1,19 +1,25 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
-import { TooManyRegions } from '../../../analysis/regions.ts'
-import { callerWith, columnOfRoles } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
-import type { Policy } from '../../../decide/policy.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
-import { coversResource } from '../../../decide/rules/terms.ts'
+import { coversResource, isAbout, namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import {
+  type ComparedCaller,
+  callersHere,
+  callersOf,
+  comparisonsOf,
+  type Sides,
+  sidesOf,
+  TooManyNames,
+  topicsOf,
+} from '../../compare.ts'
+import { TooManyRegions } from '../../regions.ts'
 import type { DecisionChange } from '../change.ts'
-import { type Sides, sidesOf } from '../change.ts'
-import { type ComparedCaller, comparePairs, compareSingles } from './compare-callers.ts'
+import { compareGrants } from './compare-grants.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
-import { incomparable } from './incomparable.ts'
-import { type Topic, topicsOf } from './topic.ts'
 
 /** The schemas, and the time of the comparison in milliseconds since the epoch: rules and blocks may end. */
 export interface Circumstances {
@@ -52,16 +58,40 @@ interface About {
   readonly resource: Resource
 }
 
+/** Throws Incomparable for what can't be compared: it names the line with the most names, of the new policy if possible. */
 export function bounded<T>(compare: () => T, { living, resource }: About): T {
   try {
     return compare()
   } catch (error) {
     if (!(error instanceof TooManyRegions)) throw error
-    throw incomparable(living, (rule) => coversResource(rule, resource), {
-      wrong: `${error.message}, more than a diff can compare`,
-      mend: 'name fewer of them in these rules',
-    })
+    const isOfAction = error instanceof TooManyNames
+    const place = placeOfLongest(living, (rule) =>
+      isOfAction ? isAbout(rule, { resource, action: error.action }) : coversResource(rule, resource),
+    )
+    throw new Incomparable(
+      isOfAction
+        ? `${error.message}${place}: name fewer ${error.what} in these rules`
+        : `${error.message}, more than a diff can compare${place}: name fewer of them in these rules`,
+    )
   }
+}
+
+/** The message is one sentence for whoever compares the policies. */
+export class Incomparable extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Incomparable'
+  }
+}
+
+function placeOfLongest(policies: Sides<Policy>, isMeant: (rule: Rule) => boolean): string {
+  const rules = (['after', 'before'] as const).flatMap((side) =>
+    policies[side].rules.filter(isMeant).map((rule) => ({ side, line: rule.line, names: namesIn(rule).length })),
+  )
+  const [first] = rules.toSorted((a, b) => b.names - a.names)
+  if (!first) return ''
+  const which = first.side === 'before' ? 'the old policy' : 'the new policy'
+  return ` (such as line ${first.line} of policy.csv in ${which})`
 }
 
 /** The actions of routes that list. */
@@ -88,53 +118,19 @@ function compareResource(
 ): readonly TopicFindings[] {
   return [...topicsOf(living, resource)].map((topic) => {
     const here = callersHere(topic, callers)
+    const found = [...comparisonsOf(topic, here)].map((one) => ({ one, changes: compareGrants(topic, one) }))
+    const byCallers = (count: number) => found.filter(({ one }) => one.callers.length === count)
     return {
       resource: topic.resource.name,
       action: topic.action.name,
       subjects: here.map(({ name }) => name),
       singles: [
-        ...compareSingles(topic, here),
+        ...byCallers(1).flatMap(({ changes }) => changes),
         ...(listing.has(topic.action.name) ? compareQueries(direct, topic, here) : []),
       ],
-      pairs: comparePairs(topic, here),
+      pairs: byCallers(2).flatMap(({ changes }) => changes),
     }
   })
-}
-
-/** A user without a rule here is compared as `everyone`. */
-export function callersHere(
-  { bySubject: { before, after } }: Topic,
-  callers: readonly ComparedCaller[],
-): readonly ComparedCaller[] {
-  return callers.filter(({ name }) => !name.startsWith('user:') || before.has(name) || after.has(name))
-}
-
-/** anonymous, everyone (a caller with no role), each role and each user that either policy names. */
-export function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
-  const both = (names: (policy: Policy) => Iterable<string>) => {
-    return [...new Set([...names(policies.after), ...names(policies.before)])]
-  }
-  const users = both(({ rules }) => rules.map(({ subject }) => subject).filter((name) => name.startsWith('user:')))
-  const caller = (name: string, subjects: Sides<ReadonlySet<string>>): ComparedCaller => {
-    return { name, subjects, caller: sidesOf((side) => callerWith(policies[side], subjects[side])) }
-  }
-  const same = (name: string, ...subjects: readonly string[]) => {
-    return caller(
-      name,
-      sidesOf(() => new Set(subjects)),
-    )
-  }
-  return [
-    same('everyone', 'everyone'),
-    same('anonymous', 'everyone', 'anonymous'),
-    ...both(({ roles }) => roles.keys()).map((role) => {
-      return caller(
-        role,
-        sidesOf((side) => columnOfRoles(policies[side], [role]).subjects),
-      )
-    }),
-    ...users.map((name) => same(name, 'everyone', name)),
-  ]
 }
 
 /** The changes that hold from a moment (milliseconds since the epoch) to the beginning of the next span. */

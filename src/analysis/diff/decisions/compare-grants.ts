@@ -2,12 +2,11 @@
  * What one caller gains and loses between two grants of an action: the whole action, some fields, or a level before the
  * one that decides.
  */
-import { EVERYWHERE, NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { type ComparedGrants, type Grants, type Sides, sidesOf, type Topic } from '../../compare.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../../regions.ts'
 import type { ChangedPart, ChangeScope } from '../change.ts'
-import { type Sides, sidesOf } from '../change.ts'
 import { gainedRoleLevel } from './compare-role-level.ts'
 import { describeScope } from './describe-region.ts'
-import type { Topic } from './topic.ts'
 
 export interface GrantChange {
   readonly caller: readonly string[]
@@ -18,26 +17,10 @@ export interface GrantChange {
   readonly scope: ChangeScope
 }
 
-/** What is granted to a caller, and to each of its subjects alone if it has two. */
-interface Grants {
-  readonly granted: Sides<readonly Region[]>
-  readonly alone: readonly Sides<readonly Region[]>[]
-}
-
-export interface ComparedGrants extends Grants {
-  readonly possible: Region
-  /** In the topic's space of names. */
-  readonly byName: Grants & { readonly possible: Region }
-}
-
 /** Empty if both sides grant the same. */
-export function compareGrants(
-  topic: Topic,
-  caller: readonly string[],
-  comparison: ComparedGrants,
-): readonly GrantChange[] {
-  const { byName } = comparison
-  const asLoss = { ...comparison, ...swapped(comparison), byName: { ...byName, ...swapped(byName) } }
+export function compareGrants(topic: Topic, comparison: ComparedGrants): readonly GrantChange[] {
+  const asLoss = { ...comparison, ...swapped(comparison), byName: swapped(comparison.byName) }
+  const caller = comparison.callers.map(({ name }) => name)
   const found = decisiveRegions(topic).flatMap((decision) => [
     ...gainsOf(topic, comparison, { decision, cut: byFields }).map((gain) => ({ ...gain, effect: 'gains' as const })),
     // A lost action is reported without its fields.
@@ -59,8 +42,8 @@ function decisiveRegions({ decisions, space: { rules } }: Topic): readonly Regio
 }
 
 /** A loss is a gain with before and after swapped. */
-function swapped({ granted, alone }: Grants): Grants {
-  return { granted: swap(granted), alone: alone.map(swap) }
+function swapped({ granted, alone, possible }: Grants): Grants {
+  return { granted: swap(granted), alone: alone.map(swap), possible }
 }
 
 function swap<T>({ before, after }: Sides<T>): Sides<T> {
@@ -81,7 +64,7 @@ interface Manner {
   readonly cut: typeof byFields
 }
 
-function gainsOf(topic: Topic, compared: ComparedGrants, { decision, cut }: Manner): readonly Gain[] {
+function gainsOf(topic: Topic, compared: Grants, { decision, cut }: Manner): readonly Gain[] {
   const { regions } = topic.space
   const { granted } = compared
   const possible = regions.both(compared.possible, decision)
@@ -104,7 +87,7 @@ function gainsOf(topic: Topic, compared: ComparedGrants, { decision, cut }: Mann
 /** Where each class of fields is gained, and not by one of two subjects alone. */
 function freshRegions(
   { space: { regions } }: Topic,
-  { granted, alone, possible }: ComparedGrants,
+  { granted, alone, possible }: Grants,
   decision: Region,
 ): readonly Region[] {
   const asked = regions.both(possible, decision)
@@ -119,7 +102,7 @@ function freshRegions(
  * What the first decision on a write gains where the second one, on its result, gains nothing: the write is still
  * refused, but by a later check.
  */
-function objectLevelGains(topic: Topic, compared: ComparedGrants): readonly Gain[] {
+function objectLevelGains(topic: Topic, compared: Grants): readonly Gain[] {
   const { decisions, space } = topic
   const { regions, rules } = space
   if (decisions.looks || !decisions.changes) return []

@@ -1,12 +1,12 @@
 /** Compares the fields that a list may be filtered and sorted by, among the fields that it shows before and after. */
+
 import { subsets } from '../../../base/subsets.ts'
 import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
 import { conditionNeedsCaller } from '../../../decide/request-conditions/all-conditions.ts'
-import { type ChangeScope, type ScopeTerm, type Sides, sidesOf } from '../change.ts'
-import type { ComparedCaller } from './compare-callers.ts'
+import { type ComparedCaller, type Sides, sidesOf, type Topic } from '../../compare.ts'
+import type { ChangeScope, ScopeTerm } from '../change.ts'
 import type { GrantChange } from './compare-grants.ts'
-import type { Topic } from './topic.ts'
 
 /** Under more conditions, rules about lists are compared as if any of them could hold. */
 const MOST_CONDITIONS = 6

@@ -3,19 +3,12 @@
  * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
 
-import { EVERYWHERE, NOWHERE, type Region } from '../../../analysis/regions.ts'
-import { variablesOf } from '../../../analysis/space.ts'
 import { subsets } from '../../../base/subsets.ts'
-import type { ChangeScope, Sides } from '../change.ts'
+import type { ComparedSpace, Grants, Topic } from '../../compare.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../../regions.ts'
+import { variablesOf } from '../../space.ts'
+import type { ChangeScope } from '../change.ts'
 import { describeScope } from './describe-region.ts'
-import type { RelationSpace, Topic } from './topic.ts'
-
-/** What is granted by the names of relations: to a caller, and to each of its subjects alone if it has two. */
-interface GrantsByName {
-  readonly granted: Sides<readonly Region[]>
-  readonly alone: readonly Sides<readonly Region[]>[]
-  readonly possible: Region
-}
 
 /**
  * Where the role level passes afterwards, and didn't before; undefined if nowhere. `shown`: what objects gain, in the
@@ -23,16 +16,16 @@ interface GrantsByName {
  */
 export function gainedRoleLevel(
   topic: Topic,
-  { granted, alone, possible }: GrantsByName,
+  { granted, alone, possible }: Grants,
   shown: Region,
 ): ChangeScope | undefined {
-  const { space } = topic.byName
+  const space = topic.byName
   const { regions, rules } = space
   const asked = (some: readonly Region[]) => regions.all([regions.any(some), rules.first, possible])
   const isCondition = conditionsOf(space)
   /** The conditions under which some set of relations is allowed. */
   const passing = (some: readonly Region[]) => regions.whatever(asked(some), (variable) => !isCondition(variable))
-  const gained = (one: GrantsByName['granted']) => regions.minus(passing(one.after), passing(one.before))
+  const gained = (one: Grants['granted']) => regions.minus(passing(one.after), passing(one.before))
   const own = regions.minus(gained(granted), regions.any(alone.map(gained)))
   const region = own === NOWHERE ? NOWHERE : regions.minus(own, conditionsWhere(topic, shown))
   if (region === NOWHERE) return undefined
@@ -53,13 +46,11 @@ function conditionsWhere({ space, byName }: Topic, region: Region): Region {
   const isCondition = conditionsOf(space)
   const shown = space.regions.whatever(region, (variable) => !isCondition(variable))
   if (shown === NOWHERE) return NOWHERE
-  const named = byName.space.atoms.flatMap(({ label, leaf }, i) =>
-    leaf ? [] : [{ label, variable: variablesOf(i).before }],
-  )
+  const named = byName.atoms.flatMap(({ label, leaf }, i) => (leaf ? [] : [{ label, variable: variablesOf(i).before }]))
   if (named.length > MOST_CONDITIONS) return EVERYWHERE
   const places = new Map(space.atoms.map(({ label }, i) => [label, variablesOf(i).before]))
   const exactly = (
-    { regions }: RelationSpace,
+    { regions }: ComparedSpace,
     holding: readonly Named[],
     variableOf: (one: Named) => number | undefined,
   ) =>
@@ -78,7 +69,7 @@ function conditionsWhere({ space, byName }: Topic, region: Region): Region {
       ) !== NOWHERE
     )
   })
-  return byName.space.regions.any(sets.map((holding) => exactly(byName.space, holding, ({ variable }) => variable)))
+  return byName.regions.any(sets.map((holding) => exactly(byName, holding, ({ variable }) => variable)))
 }
 
 interface Named {
@@ -86,7 +77,7 @@ interface Named {
   readonly variable: number
 }
 
-function conditionsOf({ atoms }: RelationSpace): (variable: number) => boolean {
+function conditionsOf({ atoms }: ComparedSpace): (variable: number) => boolean {
   const variables = new Set(atoms.flatMap(({ leaf }, i) => (leaf ? [] : [variablesOf(i).before])))
   return (variable) => variables.has(variable)
 }

@@ -1,8 +1,8 @@
 /** A region as relation columns: the fewest and shortest terms for its situations. */
-import { NOWHERE, type Region, type Regions } from '../../../analysis/regions.ts'
-import { variablesOf } from '../../../analysis/space.ts'
+import type { ComparedSpace } from '../../compare.ts'
+import { NOWHERE, type Region, type Regions } from '../../regions.ts'
+import { variablesOf } from '../../space.ts'
 import type { ChangeScope, NameSets, ScopeTerm } from '../change.ts'
-import type { RelationSpace } from './topic.ts'
 
 interface ChangedRegion {
   /** Where the grant changed. */
@@ -31,7 +31,7 @@ interface Column {
  * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`,
  * besides `owner`.
  */
-export function describeScope(space: RelationSpace, { changed, kept, possible, decision }: ChangedRegion): ChangeScope {
+export function describeScope(space: ComparedSpace, { changed, kept, possible, decision }: ChangedRegion): ChangeScope {
   const { regions } = space
   const cover = (wanted: Region, allowed: Region) => columnsFor({ space, decision, wanted, allowed })
   const impossible = regions.minus(decision, possible)
@@ -59,7 +59,7 @@ function lengthOf(terms: readonly ScopeTerm[]): number {
 }
 
 interface Wanted {
-  readonly space: RelationSpace
+  readonly space: ComparedSpace
   readonly decision: Region
   readonly wanted: Region
   readonly allowed: Region
@@ -100,7 +100,7 @@ function shortest({ space, decision, allowed }: Wanted, situation: ReadonlySet<n
 
 /** What a column may say about an atom in this situation: the shortest first, and all of it last. */
 function choicesFor(
-  { atoms, moments }: RelationSpace,
+  { atoms, moments }: ComparedSpace,
   i: number,
   situation: ReadonlySet<number>,
   onResult: boolean,
@@ -116,7 +116,7 @@ function choicesFor(
 }
 
 function whereLiteral(
-  { regions, moments }: RelationSpace,
+  { regions, moments }: ComparedSpace,
   i: number,
   { left, right, onResult }: Literal & { readonly onResult: boolean },
 ): Region {
@@ -136,7 +136,7 @@ function withoutSuperfluous(regions: Regions, columns: readonly Column[], wanted
   }, columns)
 }
 
-function termOf({ atoms }: RelationSpace, { literals }: Column): ScopeTerm {
+function termOf({ atoms }: ComparedSpace, { literals }: Column): ScopeTerm {
   const names = (side: keyof Literal): NameSets => {
     const labels = (wanted: boolean) => atoms.flatMap(({ label }, i) => (literals[i]?.[side] === wanted ? [label] : []))
     return { with: labels(true), without: labels(false) }

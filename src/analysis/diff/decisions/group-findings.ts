@@ -1,6 +1,7 @@
 /** Turns findings into changes: one change for all callers, actions and resources with the same finding. */
+
+import type { ComparedCaller } from '../../compare.ts'
 import type { DecisionChange } from '../change.ts'
-import type { ComparedCaller } from './compare-callers.ts'
 import type { GrantChange } from './compare-grants.ts'
 
 export interface TopicFindings {

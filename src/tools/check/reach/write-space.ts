@@ -56,7 +56,7 @@ export class WriteSpace {
   /** Where the write changes whether the caller has the relation, other than by a field of the object itself. */
   changes(place: Place, leaf: Relation): Region {
     if (!this.#isGrantable(leaf)) return NOWHERE
-    return this.#differ(this.holds(place, leaf, 'old'), this.holds(place, leaf, 'new'))
+    return this.regions.differ(this.holds(place, leaf, 'old'), this.holds(place, leaf, 'new'))
   }
 
   #isGrantable(leaf: Relation): boolean {
@@ -265,7 +265,7 @@ export class WriteSpace {
       const kept = regions.minus(this.own, this.#retold(attribute))
       return [
         regions.not(regions.both(this.#retold(attribute), proposed)),
-        regions.not(regions.both(kept, this.#differ(stored, proposed))),
+        regions.not(regions.both(kept, regions.differ(stored, proposed))),
         ...this.#withoutAttribute(leaf, attribute),
       ]
     })
@@ -319,12 +319,12 @@ export class WriteSpace {
     const { space, resource } = written
     const leaves = space.leaves.map((leaf) => ({
       fields: comparedFields(leaf),
-      changed: this.#differ(this.#stateOf(written, leaf, 'old'), this.#stateOf(written, leaf, 'proposed')),
+      changed: this.regions.differ(this.#stateOf(written, leaf, 'old'), this.#stateOf(written, leaf, 'proposed')),
     }))
     const pointers = [...resource.fields.keys()].flatMap((name) =>
       this.#targetsOf(written, name).map((target) => ({
         fields: [name],
-        changed: this.#differ(
+        changed: this.regions.differ(
           this.#points(written, name, target, 'old'),
           this.#points(written, name, target, 'proposed'),
         ),
@@ -360,10 +360,6 @@ export class WriteSpace {
   }
 
   // ---- Variables ----------------------------------------------------------------------------------------------------
-
-  #differ(one: Region, other: Region): Region {
-    return this.regions.either(this.regions.minus(one, other), this.regions.minus(other, one))
-  }
 
   #nameOf(place: Place): number {
     return this.#places.indexOf(place)

@@ -1,7 +1,6 @@
 /** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
 
-import type { ActionRules } from '../../../analysis/action-rules.ts'
-import { type Extent, NOWHERE, type Region } from '../../../analysis/regions.ts'
+import { NOWHERE, whereNamed } from '../../../analysis/regions.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
@@ -54,19 +53,18 @@ function toldTo(
   checked: CheckedPolicy,
 ): ReturnType<typeof judgeWriters<HiddenWrite>> {
   const { write, read } = pair
-  const { regions, storedSide } = toolsOf(write)
+  const { space } = write
+  const { regions } = space
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
   return judgeWriters(pair, checked, ({ subject, granted }) => {
     const subjects = checked.index.subjectsOf(subject)
-    const where = (extents: readonly Extent[], mask: bigint) =>
-      regions.any(extents.filter((one) => (one.fields & mask) !== 0n).map(({ region }) => region))
     const [writing, reading] = [granted, read.granted(read.extents('allow', subjects), subjects)]
     const places = compared.map((field) => ({
       ...field,
-      written: field.readOnly ? NOWHERE : where(writing, field.mask),
-      hidden: regions.not(storedSide(where(reading, field.mask))),
+      written: field.readOnly ? NOWHERE : whereNamed(regions, writing, field.mask),
+      hidden: regions.not(space.storedSide(whereNamed(regions, reading, field.mask))),
     }))
     const told = places.flatMap((written) =>
       places.map((hidden) => (hidden === written ? NOWHERE : regions.both(written.written, hidden.hidden))),
@@ -78,10 +76,6 @@ function toldTo(
       places.filter((field) => regions.has(field[place], situation)).map(({ name }) => name)
     return { action: write.action.name, writes: namesIn('written'), hidden: namesIn('hidden') }
   })
-}
-
-function toolsOf({ space }: ActionRules) {
-  return { regions: space.regions, storedSide: (region: Region) => space.storedSide(region) }
 }
 
 export const unboundedObjects: PolicyCheck<CheckedPolicy> = {

@@ -3,9 +3,9 @@
  * decision differs, asked by the callers for which it differs.
  */
 
-import type { SettingChange, Sides } from '../../../analysis/diff/change.ts'
+import type { ComparedCaller, Sides } from '../../../analysis/compare.ts'
+import type { SettingChange } from '../../../analysis/diff/change.ts'
 import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
-import type { ComparedCaller } from '../../../analysis/diff/decisions/compare-callers.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'

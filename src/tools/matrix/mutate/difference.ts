@@ -3,7 +3,8 @@
  * is the proof that they answer every request alike. `matrix mutate` and `matrix coverage` ask the same question.
  */
 
-import { changeSentence, type SettingChange, type Sides } from '../../../analysis/diff/change.ts'
+import type { Sides } from '../../../analysis/compare.ts'
+import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
 import { compareConditions } from '../../../analysis/diff/compare-conditions.ts'
 import { compareRelations } from '../../../analysis/diff/compare-relations.ts'
 import { compareRouteViews } from '../../../analysis/diff/compare-shown.ts'

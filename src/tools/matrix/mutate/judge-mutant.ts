@@ -3,7 +3,7 @@
  * that shows it or without one.
  */
 
-import { touchedActions } from '../../../analysis/diff/decisions/touched.ts'
+import { touchedActions } from '../../../analysis/compare.ts'
 import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'

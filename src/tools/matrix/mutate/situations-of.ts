@@ -1,6 +1,6 @@
 /** Situations in which a decision differs, out of the regions of the diff: an object, and what a write makes of it. */
 
-import type { Sides } from '../../../analysis/diff/change.ts'
+import type { Sides } from '../../../analysis/compare.ts'
 import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
