@@ -64,10 +64,17 @@ describe('docs/testing-policies.md', () => {
 
   it('has further commands that all work', async () => {
     const further = commands().slice(3)
-    expect(further.length).to.be.at.least(4)
+    expect(further.length).to.be.at.least(10)
     for (const command of further) expect((await run(command)).code, command).to.equal(0)
     expect(await readFile(join(folder, 'matrix.xml'), 'utf8')).to.contain('<testsuites')
-  }).timeout(60_000)
+    expect(await readFile(join(folder, 'coverage.html'), 'utf8')).to.match(/^<!doctype html>/)
+  }).timeout(180_000)
+
+  it('quotes a rule with its line', () => {
+    const [, line, rule] = /^policy\.csv:(\d+) +[a-z-]+ +(p, .*) -> /m.exec(PAGE) ?? []
+    const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8').split('\n')
+    expect(rules[Number(line) - 1]?.replaceAll(/ +/g, ' ')).to.equal(rule)
+  })
 
   it('shows a case that holds, and tokens that are read', async () => {
     await writeFile(join(folder, 'case.yaml'), textOf('yaml'))
@@ -98,7 +105,10 @@ describe('docs/testing-policies.md', () => {
 
   /** In the folder, at the port of this test; how long it took and where are put back as the page has them. */
   function run(command: string): Promise<{ readonly code: number; readonly printed: string }> {
-    const here = command.replaceAll('npm run -s sallyport --', SALLYPORT).replaceAll(':3000', `:${port}`)
+    const here = command
+      .replaceAll('npm run -s sallyport --', SALLYPORT)
+      .replaceAll(':3000', `:${port}`)
+      .replace('/tmp/matrix', 'matrix')
     // As npm tells the program which script runs it.
     const env = { ...process.env, DATA_DIR: 'data', npm_lifecycle_event: 'sallyport' }
     return new Promise((resolve) => {
