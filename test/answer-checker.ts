@@ -14,7 +14,7 @@ import type { Resources } from '../src/resources/resource.ts'
 import { wholeAccess } from '../src/server/openapi/access.ts'
 import { makeDocument } from '../src/server/openapi/document.ts'
 import type { PolicyOrigin } from '../src/server/openapi/parameters.ts'
-import { PROBLEMS_OF_ANY_PATH } from '../src/server/openapi/possible-problems.ts'
+import { PROBLEMS_OF_ANY_PATH } from '../src/server/openapi/problem-responses.ts'
 import { loadPolicy } from '../src/tools/load-policy.ts'
 
 export interface CheckedAnswer {

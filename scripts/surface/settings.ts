@@ -1,7 +1,7 @@
 /** Settings of the server with their defaults; problems, findings and reasons with their codes; layouts of the store. */
 import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { DENIAL_REASONS } from '../../src/server/access/denial-reasons.ts'
+import { DENIAL_REASONS } from '../../src/server/access/trust.ts'
 import { LAYOUTS } from '../../src/store/sql/layouts.ts'
 import { CODES } from '../../src/tools/check/catalogue.ts'
 import type { Members } from './members.ts'

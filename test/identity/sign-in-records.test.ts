@@ -1,7 +1,7 @@
 /** What signing in changes commits with its record: neither is there without the other, whatever the decision log can do. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { DEMO_PASSWORD } from '../../src/server/parts/demo/demo-data.ts'
+import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
 import { makeFirstAdmin } from '../../src/server/parts/first-admin.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

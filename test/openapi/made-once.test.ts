@@ -1,7 +1,7 @@
 /** Documents are made once in the life of a policy for callers who have the same. */
 import { expect } from 'chai'
 import type { Resources } from '../../src/resources/resource.ts'
-import { createDescribe } from '../../src/server/openapi/describe.ts'
+import { createDescribe } from '../../src/server/openapi/document.ts'
 import { shipped } from './fixture.ts'
 
 describe('the documents of a server', () => {

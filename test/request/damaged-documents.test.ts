@@ -1,7 +1,7 @@
 /** A stored document that isn't a JSON object is a fault of the server, wherever it is read, and the log names the object once. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { DEMO_PASSWORD } from '../../src/server/parts/demo/demo-data.ts'
+import { DEMO_PASSWORD } from '../../src/server/parts/demo.ts'
 import { DamagedObject } from '../../src/store/errors.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

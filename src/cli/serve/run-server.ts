@@ -6,7 +6,7 @@ import { type Config, type Flags, readConfig } from '../../config/config.ts'
 import { invocation } from '../../present/invocation.ts'
 import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
-import { welcome } from '../../server/parts/demo/welcome.ts'
+import { welcome } from '../../server/parts/demo.ts'
 import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
 import { demoFolders } from './demo-folders.ts'
 

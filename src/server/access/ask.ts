@@ -1,22 +1,30 @@
 /** One evaluation is one decision of the gate (src/decide/decide.ts), about a subject that the asking service names. */
+
+import { v7 as uuidv7 } from 'uuid'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { decide, type Question } from '../../decide/decide.ts'
+import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import { decideTold, lacksAttributes, type ToldDecision, type ToldObject } from '../../decide/grants/told-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
+import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
-import type { Resource } from '../../resources/resource.ts'
+import { represent } from '../../resources/object.ts'
+import type { Endpoint, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { Asker } from './asker.ts'
-import { type DenialReason, denialReasonOf } from './denial-reasons.ts'
-import { type Evaluation, fieldsAsked } from './entities.ts'
-import { fieldsGranted, type GrantedFields, shownBy } from './granted.ts'
-import { type AskedRoute, routeAsked } from './route-asked.ts'
-import { subjectOf } from './subject.ts'
-import type { KnownSubject } from './trust/known-subject.ts'
-import { type Holding, inEveryCase, knownConditions } from './trust/told-conditions.ts'
-import { toldObject } from './trust/told-object.ts'
+import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
+import {
+  type DenialReason,
+  denialReasonOf,
+  type Holding,
+  inEveryCase,
+  type KnownSubject,
+  knownConditions,
+  subjectOf,
+  toldObject,
+} from './trust.ts'
 
 export interface Evaluated {
   readonly decision: boolean
@@ -146,3 +154,187 @@ function judge(
 
 /** In a decision record. Names that the schema doesn't declare aren't told: a service could fill the log with them. */
 const MOST_TOLD = 100
+
+export interface AskedRoute {
+  readonly resource: Resource
+  readonly route: Route
+  readonly endpoint: Endpoint
+}
+
+type Targets = ReadonlyMap<string, ReadonlyMap<string, AskedRoute>>
+
+const made = new WeakMap<Resources, Targets>()
+
+export function routeAsked(
+  resources: Resources,
+  type: string,
+  action: string,
+): AskedRoute | { readonly reason: DenialReason } {
+  const targets = made.get(resources) ?? makeTargets(resources)
+  const actions = targets.get(type)
+  if (!actions) return { reason: 'resource-unknown' }
+  return actions.get(action) ?? { reason: 'action-unknown' }
+}
+
+/** The actions that a resource's routes give, `list` and `create` included; none for an unknown resource. */
+export function actionsAsked(resources: Resources, type: string): readonly AskedRoute[] {
+  return [...((made.get(resources) ?? makeTargets(resources)).get(type)?.values() ?? [])]
+}
+
+/** By resource and action. Built-in resources have no objects. */
+function makeTargets(resources: Resources): Targets {
+  const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
+  const targets: Targets = new Map(
+    data.map((resource) => [resource.name, resource.external ? actionsElsewhere(resource) : actionsOf(resource)]),
+  )
+  made.set(resources, targets)
+  return targets
+}
+
+function actionsOf(resource: Resource): ReadonlyMap<string, AskedRoute> {
+  const found = new Map<string, AskedRoute>()
+  for (const route of resource.routes.toSorted((a, b) => rank(a) - rank(b))) {
+    for (const endpoint of route.redirect ? [] : route.endpoints.values()) {
+      if (endpoint.operation === 'options' || found.has(endpoint.action)) continue
+      found.set(endpoint.action, { resource, route, endpoint: onOneObject(endpoint) })
+    }
+  }
+  return found
+}
+
+/** Another service needs no route of this server for an action. A rule with `>` is about a change. */
+function actionsElsewhere(resource: Resource): ReadonlyMap<string, AskedRoute> {
+  const path = `/${resource.name}/{id}`
+  const route: Route = { path, resource: resource.name, kind: 'item', endpoints: new Map(), allow: '' }
+  const names = [...resource.actions.keys()].filter((name) => name !== 'options')
+  return new Map(
+    names.map((action) => {
+      const operation: Operation = isChange(resource, action) ? 'update' : 'read'
+      return [action, { resource, route, endpoint: { operation, action } }]
+    }),
+  )
+}
+
+function isChange({ routes }: Resource, action: string): boolean {
+  const given = routes.flatMap(({ endpoints }) => [...endpoints.values()]).filter((one) => one.action === action)
+  return [action, ...given.map(({ operation }) => operation)].some((name) => CHANGES.includes(name))
+}
+
+const CHANGES = ['update', 'replace']
+
+/** An object at a path of its own comes before the caller's own record, and a route without a view before a view. */
+function rank({ kind, view }: Route): number {
+  return (kind === 'caller' ? 2 : 0) + (view === undefined ? 0 : 1)
+}
+
+/** Whether a list shows one object is decided like a read of it, by the rules about `list`. */
+function onOneObject(endpoint: Endpoint): Endpoint {
+  return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
+}
+
+type Fields = ReadonlySet<string>
+
+interface GrantedFields {
+  readonly kind: 'granted'
+  readonly fields: Fields
+  /** All fields that the action concerns; empty for an action on the whole object, and for a change that is given. */
+  readonly all: Fields
+  readonly evidence: Evidence
+  /** Other values than the stored ones could be granted more. */
+  readonly dependsOnBody?: boolean
+}
+
+function fieldsGranted(
+  asker: Asker,
+  decision: Decision,
+  target: AskedRoute,
+  evaluation: Evaluation,
+): GrantedFields | Refusal | Promise<GrantedFields | Refusal> {
+  const { resource } = target
+  const { evidence } = decision
+  switch (decision.kind) {
+    case 'read':
+      return { kind: 'granted', fields: decision.shown, all: shownBy(asker, target), evidence }
+    case 'delete':
+      return { kind: 'granted', fields: allOf(resource), all: NO_FIELDS, evidence }
+    case 'create':
+      return grantedToCreate(asker, decision, resource, evaluation)
+    case 'update':
+      return grantedToUpdate(asker, decision, target, evaluation)
+    default:
+      throw new Error(`an evaluation is about one object, but the decision is of the kind ${decision.kind}`)
+  }
+}
+
+/** The fields that an action on rows concerns; empty for an action on the whole object. */
+export function fieldsConcerned(asker: Asker, target: AskedRoute): Fields {
+  const { resource, endpoint } = target
+  if (!resource.actions.get(endpoint.action)?.hasFields) return NO_FIELDS
+  if (resource.external) return allOf(resource)
+  return endpoint.operation === 'read' ? shownBy(asker, target) : writableOf(resource)
+}
+
+/** Those of the route's view. */
+function shownBy({ policy }: Asker, { resource, route: { view } }: AskedRoute): Fields {
+  return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
+}
+
+/** The new object has the properties of the resource. Without any, only the policy is asked, about each field. */
+async function grantedToCreate(
+  asker: Asker,
+  decision: CreateDecision,
+  resource: Resource,
+  evaluation: Evaluation,
+): Promise<GrantedFields | Refusal> {
+  const { properties } = evaluation.resource
+  const all = writableOf(resource)
+  const now = new Date(asker.now).toISOString()
+  const proposal = proposeNew(resource, properties ?? {}, { id: uuidv7(), filled: decision.filled, now })
+  const asked = fieldsAsked(evaluation) ?? (properties ? [] : all)
+  const named = proposal.named.union(new Set(asked))
+  const faults = properties ? proposal.faults : () => []
+  const permitted = await asker.ask(decision.permit({ ...proposal, named, faults }))
+  if (!isRefusal(permitted)) return { kind: 'granted', fields: all, all, evidence: permitted.evidence }
+  const { check, evidence } = permitted
+  if (properties || check !== 'write' || !evidence) return permitted
+  return { kind: 'granted', fields: all.difference(new Set(evidence.fieldsRefused)), all, evidence }
+}
+
+/** With a body: whether the route would take it. Without one: the fields that could be written. */
+async function grantedToUpdate(
+  asker: Asker,
+  decision: UpdateDecision,
+  { resource, endpoint }: AskedRoute,
+  { action }: Evaluation,
+): Promise<GrantedFields | Refusal> {
+  const all = writableOf(resource)
+  const body = action.properties?.body
+  if (!body) {
+    const fields = all.intersection(await asker.ask(decision.writableAsIs()))
+    const dependsOnBody = all.intersection(decision.writable).size > fields.size
+    return { kind: 'granted', fields, all, evidence: decision.evidence, dependsOnBody }
+  }
+  const permitted = await asker.ask(decision.permit(proposalOf(decision, resource, endpoint.operation, body)))
+  if (isRefusal(permitted)) return permitted
+  return { kind: 'granted', fields: all.intersection(decision.writable), all: NO_FIELDS, evidence: permitted.evidence }
+}
+
+function proposalOf(decision: UpdateDecision, resource: Resource, operation: string, body: Members) {
+  const { object, writable, readable, filled } = decision
+  const before = represent(object)
+  if (operation !== 'replace') return proposeUpdate(resource, body, before)
+  return proposeReplacement(resource, body, { before, writable, readable, filled })
+}
+
+const NO_FIELDS: Fields = new Set()
+
+/** Made once for each resource: most questions need them. */
+const ALL = new WeakMap<Resource, Fields>()
+
+function allOf(resource: Resource): Fields {
+  return ALL.getOrInsertComputed(resource, ({ fields }) => new Set(fields.keys()))
+}
+
+function writableOf({ fields }: Resource): Fields {
+  return new Set([...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])))
+}

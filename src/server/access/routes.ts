@@ -3,11 +3,9 @@ import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { Input } from '../input/input.ts'
 import type { Handler } from '../routes/handler.ts'
-import { answerEvaluation } from './evaluate/evaluation.ts'
-import { answerEvaluations } from './evaluate/evaluations.ts'
-import { showMetadata } from './evaluate/metadata.ts'
+import { answerEvaluation, answerEvaluations, showMetadata } from './evaluate.ts'
 import { answerFilter } from './filter/filter.ts'
-import { answerSearch } from './search/search.ts'
+import { answerSearch } from './search.ts'
 
 export const ACCESS_HANDLERS: Readonly<Record<string, Handler>> = {
   '/.well-known/authzen-configuration': (services, request) => showMetadata(services, request),

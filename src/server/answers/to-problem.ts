@@ -18,7 +18,7 @@ import {
   TooManyReads,
   UniqueTaken,
 } from '../../store/errors.ts'
-import { tooManyUnderWay } from '../access/turns.ts'
+import { tooManyUnderWay } from '../access/asker.ts'
 import type { RequestState } from '../stages/state.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'

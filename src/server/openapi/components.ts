@@ -2,10 +2,9 @@
  * The reusable parts of one document, collected while it is made. Equal parts are stored once, different parts under
  * different names.
  */
-
 import { isDeepStrictEqual } from 'node:util'
 import { byText } from '../../base/by-text.ts'
-import type { Part } from './part.ts'
+import type { Json } from '../../resources/resource.ts'
 
 type Kind = 'schemas' | 'responses' | 'parameters' | 'headers'
 
@@ -54,4 +53,12 @@ export class Components {
 
 function sorted(parts: ReadonlyMap<string, Part>): Part {
   return Object.fromEntries([...parts].toSorted(([a], [b]) => byText(a, b)))
+}
+
+export type Part = { readonly [key: string]: Json }
+
+/** Letters and digits only, each word with a capital: `/api/orders/{id}` is `ApiOrdersId`. */
+export function pascal(text: string): string {
+  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }

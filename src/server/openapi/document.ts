@@ -3,14 +3,16 @@
  * promises exactly what the server does; the tests compare all their answers with it (test/answer-checker.ts).
  */
 import { readFileSync } from 'node:fs'
+import type { Caller } from '../../decide/caller.ts'
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
+import type { Subject } from '../../decide/grants/subjects.ts'
 import type { Limit } from '../../decide/policy.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
-import { Components } from './components.ts'
+import { Components, type Part, pascal } from './components.ts'
 import { operationIds, operationPart } from './operation.ts'
 import type { PolicyOrigin } from './parameters.ts'
-import { type Part, pascal } from './part.ts'
 import { ResourceSchemas } from './resource-schemas.ts'
 
 // package.json is beside src/ in a checkout, and beside dist/ in the package.
@@ -121,4 +123,33 @@ function baseNames(all: readonly Resource[]): ReadonlyMap<string, string> {
 
 function titleOf({ schema }: Resource): string {
   return typeof schema.title === 'string' ? pascal(schema.title) : ''
+}
+
+/** The document of the caller's operations, as JSON text. */
+type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
+
+/** The number of sets of roles whose documents are kept. */
+const REMEMBERED = 100
+
+export function createDescribe(resources: Resources, origin: PolicyOrigin): Describe {
+  const documentOf = async (snapshot: Snapshot, subject: Subject) =>
+    JSON.stringify(await makeDocument(await accessOf(snapshot, subject, resources), resources, origin))
+  const bySnapshot = new WeakMap<Snapshot, Map<string, Promise<string>>>()
+  return (snapshot, caller) => {
+    const known = bySnapshot.get(snapshot) ?? new Map<string, Promise<string>>()
+    bySnapshot.set(snapshot, known)
+    const subject = snapshot.subjectOf(caller)
+    const key = keyOf(subject)
+    const made = known.get(key) ?? documentOf(snapshot, subject)
+    known.set(key, made)
+    made.catch(() => known.delete(key))
+    const oldest = known.keys().next().value
+    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
+    return made
+  }
+}
+
+/** Callers with the same key have the same document. */
+function keyOf({ caller, names, roles }: Subject): string {
+  return JSON.stringify([caller !== undefined, names, [...roles].sort()])
 }

@@ -1,7 +1,6 @@
 /** The response headers that clients can rely on (docs/http.md), each described once. */
 import { byText } from '../../base/by-text.ts'
-import type { Components } from './components.ts'
-import type { Part } from './part.ts'
+import type { Components, Part } from './components.ts'
 
 interface HeaderText {
   readonly description: string

@@ -1,14 +1,15 @@
 /** One operation of a document: a method of a route, with all its inputs and answers. */
+
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
+import { filledFields } from '../../decide/relations/ownership.ts'
 import { echoesRequestId, METADATA_PATH } from '../../resources/built-in/access.ts'
-import type { Operation, Resources } from '../../resources/resource.ts'
-import { gatewayOperation } from './gateway-operation.ts'
-import { type Headers, joinHeaders } from './headers.ts'
+import type { Gateway, Operation, Resources } from '../../resources/resource.ts'
+import { statusForGateway } from '../answers/to-problem.ts'
+import { type Part, pascal } from './components.ts'
+import { type Headers, headersPart, joinHeaders } from './headers.ts'
 import { type Describing, type PolicyOrigin, parametersOf } from './parameters.ts'
-import { type Part, pascal } from './part.ts'
-import { possibleProblems } from './possible-problems.ts'
-import { problemResponses } from './problem-responses.ts'
-import { requestBodyOf } from './request-body.ts'
+import { possibleProblems, problemResponses } from './problem-responses.ts'
 import { successResponses } from './success-responses.ts'
 
 /** Every answer names the policy that decided. */
@@ -125,4 +126,164 @@ function echoHeaders({ route }: RouteMethod): Headers {
 /** A limit may apply to some callers only. */
 function limitHeaders(limited: boolean): Headers {
   return { always: [], maybe: limited ? ['RateLimit', 'RateLimit-Policy'] : [] }
+}
+
+const IDENTITY: Headers['always'] = [
+  'X-Sallyport-Problem',
+  'X-Sallyport-Request',
+  'X-Sallyport-Revision',
+  'X-Sallyport-Roles',
+  'X-Sallyport-Subject',
+]
+
+/** Beyond those of every operation; the application's own routes have the rest. */
+const FORWARDING: readonly ProblemCode[] = [
+  'invalid-forward',
+  'gateway-refused',
+  'invalid-path',
+  'route-not-found',
+  'method-not-allowed',
+  'gone',
+]
+
+/** What the client's request can bring, also under a status that the gateway knows in place of its own. */
+const REFUSED: Headers = { always: [], maybe: [...IDENTITY, 'Allow', 'Retry-After'] }
+
+/** Whatever limit there is may count the client's request. */
+const LIMITED: Headers = { always: [], maybe: ['RateLimit', 'RateLimit-Policy'] }
+
+/** `codes` and `headers`: of every operation. */
+function gatewayOperation(
+  { method, resource }: RouteMethod,
+  gateway: Gateway,
+  { access, components }: Describing,
+  { codes, headers }: { readonly codes: readonly ProblemCode[]; readonly headers: Headers },
+): Part {
+  const limited = access.snapshot.limits.limits.length > 0
+  const every = limited ? joinHeaders(headers, LIMITED) : headers
+  const passed = joinHeaders(every, { always: IDENTITY, maybe: [] })
+  return {
+    summary: `Ask for a client of ${gateway.name}${method === 'HEAD' ? ', headers only' : ''}`,
+    description:
+      "Decides the gateway's client's request at the role level. Every other method of the gateway's own request has the same answers.",
+    tags: [resource.name],
+    // Of the client; the gateway's own is X-Sallyport-Key.
+    security: [{}, { bearer: [] }],
+    parameters: gatewayParameters(gateway),
+    responses: {
+      204: { description: 'The gateway may let the request pass.', headers: headersPart(components, passed) },
+      ...problemResponses(components, {
+        codes: [...new Set([...codes, ...FORWARDING])],
+        operation: pascal(gateway.name),
+        patches: false,
+        headers: joinHeaders(every, REFUSED),
+        statusOf: (code) => statusForGateway(gateway, CATALOGUE[code].status),
+      }),
+    },
+  }
+}
+
+function gatewayParameters({ headers }: Gateway): readonly Part[] {
+  const header = (name: string, required: boolean, description: string): Part => ({
+    name,
+    in: 'header',
+    description,
+    required,
+    schema: { type: 'string' },
+  })
+  return [
+    header(headers.method, true, "The method of the client's request."),
+    header(headers.uri, true, "The path and query of the client's request, as it was sent."),
+    header('X-Sallyport-Key', false, "The gateway's API key. Without it, the address of its socket must prove it."),
+  ]
+}
+
+const POINTER: Part = { type: 'string', pattern: '^(/([^~/]|~[01])*)+$' }
+
+/** RFC 6902, with this server's limit (docs/http.md, "PATCH"). */
+const JSON_PATCH: Part = {
+  description: 'A JSON Patch (RFC 6902), applied completely or not at all.',
+  type: 'array',
+  maxItems: 1000,
+  items: {
+    oneOf: [
+      operation(['add', 'replace', 'test'], { value: {} }),
+      operation(['remove'], {}),
+      operation(['move', 'copy'], { from: POINTER }),
+    ],
+  },
+}
+
+/** Undefined for an operation without a body. */
+function requestBodyOf(routeMethod: RouteMethod, describing: Describing): Part | undefined {
+  if (routeMethod.route.redirect) return undefined
+  switch (routeMethod.endpoint.operation) {
+    case 'create':
+      return body({ 'application/json': createBody(routeMethod, describing) })
+    case 'replace':
+      return body({ 'application/json': replaceBody(routeMethod, describing) })
+    case 'update':
+      return patchBody(routeMethod, describing)
+    default:
+      return undefined
+  }
+}
+
+function createBody(routeMethod: RouteMethod, describing: Describing): Part {
+  const { takes } = routeMethod.resource
+  const { exchange } = routeMethod.route
+  if (exchange) return describing.components.addTitled(exchange.takes)
+  if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
+  const { components, schemas } = describing
+  const fields = writable(routeMethod, describing)
+  return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(routeMethod, describing)))
+}
+
+/** Fields that the caller may not write keep their value, so they aren't required. */
+function replaceBody(routeMethod: RouteMethod, describing: Describing): Part {
+  const { components, schemas } = describing
+  const fields = writable(routeMethod, describing)
+  return components.add(
+    'schemas',
+    `${schemas.base}Replacement`,
+    schemas.object(fields, demanded(routeMethod, describing)),
+  )
+}
+
+function patchBody(routeMethod: RouteMethod, describing: Describing): Part {
+  const { components, schemas } = describing
+  const merge = components.add('schemas', `${schemas.base}Patch`, schemas.patch(writable(routeMethod, describing)))
+  return body({
+    'application/merge-patch+json': merge,
+    'application/json-patch+json': components.add('schemas', 'JsonPatch', JSON_PATCH),
+    'application/json': merge,
+  })
+}
+
+/** Clients may send the server's own fields unchanged, but don't have to. */
+function writable({ resource, endpoint }: RouteMethod, { access }: Describing): ReadonlySet<string> {
+  const { some } = access.granted(resource, endpoint.action)
+  return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
+}
+
+/** The server fills some fields on POST and keeps them on PUT; a field with a default gets its default. */
+function demanded({ resource }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
+  const filled = filledFields(resource, access.snapshot.ownershipOf(resource.name)).map(({ field }) => field.name)
+  const given = [...schemas.required].filter(
+    (name) => !filled.includes(name) && resource.fields.get(name)?.default === undefined,
+  )
+  return new Set(given)
+}
+
+function body(schemas: Readonly<Record<string, Part>>): Part {
+  const content = Object.entries(schemas).map(([type, schema]) => [type, { schema }])
+  return { required: true, content: Object.fromEntries(content) }
+}
+
+function operation(names: readonly string[], members: Part): Part {
+  return {
+    type: 'object',
+    properties: { op: { type: 'string', enum: [...names] }, path: POINTER, ...members },
+    required: ['op', 'path', ...Object.keys(members)],
+  }
 }

@@ -4,8 +4,7 @@ import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
 import { type Access, fieldsShown } from './access.ts'
-import type { Components } from './components.ts'
-import type { Part } from './part.ts'
+import type { Components, Part } from './components.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
 
 /** Published versions have numbers, which answers and requests name. */

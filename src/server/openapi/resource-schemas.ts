@@ -4,8 +4,7 @@ import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
 import { OWN_KEYWORDS } from '../../resources/schema/own-keywords.ts'
 import { allSubschemas, followReferences, localPointer } from '../../resources/schema/subschemas.ts'
-import type { Components } from './components.ts'
-import { type Part, pascal } from './part.ts'
+import { type Components, type Part, pascal } from './components.ts'
 
 /** Keywords whose values aren't schemas: a `$ref` inside them isn't a reference. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])

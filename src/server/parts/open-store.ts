@@ -7,9 +7,9 @@ import { databaseFault, openDataFolder } from '../../config/start/start-faults.t
 import { comparedFields, leavesOf, needsCaller, stepOf } from '../../decide/relations/all-kinds.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { OpenedStore } from '../../store/contract.ts'
+import type { OpenedStore, Outbox } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, openDatabase } from '../../store/open.ts'
+import { databaseExists, openDatabase, openDatabaseBeside } from '../../store/open.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
 export async function openStore(
@@ -65,4 +65,13 @@ function fieldsForLists({ byName }: Resources, { active }: LivePolicy): Readonly
     if (step || needsCaller(leaf)) for (const field of comparedFields(leaf)) fields.get(name)?.add(field)
   }
   return new Map([...fields].map(([name, found]) => [name, [...found]]))
+}
+
+/** The database must exist. Throws StoreUnavailable or UnfitDatabase. */
+export async function openOutbox({
+  database,
+}: Config): Promise<{ readonly outbox: Outbox; readonly close: () => Promise<void> }> {
+  const resources = { byName: new Map(), routes: [] }
+  const { store, outbox } = await openDatabaseBeside(database, { resources, now: () => new Date() })
+  return { outbox, close: () => store.close() }
 }

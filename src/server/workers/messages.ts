@@ -1,4 +1,10 @@
-/** The messages between the processes of one server. */
+/**
+ * What a worker and its primary tell each other: readiness, which the primary's admin port asks of each worker, and
+ * the lines of the decision log, which the primary alone writes to the file and ships from the store.
+ */
+
+import type { Worker } from 'node:cluster'
+import { type DecisionLog, type DecisionLogEvent, Lines } from '../../decision-log/decision-log.ts'
 import type { Check } from '../routes/handler.ts'
 
 /** The variable that tells a starting worker that policy.csv was read with its last line. */
@@ -23,3 +29,104 @@ export type FromPrimary =
       readonly error?: string
     }
   | { readonly kind: 'check'; readonly id: number }
+
+interface Waiting {
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+export function createWorkerLog(tell: (event: DecisionLogEvent) => void): DecisionLog {
+  const waiting = new Map<number, Waiting>()
+  let last = 0
+  const append = (lines: string) =>
+    new Promise<void>((done, failed) => {
+      last += 1
+      waiting.set(last, { done, failed })
+      send({ kind: 'append', id: last, lines })
+    })
+  const lines = new Lines(append, tell)
+  const settle = ({ id, error }: Extract<FromPrimary, { kind: 'appended' }>) => {
+    const one = waiting.get(id)
+    waiting.delete(id)
+    if (error === undefined) one?.done()
+    else one?.failed(new Error(error))
+  }
+  process.on('message', (message: FromPrimary) => {
+    if (message.kind === 'appended') settle(message)
+  })
+  return {
+    note: (line) => lines.written(line),
+    noteUnawaited: (line) => lines.add({ line }),
+    noteLines: (text) => lines.written(text.slice(0, -1)),
+    committed: () => send({ kind: 'committed' }),
+    // The primary does this.
+    reopen: () => undefined,
+    get failing() {
+      return lines.failing
+    },
+    async close() {
+      lines.flush()
+      while (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    },
+  }
+}
+
+export function send(message: ToPrimary): void {
+  process.send?.(message)
+}
+
+type Checks = Readonly<Record<string, Check>>
+type Checked = Extract<ToPrimary, { kind: 'checked' }>
+
+/** A worker that takes longer counts as one that doesn't answer. */
+const PATIENCE_MS = 2000
+
+let asked = 0
+
+/** Lets this worker answer the checks of its primary. */
+export function answerChecks(checks: () => Promise<Checks>): void {
+  process.on('message', async (message: FromPrimary) => {
+    if (message.kind === 'check') send({ kind: 'checked', id: message.id, checks: await checks() })
+  })
+}
+
+/** `wanted`: how many workers there should be. */
+export async function checkWorkers(workers: Iterable<Worker>, wanted: number): Promise<Checks> {
+  const answers = (await Promise.all([...workers].map(askOne))).filter((answer) => answer !== undefined)
+  const own = { workers: countOf(answers.length, wanted) }
+  const parts = new Set(answers.flatMap((answer) => Object.keys(answer)))
+  const merged = [...parts].map((part) => [part, together(answers.map((answer) => answer[part] ?? { status: 'ok' }))])
+  return { ...own, ...Object.fromEntries(merged) }
+}
+
+function countOf(answering: number, wanted: number): Check {
+  if (answering >= wanted) return { status: 'ok' }
+  const detail = `${answering} of ${wanted} workers answer`
+  return { status: answering === 0 ? 'unavailable' : 'degraded', detail }
+}
+
+/** A part that works in some workers only is degraded. */
+function together(checks: readonly Check[]): Check {
+  const [worst] = checks.filter(({ status }) => status !== 'ok')
+  if (!worst || checks.every(({ status }) => status === worst.status)) return worst ?? { status: 'ok' }
+  return { ...worst, status: 'degraded' }
+}
+
+function askOne(worker: Worker): Promise<Checks | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Checks | undefined>()
+  asked += 1
+  const id = asked
+  const hear = (message: ToPrimary) => {
+    if (message.kind === 'checked' && message.id === id) resolve((message as Checked).checks)
+  }
+  const giveUp = () => resolve(undefined)
+  const impatience = setTimeout(giveUp, PATIENCE_MS)
+  worker.on('message', hear)
+  worker.once('exit', giveUp)
+  if (worker.isConnected()) worker.send({ kind: 'check', id } satisfies FromPrimary)
+  return promise.finally(() => {
+    clearTimeout(impatience)
+    worker.off('message', hear)
+    worker.off('exit', giveUp)
+  })
+}

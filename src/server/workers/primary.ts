@@ -12,9 +12,8 @@ import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import { listen } from '../http/listen.ts'
 import { createAdminServer } from '../observe/admin-server.ts'
 import { openLog, tellLog } from '../parts/open-decision-log.ts'
-import { openOutbox } from '../parts/open-outbox.ts'
-import { checkWorkers } from './checks.ts'
-import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
+import { openOutbox } from '../parts/open-store.ts'
+import { checkWorkers, type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 
 type Append = Extract<ToPrimary, { kind: 'append' }>
 type Listening = Extract<ToPrimary, { kind: 'listening' }>

@@ -5,9 +5,7 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { WorkerParts } from '../app.ts'
-import { answerChecks } from './checks.ts'
-import { POLICY_END } from './messages.ts'
-import { createWorkerLog, send } from './worker-log.ts'
+import { answerChecks, createWorkerLog, POLICY_END, send } from './messages.ts'
 
 export function workerParts(): WorkerParts {
   // The constructor registers a listener that answers the primary's questions. At first the answer is empty, so that

@@ -1,13 +1,14 @@
-/** A condition as parameterised SQL for tables of somebody else's database. Types are those of fit-types.ts. */
+/**
+ * A condition as SQL for somebody else's database: the tables as a request describes them, what a dialect must be able
+ * to say about a value, and what can't be said.
+ */
 
+import { type FieldFault, Problem } from '../../../base/problems/problem.ts'
 import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
+import type { COLUMN_TYPES } from '../../../resources/built-in/filter-schemas.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import { quoteName } from '../../../store/sql/quote.ts'
 import { type ConditionKinds, writeCondition } from '../../../store/sql/write-condition.ts'
-import { bounds } from './bounds.ts'
-import type { Dialect, ElementsSql, ValueSql } from './dialect.ts'
-import { isTextual, type MappedColumn, type MappedTable, type Mapping } from './tables.ts'
-import type { Unsayable } from './unsayable.ts'
 
 /** A part of a statement. The placeholders of PostgreSQL count from `firstParameter`; those of SQLite are `?`. */
 export type Sql = {
@@ -15,7 +16,7 @@ export type Sql = {
   readonly parameters: readonly Scalar[]
 }
 
-export interface SqlAsked {
+interface SqlAsked {
   readonly dialect: Dialect
   readonly mapping: Mapping
   readonly resource: string
@@ -212,4 +213,118 @@ function climbSql({ field, resource, depth, where }: Climb, scope: Scope): strin
     where ${here} and ${steps}."n" < ${depth} and ${next.value.sql} is not null`
   return `exists (with recursive ${steps}("id", "n") as (${begin} union ${further})
     select 1 from ${reached} where ${here} and ${test})`
+}
+
+/** The form in which a column holds a field's value; docs/filters.md describes each. */
+export type ColumnType = (typeof COLUMN_TYPES)[number]
+
+/** How a column holds a list: as an array of the database, or as JSON. */
+export type ListForm = 'array' | 'json'
+
+export interface MappedColumn {
+  readonly name: string
+  /** The type of the value, or of each element of a list. */
+  readonly type: ColumnType
+  readonly list?: ListForm
+}
+
+export interface MappedTable {
+  /** A name, or a schema and a name. Each is an identifier. */
+  readonly name: readonly string[]
+  /** By field. Other fields have no column. */
+  readonly columns: ReadonlyMap<string, MappedColumn>
+}
+
+/** The table of the resource itself, and those of related resources in the same database. */
+export interface Mapping {
+  readonly table: MappedTable
+  readonly related: ReadonlyMap<string, MappedTable>
+}
+
+/** The types whose values are texts to the policy: keys of any kind. */
+export function isTextual(type: ColumnType): boolean {
+  return type === 'text' || type === 'uuid' || type === 'enum' || type === 'bigint'
+}
+
+/** Binds a value and returns its placeholder. */
+export type Bind = (value: Scalar) => string
+
+/** An expression that is NULL where the field has no value of this type. */
+export interface ValueSql {
+  readonly sql: string
+  readonly type: ColumnType
+  /** A column may have an index; an element of a list has none. */
+  readonly isColumn: boolean
+}
+
+/** The elements of a list: `from` gives one row for each. */
+export interface ElementsSql {
+  readonly from: string
+  readonly value: ValueSql
+  /** Whether the element is a value at all. */
+  readonly present: string
+}
+
+/** Instants in milliseconds since the epoch: `from` is included, `to` is not. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Dialect {
+  readonly name: 'postgresql' | 'sqlite'
+  readonly types: readonly ColumnType[]
+  readonly lists: readonly NonNullable<MappedColumn['list']>[]
+  /** A placeholder of a statement: the number of the parameter counts from 1. */
+  placeholder(number: number): string
+  /** Whether the value is one of these; `wanted` isn't empty. */
+  among(value: ValueSql, wanted: readonly Scalar[], bind: Bind): string
+  /** Whether the number lies between the bounds, both included. */
+  between(value: ValueSql, atLeast: number, atMost: number, bind: Bind): string
+  /** Whether the instant lies in the period; undefined for a type that can't tell. */
+  within(value: ValueSql, period: Period, bind: Bind): string | undefined
+  /** Whether two texts are the same; or two values of one other type. */
+  equal(one: ValueSql, other: ValueSql): string
+  /** `column`: the column's SQL; `name`: of the table of elements. */
+  elements(column: string, described: MappedColumn, name: string): ElementsSql
+  /** A list that has one of these, so that an index on lists can help; undefined where none could. */
+  overlaps?(column: string, described: MappedColumn, wanted: readonly Scalar[], bind: Bind): string | undefined
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const INTEGER = /^(?:0|-?[1-9]\d{0,18})$/
+const LEAST = -(2n ** 63n)
+const MOST = 2n ** 63n - 1n
+
+/** Whether a column of this type can hold the value. Another text (`A1…` for a UUID, `01` for 1) equals none. */
+export function canHold(type: ColumnType, value: Scalar): boolean {
+  if (typeof value === 'number') return type === 'number'
+  if (typeof value === 'boolean') return type === 'boolean'
+  if (type === 'uuid') return UUID.test(value)
+  if (type === 'bigint') return INTEGER.test(value) && LEAST <= BigInt(value) && BigInt(value) <= MOST
+  return type === 'text' || type === 'enum'
+}
+
+export function bounds({ atLeast = -Infinity, atMost = Infinity }: Between): readonly [low: number, high: number] {
+  return [Math.max(atLeast, -Number.MAX_VALUE), Math.min(atMost, Number.MAX_VALUE)]
+}
+
+export class Unsayable {
+  readonly #reasons = new Set<string>()
+
+  /** Says why. The translation goes on, so that everything is found at once; its result must not be used. */
+  add(reason: string): 'false' {
+    this.#reasons.add(reason)
+    return 'false'
+  }
+
+  get reasons(): readonly string[] {
+    return [...this.#reasons]
+  }
+}
+
+/** `pointer`: the member of the body that can't be met. */
+export function unsayableProblem(reasons: readonly string[], pointer: string): Problem {
+  const errors = reasons.map((detail): FieldFault => ({ pointer, detail, code: 'unsayable' }))
+  return new Problem('filter-unsayable', 'The filter cannot be said in this form; do what `errors` says.', { errors })
 }

@@ -1,22 +1,36 @@
-/** POST /access/v1/filter: the rows of somebody else's table on which a subject may do an action. */
+/**
+ * POST of a filter: the rows on which an evaluation of the same question is true, and the fields that are granted, in
+ * the forms that a request asks for.
+ */
 import type { Caller } from '../../../decide/caller.ts'
 import type { Condition } from '../../../decide/conditions/condition.ts'
-import type { FilterDecision } from '../../../decide/conditions/filter-decision.ts'
+import { decideFilter, type FilterDecision } from '../../../decide/conditions/filter-decision.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import type { GrantedWhere } from '../../../decide/grants/grant-table.ts'
 import { actionNamed } from '../../../decide/grants/trust.ts'
+import { isRefusal, type Refusal } from '../../../decide/refusal.ts'
+import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { faultsOfFilter } from '../../../resources/built-in/access.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
-import { recordOfAsked } from '../answer.ts'
-import type { Evaluated } from '../ask.ts'
+import { type AskedRoute, type Evaluated, fieldsConcerned, questionOf, routeAsked } from '../ask.ts'
 import { type Asker, askerOf } from '../asker.ts'
 import { type Evaluation, fieldsAsked, type Members, refuseFaultyMembers } from '../entities.ts'
-import { fieldsConcerned } from '../granted.ts'
-import { type AskedRoute, routeAsked } from '../route-asked.ts'
-import { subjectOf } from '../subject.ts'
-import { fitTypes } from './fit-types.ts'
-import { type FormOptions, readForms, tellFilter } from './forms.ts'
-import { grantedInEveryCase } from './in-every-case.ts'
-import { type Rows, rowsGranted } from './rows.ts'
-import { unsayableProblem } from './unsayable.ts'
+import { recordOfAsked } from '../evaluate.ts'
+import {
+  type DenialReason,
+  denialReasonOf,
+  type KnownSubject,
+  knownConditions,
+  MOST_UNKNOWN_CONDITIONS,
+  nonEmptySubsets,
+  subjectOf,
+} from '../trust.ts'
+import { type Dialect, type Mapping, type Sql, sqlOfCondition, Unsayable, unsayableProblem } from './condition-sql.ts'
+import { postgresqlDialect } from './postgresql.ts'
+import { type DescribedTables, fitTypes, readMapping } from './read-mapping.ts'
+import { sqliteDialect } from './sqlite.ts'
+import { type Ucast, ucastOfCondition } from './ucast.ts'
 
 /** An evaluation about every object of the resource. */
 export interface FilterRequest extends Omit<Evaluation, 'resource'> {
@@ -89,4 +103,177 @@ function rowsFor(
 /** Such a route shows the caller's own record, whatever the policy grants. */
 function ofRoute({ route }: AskedRoute, { id }: Caller, where: Condition): Condition {
   return route.kind === 'caller' ? { kind: 'all', of: [{ kind: 'holds', field: 'id', values: [id] }, where] } : where
+}
+
+/** `options` of a request. */
+interface FormOptions {
+  readonly ucast?: boolean
+  readonly sql?: DescribedTables & { readonly dialect: Dialect['name']; readonly firstParameter?: number }
+}
+
+interface Forms {
+  /** Undefined where no schema declares it. */
+  readonly resource: Resource | undefined
+  readonly ucast: boolean
+  readonly sql?: { readonly dialect: Dialect; readonly mapping: Mapping; readonly firstParameter: number }
+}
+
+const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = {
+  postgresql: postgresqlDialect,
+  sqlite: sqliteDialect,
+}
+
+const NO_TABLE: Mapping = { table: { name: [], columns: new Map() }, related: new Map() }
+
+/** Throws Problem invalid-body. */
+export function readForms({ ucast, sql }: FormOptions = {}, resources: Resources, type: string): Forms {
+  const resource = resources.byName.get(type)
+  const forms: Forms = { resource, ucast: ucast ?? sql === undefined }
+  if (!sql) return forms
+  const dialect = DIALECTS[sql.dialect]
+  const named = (name: string) => resources.byName.get(name)
+  const place = ['options', 'sql']
+  const mapping = resource ? readMapping(sql, { resource, named, dialect, place }) : NO_TABLE
+  if ('faults' in mapping) refuseFaultyMembers(mapping.faults)
+  else return { ...forms, sql: { dialect, mapping, firstParameter: sql.firstParameter ?? 1 } }
+  return forms
+}
+
+type ToldFilter = ToldCondition & {
+  readonly kind: 'always' | 'never' | 'condition'
+  readonly fields?: { readonly always: readonly string[]; readonly sometimes: readonly ToldFields[] }
+}
+
+type ToldCondition = {
+  /** Absent where nothing has to be compared: readers may take an empty `and` and an empty `or` for the same. */
+  readonly ucast?: Ucast
+  readonly sql?: Sql
+}
+
+type ToldFields = ToldCondition & {
+  readonly fields: readonly string[]
+}
+
+/** The rows and the fields of a filter in each asked form. Throws Problem filter-unsayable. */
+export function tellFilter({ where, fields }: Rows, forms: Forms): ToldFilter {
+  const unsayable = new Unsayable()
+  const { kind } = where
+  const told = tell(where, forms, unsayable)
+  const sometimes = fields?.sometimes.map((group) => ({
+    fields: group.fields,
+    ...tell(group.where, forms, unsayable),
+  }))
+  if (unsayable.reasons.length > 0) throw unsayableProblem(unsayable.reasons, '/options')
+  return {
+    kind: kind === 'always' || kind === 'never' ? kind : 'condition',
+    ...told,
+    ...(fields && sometimes ? { fields: { always: fields.always, sometimes } } : {}),
+  }
+}
+
+function tell(where: Condition, { resource, ucast, sql }: Forms, unsayable: Unsayable): ToldCondition {
+  const isPlain = resource === undefined || where.kind === 'always' || where.kind === 'never'
+  return {
+    ...(ucast && !isPlain ? { ucast: ucastOfCondition(where, { resource, unsayable }) } : {}),
+    ...(sql ? { sql: sqlOfCondition(where, { ...sql, resource: resource?.name ?? '' }, unsayable) } : {}),
+  }
+}
+
+interface Asked {
+  readonly target: AskedRoute
+  readonly subject: KnownSubject
+  readonly evaluation: Pick<Evaluation, 'action' | 'context'>
+}
+
+type Refused = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
+
+/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
+async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<FilterDecision | Refused> {
+  const { target, subject } = asked
+  const known = knownConditions(asker, asked.evaluation, subject)
+  const unknown = new Set<string>()
+  const decideWith = (assumed: ReadonlySet<string>) => {
+    const holding = (condition: RequestCondition) => {
+      const told = known(condition)
+      if (told === undefined) unknown.add(condition.name)
+      return told ?? assumed.has(condition.name)
+    }
+    const about = { target, subject, evaluation: { resource: {} }, holding }
+    return asker.ask(decideFilter(questionOf(asker, about), asker.policy.snapshot))
+  }
+  const first = await decideWith(new Set())
+  const { evidence } = first
+  if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence }
+  const all = [first]
+  for (const assumed of nonEmptySubsets([...unknown])) {
+    await asker.turn()
+    asker.gone.throwIfAborted()
+    all.push(await decideWith(assumed))
+  }
+  const cases = all.filter((one) => !isRefusal(one))
+  if (isRefusal(first)) return { reason: cases.length > 0 ? 'condition-unknown' : denialReasonOf(first), evidence }
+  // What a service doesn't tell of a subject is unknown, and may be what a deny asks for.
+  if (subject.isTold && first.lacking.length > 0) return { reason: 'attributes-missing', evidence }
+  if (cases.length < all.length) return { reason: 'condition-unknown', evidence }
+  return cases.length === 1 ? first : { ...first, granted: inAll(cases) }
+}
+
+/** The cases have the same groups of fields, in the same order: the views tell them apart, and no condition. */
+function inAll(cases: readonly FilterDecision[]): FilterDecision['granted'] {
+  const [first, ...others] = cases
+  return (first?.granted ?? []).map(({ fields, where }, i) => {
+    const also = others.map(({ granted }): Condition => granted[i]?.where ?? { kind: 'never' })
+    return { fields, where: { kind: 'all', of: [where, ...also] } }
+  })
+}
+
+interface AskedFields {
+  /** The fields that the action concerns; empty for an action on the whole object. */
+  readonly all: ReadonlySet<string>
+  /** The fields that the question names; undefined for none. */
+  readonly asked: readonly string[] | undefined
+  /** Whether the service heeds the fields of an answer; otherwise a row needs all of them. */
+  readonly understandsFields: boolean
+}
+
+interface Rows {
+  readonly where: Condition
+  /** The fields that are granted on each row, and those on some; undefined for an action on the whole object. */
+  readonly fields: RowsFields | undefined
+}
+
+interface RowsFields {
+  readonly always: readonly string[]
+  /** Each group with the rows on which it is granted. */
+  readonly sometimes: readonly GrantedWhere[]
+}
+
+const NEVER: Rows = { where: { kind: 'never' }, fields: undefined }
+
+function rowsGranted(granted: readonly GrantedWhere[], { all, asked, understandsFields }: AskedFields): Rows {
+  const [whole] = granted
+  if (all.size === 0) return whole?.fields.includes('*') ? { where: simplify(whole.where), fields: undefined } : NEVER
+  if (asked?.some((name) => !all.has(name))) return NEVER
+  const wanted = new Set(asked ?? all)
+  const groups = granted
+    .map(({ fields, where }) => ({ fields: fields.filter((name) => wanted.has(name)), where: simplify(where) }))
+    .filter(({ fields }) => fields.length > 0)
+  if (groups.length === 0) return NEVER
+  const of = groups.map(({ where }) => where)
+  if (asked || !understandsFields) {
+    return { where: simplify({ kind: 'all', of }), fields: { always: [...wanted], sometimes: [] } }
+  }
+  const where = simplify({ kind: 'some', of })
+  return { where, fields: fieldsOf(groups, where) }
+}
+
+/** Groups that are granted on the same rows are one. */
+function fieldsOf(groups: readonly GrantedWhere[], where: Condition): RowsFields {
+  const alike = Map.groupBy(groups, (group) => JSON.stringify(group.where))
+  const always = alike.get(JSON.stringify(where)) ?? []
+  const sometimes = [...alike.values()].flatMap(([first, ...others]) => {
+    if (!first || first.where.kind === 'never' || always.includes(first)) return []
+    return [{ where: first.where, fields: [first, ...others].flatMap(({ fields }) => fields) }]
+  })
+  return { always: always.flatMap(({ fields }) => fields), sometimes }
 }

@@ -1,9 +1,8 @@
 /** A condition's comparisons in PostgreSQL, for columns of plain types. */
 
 import type { Scalar } from '../../../resources/object.ts'
-import { canHold } from './canonical.ts'
-import type { Bind, Dialect, ElementsSql, Period, ValueSql } from './dialect.ts'
-import { type ColumnType, isTextual, type MappedColumn } from './tables.ts'
+import type { Bind, Dialect, ElementsSql, Period, ValueSql } from './condition-sql.ts'
+import { type ColumnType, canHold, isTextual, type MappedColumn } from './condition-sql.ts'
 
 /** The type of a parameter. A key of an enum column is compared as text: another text would be an error. */
 const CASTS: Readonly<Record<ColumnType, string>> = {

@@ -1,13 +1,20 @@
 /** The tables that a request describes, checked against the schemas. Nothing that isn't checked gets into a statement. */
-
 import { pointerOfPath } from '../../../base/json-pointer.ts'
 import type { FieldFault } from '../../../base/problems/problem.ts'
+import type { Condition } from '../../../decide/conditions/condition.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import { IDENTIFIER } from '../../../resources/built-in/filter-schemas.ts'
-import type { Field, Resource } from '../../../resources/resource.ts'
-import { OWN_NAMES } from './condition-sql.ts'
-import type { Dialect } from './dialect.ts'
-import type { ResourceNamed } from './fit-types.ts'
-import type { ColumnType, ListForm, MappedColumn, MappedTable, Mapping } from './tables.ts'
+import type { Scalar } from '../../../resources/object.ts'
+import type { Field, FieldType, Resource } from '../../../resources/resource.ts'
+import {
+  type ColumnType,
+  type Dialect,
+  type ListForm,
+  type MappedColumn,
+  type MappedTable,
+  type Mapping,
+  OWN_NAMES,
+} from './condition-sql.ts'
 
 /** As the request has it. */
 interface DescribedTable {
@@ -119,4 +126,49 @@ const TYPES: Readonly<Record<Field['type'] | 'time', readonly ColumnType[]>> = {
   number: ['number'],
   boolean: ['boolean'],
   other: [],
+}
+
+/** Undefined for a resource or field that no schema declares. */
+type ResourceNamed = (name: string) => Resource | undefined
+
+const NEVER: Condition = { kind: 'never' }
+
+/** The simplest form of the condition for objects that have the declared types. */
+export function fitTypes(condition: Condition, resource: Resource, named: ResourceNamed): Condition {
+  return simplify(typed(condition, resource, named))
+}
+
+function typed(condition: Condition, resource: Resource, named: ResourceNamed): Condition {
+  switch (condition.kind) {
+    case 'holds': {
+      const field = resource.fields.get(condition.field)
+      return { ...condition, values: condition.values.filter((value) => canBe(field, value)) }
+    }
+    case 'between':
+      return isOfType(resource.fields.get(condition.field), 'number', 'integer') ? condition : NEVER
+    case 'time':
+      return isOfType(resource.fields.get(condition.field), 'string') ? condition : NEVER
+    case 'related':
+    case 'climb': {
+      const other = named(condition.resource)
+      return other ? { ...condition, where: typed(condition.where, other, named) } : NEVER
+    }
+    case 'all':
+    case 'some':
+      return { ...condition, of: condition.of.map((part) => typed(part, resource, named)) }
+    case 'not':
+      return { ...condition, of: typed(condition.of, resource, named) }
+    default:
+      return condition
+  }
+}
+
+function canBe(field: Field | undefined, value: Scalar): boolean {
+  if (typeof value === 'number') return isOfType(field, 'number', 'integer')
+  return isOfType(field, typeof value === 'boolean' ? 'boolean' : 'string')
+}
+
+/** A field whose type no schema tells may have any. */
+function isOfType(field: Field | undefined, ...types: readonly FieldType[]): boolean {
+  return field === undefined || field.type === 'other' || types.includes(field.type)
 }

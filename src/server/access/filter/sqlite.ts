@@ -2,9 +2,8 @@
 
 import type { Scalar } from '../../../resources/object.ts'
 import { instantOfText } from '../../../store/sql/instant-of-text.ts'
-import { canHold } from './canonical.ts'
-import type { Bind, Dialect, ElementsSql, Period, ValueSql } from './dialect.ts'
-import type { ColumnType, MappedColumn } from './tables.ts'
+import type { Bind, ColumnType, Dialect, ElementsSql, MappedColumn, Period, ValueSql } from './condition-sql.ts'
+import { canHold } from './condition-sql.ts'
 
 /**
  * A column of SQLite holds values of any type, and turns what it is compared with into its own: `'1'` into 1. So each

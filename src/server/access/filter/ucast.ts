@@ -5,8 +5,7 @@
 import { instantBounds } from '../../../base/time.ts'
 import type { Between, Condition, Holds, Present, Time } from '../../../decide/conditions/condition.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
-import { bounds } from './bounds.ts'
-import type { Unsayable } from './unsayable.ts'
+import { bounds, type Unsayable } from './condition-sql.ts'
 
 export type Ucast = FieldUcast | CompoundUcast
 

@@ -1,0 +1,160 @@
+/**
+ * POST /access/v1/evaluation and /evaluations: an evaluation as the service gets it (a decision of AuthZEN), and as
+ * the decision record keeps it; and the metadata, which say where each part of the Authorization API answers.
+ */
+import { onceKnown, orElse } from '../../base/now-or-later.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import { rulePlace } from '../../decide/evidence.ts'
+import { type AskedRecord, cutName } from '../../decision-log/decision-record.ts'
+import { METADATA_PATH } from '../../resources/built-in/access.ts'
+import type { Json } from '../../resources/resource.ts'
+import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
+import { type Evaluated, evaluate } from './ask.ts'
+import { type Asker, answerInSlices, askerOf } from './asker.ts'
+import {
+  type Evaluation,
+  type Evaluations,
+  type FaultyItem,
+  type Members,
+  readEvaluation,
+  readEvaluations,
+  type Semantic,
+} from './entities.ts'
+import type { DenialReason } from './trust.ts'
+
+/** Throws Problem invalid-body. */
+export function answerEvaluation(
+  services: Services,
+  request: HandledRequest,
+  body: Members,
+): Outcome | Promise<Outcome> {
+  const evaluation = readEvaluation(body)
+  return answerOne(askerOf(services.access, request), evaluation)
+}
+
+function answerOne(asker: Asker, evaluation: Evaluation): Outcome | Promise<Outcome> {
+  const found = asker.store.atOnce(() => evaluate(asker, evaluation))
+  return onceKnown(found, (evaluated) => {
+    const asked = [recordOfAsked(evaluation, evaluated)]
+    return { status: 200, headers: {}, body: decisionOf(asker, evaluated), asked }
+  })
+}
+
+/** An answer, and its record if the item was an evaluation. */
+interface Answered {
+  readonly decision: boolean
+  readonly body: Json
+  readonly asked?: AskedRecord
+}
+
+/** Throws Problem invalid-body, and quota-exceeded for too many at a time. */
+export async function answerEvaluations(services: Services, request: HandledRequest, body: Members): Promise<Outcome> {
+  const asker = askerOf(services.access, request)
+  const evaluations = readEvaluations(body)
+  if (!('items' in evaluations)) return answerOne(asker, evaluations)
+  const answered = await asker.atLength(() => answerAll(asker, evaluations))
+  return {
+    status: 200,
+    headers: {},
+    body: { evaluations: answered.map((one) => one.body) },
+    asked: answered.flatMap(({ asked }) => asked ?? []),
+  }
+}
+
+/** Items that are answered at the same time, at most: a store may answer their questions together. */
+const MOST_TOGETHER = 25
+
+/** With a semantic that stops, each decision is waited for. */
+function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
+  return answerInSlices<Evaluation | FaultyItem, Answered>(asker, items, {
+    most: semantic === 'execute_all' ? MOST_TOGETHER : 1,
+    answer: (item) => answerItem(asker, item),
+    isLast: ({ decision }) => decision === STOPS[semantic],
+  })
+}
+
+/** The decision that ends a batch. */
+const STOPS: Readonly<Record<Semantic, boolean | undefined>> = {
+  execute_all: undefined,
+  deny_on_first_deny: false,
+  permit_on_first_permit: true,
+}
+
+function answerItem(asker: Asker, item: Evaluation | FaultyItem): Answered | Promise<Answered> {
+  if ('faults' in item) return { decision: false, body: faultyDecision(asker, item) }
+  const found = orElse<Evaluated | FaultyItem>(() => evaluate(asker, item), faultsOf)
+  return onceKnown(found, (evaluated): Answered => {
+    if ('faults' in evaluated) return { decision: false, body: faultyDecision(asker, evaluated) }
+    const { decision } = evaluated
+    return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+  })
+}
+
+/** What one item tells may not fit; the others are answered. */
+function faultsOf(error: unknown): FaultyItem {
+  if (error instanceof Problem && error.code === 'invalid-body') return { faults: error.errors }
+  throw error
+}
+
+/** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */
+function faultyDecision({ policy }: Asker, { faults }: FaultyItem): Json {
+  const message = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  const error = { status: 400, message }
+  return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
+}
+
+interface AskedAbout extends Pick<Evaluation, 'subject' | 'action'> {
+  readonly resource: Omit<Evaluation['resource'], 'id'> & { readonly id?: string }
+}
+
+/** Rule lines go to the record, not to strangers. */
+function decisionOf({ policy }: Asker, { decision, reason, fields }: Evaluated): Json {
+  const context = {
+    ...(reason === undefined ? {} : { reason }),
+    revision: policy.revision,
+    ...(fields === undefined ? {} : { fields }),
+  }
+  return { decision, context }
+}
+
+/** With these reasons, a name was not found, or not looked for. */
+const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 'resource-unknown', 'action-unknown']
+
+/** Without the id of a resource, the question is about all objects. */
+export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluated: Evaluated): AskedRecord {
+  const { decision, reason, evidence, caller, action: known } = evaluated
+  const cut = reason !== undefined && UNKNOWN.includes(reason) ? cutName : (name: string) => name
+  const id = reason === 'object-missing' ? cutName(resource.id ?? '') : resource.id
+  return {
+    ...(subject.type === 'user' ? {} : { subjectType: cut(subject.type) }),
+    subject: cut(subject.id),
+    roles: caller?.roles,
+    resource: cut(resource.type),
+    objectId: id === undefined ? undefined : cut(id),
+    action: known ?? cut(action.name),
+    decision,
+    reason,
+    relations: evidence?.relations,
+    rules: evidence?.lines.map(rulePlace),
+    fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
+    facts: evidence?.facts,
+  }
+}
+
+const ENDPOINTS: Readonly<Record<string, string>> = {
+  '/access/v1/evaluation': 'access_evaluation_endpoint',
+  '/access/v1/evaluations': 'access_evaluations_endpoint',
+  '/access/v1/search/subject': 'search_subject_endpoint',
+  '/access/v1/search/resource': 'search_resource_endpoint',
+  '/access/v1/search/action': 'search_action_endpoint',
+}
+
+/** The base is configured: a header Host may be anything. */
+export function showMetadata({ access }: Services, { resource }: HandledRequest): Outcome {
+  const base = access.publicUrl()
+  const endpoints = resource.routes.flatMap(({ path }) => {
+    const name = ENDPOINTS[path]
+    return name === undefined || path === METADATA_PATH ? [] : [[name, base + path] as const]
+  })
+  return { status: 200, headers: {}, body: { policy_decision_point: base, ...Object.fromEntries(endpoints) } }
+}
