@@ -8,6 +8,6 @@ export function soak<T>(large: T, small: T): T {
 }
 
 /** How many inputs a random test draws. Each run draws others (test/seed.ts). */
-export function runs(inSoak: number, small: number = Math.ceil(inSoak / 3)): number {
+export function runs(inSoak: number, small: number = Math.ceil(inSoak / 10)): number {
   return soak(inSoak, small)
 }

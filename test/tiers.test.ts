@@ -43,7 +43,7 @@ describe('the tiers of the tests', () => {
   it('do all in soak, and a part without', () => {
     const soaks = process.env.SOAK !== undefined
     expect([soak('all', 'a part'), runs(300), runs(300, 7)]).to.deep.equal(
-      soaks ? ['all', 300, 300] : ['a part', 100, 7],
+      soaks ? ['all', 300, 300] : ['a part', 30, 7],
     )
   })
 })

@@ -1,4 +1,4 @@
-/** Backups beside 32 writing clients: each has what was acknowledged before it began, whole, and its server works. */
+/** Backups beside writing clients: each has what was acknowledged before it began, whole, and its server works. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,13 +7,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { removeFolder } from '../ends-with-tests.ts'
+import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { ENGINES } from './places.ts'
 import { faultsOf, type Note, startWriters, type Writers } from './writers.ts'
 
 const LAUNCHER = new URL('../../bin/sallyport.js', import.meta.url).pathname
-const CLIENTS = 32
-const BACKUPS = 5
+const CLIENTS = soak(32, 8)
+const BACKUPS = soak(5, 1)
 
 for (const engine of ENGINES) {
   describe(`backups beside ${CLIENTS} writing clients on ${engine.name}`, () => {

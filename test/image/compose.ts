@@ -27,6 +27,9 @@ const FLAGS: Readonly<Record<string, (value: never, folder: string) => readonly 
     files.flatMap(({ path }) => ['--env-file', join(folder, path)]),
 }
 
+/** Keys of a service that have no place on a page. */
+export const SETTINGS = ['environment', 'env_file']
+
 /** `without`: keys to leave out beside those that concern other services. */
 export async function flagsOf(file: string, service: string, without: readonly string[]): Promise<readonly string[]> {
   const { services } = parse(await readFile(file, 'utf8'), { merge: true })

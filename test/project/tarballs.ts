@@ -10,6 +10,14 @@ const CHECKERS: readonly (readonly [program: string, ...args: readonly string[]]
   ['attw', '--profile', 'esm-only', '--no-emoji', '--no-color'],
 ]
 
+export const MOST_PACKED = 1_200_000
+export const MOST_UNPACKED = 4_200_000
+
+/** Files that have no place in a package. */
+export function strayNames(names: readonly string[]): readonly string[] {
+  return names.filter((name) => /(?<!\.d)\.ts$|\.test\.|\.map$/.test(name))
+}
+
 /** What the checkers object to; nothing if they agree. */
 export async function objections(tarball: string): Promise<readonly string[]> {
   const said = await Promise.all(

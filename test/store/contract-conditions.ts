@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { representListed } from '../listed.ts'
+import { runs } from '../runs.ts'
 import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { creation, failure, ODD, type Opened, RESOURCES } from './fixture.ts'
 import { randomCondition, randomDocument } from './random.ts'
@@ -85,7 +86,7 @@ export function describeRandomConditions(engine: TestEngine): void {
   }
 
   it('lists exactly the objects that meet the condition one by one, for random objects and conditions', () =>
-    assertLists(meets, inputsFor(engine, 60))).timeout(30_000)
+    assertLists(meets, inputsFor(engine, runs(60)))).timeout(30_000)
 
   it('would notice a negation that leaves out objects without the field', async () => {
     const threeValued = (condition: Condition, object: Parameters<typeof meets>[1]): boolean =>

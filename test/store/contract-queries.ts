@@ -6,6 +6,7 @@ import type { Document } from '../../src/resources/object.ts'
 import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/lists/sort-value.ts'
 import { representListed } from '../listed.ts'
+import { runs } from '../runs.ts'
 import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
 import { LONG_TEXTS, randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'
@@ -125,10 +126,10 @@ export function describeRandomQueries(engine: TestEngine): void {
   }
 
   it('lists what plain filters find, in plain order, over pages, for random objects and queries', () =>
-    assertQueries(plainly, inputsFor(engine, 50))).timeout(30_000)
+    assertQueries(plainly, inputsFor(engine, runs(50)))).timeout(30_000)
 
   it('sorts and compares long texts that begin alike as any texts, over pages', () =>
-    assertQueries(plainly, inputsFor(engine, 30), LONG_INPUTS)).timeout(30_000)
+    assertQueries(plainly, inputsFor(engine, runs(30)), LONG_INPUTS)).timeout(30_000)
 
   it('would notice that it sorts them by their beginnings alone', async () => {
     const beginning = (value: unknown) => (typeof value === 'string' ? value.slice(0, 699) : value)

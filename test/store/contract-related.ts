@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../src/resources/resource.ts'
-import { runs } from '../runs.ts'
+import { runs, soak } from '../runs.ts'
 import { ALL, inputsFor, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
 import { change, creation, failure, type Opened } from './fixture.ts'
 import { INDEXED, RELATED, randomLookup, randomRelated, randomWorld, type World } from './random-related.ts'
@@ -131,7 +131,7 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
     }
   }
 
-  async function assertLists(wrong: Wrong = {}, numRuns = runs(300)): Promise<void> {
+  async function assertLists(wrong: Wrong = {}, numRuns = runs(300, 40)): Promise<void> {
     const wheres = fc.array(randomRelated, { minLength: 1, maxLength: 12, size: 'max' })
     const property = fc.asyncProperty(randomWorld, wheres, fc.boolean(), async (world, conditions, indexed) => {
       await inWorld(world, indexed, (opened) => compare(opened, world, conditions, wrong))
@@ -151,7 +151,7 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
   }
 
   it('lists, counts and marks by random conditions on related objects as plain code does', () =>
-    assertLists({}, inputsFor(engine, runs(300)))).timeout(60_000)
+    assertLists({}, inputsFor(engine, runs(300, 40)))).timeout(60_000)
 
   it('would notice a deleted parent that still counts', async () => {
     const forgiving = (where: Condition, object: Representation): boolean => meets(where, object, () => true)
@@ -175,8 +175,8 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
         }
       })
     })
-    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(300)) })
-    expect(held, 'some hold').to.be.greaterThan(20 * (engine.share ?? 1))
+    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(300, 40)) })
+    expect(held, 'some hold').to.be.greaterThan(soak(20, 2) * (engine.share ?? 1))
   }).timeout(60_000)
 
   it('answers random lookups as they will be after a write, which is not done', async () => {
@@ -198,7 +198,7 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
         changed += foretold.filter((holds, i) => holds !== before[i]).length
       })
     })
-    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200), 40) })
+    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200, 20), soak(40, 8)) })
     expect(changed, 'some change').to.be.greaterThan(0)
   }).timeout(60_000)
 }

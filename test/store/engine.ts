@@ -2,6 +2,7 @@
 import type { Resources } from '../../src/resources/resource.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import type { ObjectReader } from '../../src/store/object-reader.ts'
+import { soak } from '../runs.ts'
 import type { Opened } from './fixture.ts'
 
 interface Setup {
@@ -38,7 +39,7 @@ export function inputsFor({ share = 1 }: TestEngine, all: number, least = LEAST_
 }
 
 /** Fewer would miss what most tests look for. */
-const LEAST_INPUTS = 20
+const LEAST_INPUTS = soak(20, 5)
 
 /** Opens the database of the running test. */
 export type Open = () => Promise<Opened>
