@@ -7,20 +7,19 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { removeNow } from './ends-with-tests.ts'
-import { INSTALL_MS, program } from './programs.ts'
+import { program } from './programs.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
 const ENDED_WITHIN_MS = 20_000
 
-describe('tests that are ended', function () {
-  this.timeout(120_000)
+describe('tests that are ended', () => {
   let folder: string
   let tests: ChildProcess
 
   before(() => {
     for (const name of ['postgres', 'haproxy', 'pgbouncer', 'redis-server'] as const) program(name)
-  }).timeout(INSTALL_MS)
+  })
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'sallyport-ended-'))

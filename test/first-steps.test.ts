@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { blocksOf, missingFrom } from './documented.ts'
 import { type PlayedPage, playPage } from './page.ts'
-import { INSTALL_MS, program } from './programs.ts'
+import { program } from './programs.ts'
 
 const PAGE = 'docs/first-steps.md'
 
@@ -13,7 +13,7 @@ describe(PAGE, () => {
   before(async () => {
     program('curl')
     page = await playPage(PAGE, ['npm start'])
-  }).timeout(INSTALL_MS)
+  })
   after(() => page.stop())
 
   it('shows what its commands print', () => {
@@ -27,7 +27,7 @@ describe(PAGE, () => {
     const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
     expect(failed).to.deep.equal([])
   })
-}).timeout(10_000)
+})
 
 describe('README.md', () => {
   const readme = readFileSync('README.md', 'utf8')

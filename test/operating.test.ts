@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Block, blocksOf, missingFrom } from './documented.ts'
 import { removeFolder } from './ends-with-tests.ts'
-import { INSTALL_MS, program } from './programs.ts'
+import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -39,7 +39,7 @@ describe('docs/operating.md', () => {
     env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
     blocks = blocksOf(await readFile(join(ROOT, 'docs/operating.md'), 'utf8'))
     for (const { commands } of blocks) outputs.push(await runAll(commands))
-  }).timeout(INSTALL_MS)
+  })
   after(async () => {
     // With the programs that npm started.
     if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
@@ -134,7 +134,7 @@ describe('docs/operating.md', () => {
     const text = await readFile(join(folder, file), 'utf8')
     return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
   }
-}).timeout(10_000)
+})
 
 function onPorts(line: string, { PORT, ADMIN_PORT }: NodeJS.ProcessEnv): string {
   return line.replaceAll('127.0.0.1:3000', `127.0.0.1:${PORT}`).replaceAll('127.0.0.1:9090', `127.0.0.1:${ADMIN_PORT}`)

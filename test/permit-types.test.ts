@@ -17,4 +17,4 @@ describe('permits in the type system', () => {
   it('a handler that asked compiles', async () => {
     expect(await errorLines('handler-with-permit.ts')).to.deep.equal([])
   })
-}).timeout(60_000)
+})

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { endNow, removeFolder } from './ends-with-tests.ts'
-import { INSTALL_MS, program } from './programs.ts'
+import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -25,7 +25,7 @@ describe('the program', () => {
 
   before(() => {
     program('curl')
-  }).timeout(INSTALL_MS)
+  })
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
@@ -373,7 +373,7 @@ describe('the program', () => {
     })
     return response.json()
   }
-}).timeout(30_000)
+})
 
 function tick(): Promise<void> {
   return new Promise((resolve) => {

@@ -10,4 +10,4 @@ describe('stages in the type system', () => {
   it('stages in their order compile', async () => {
     expect(await errorLines('stages-in-order.ts')).to.deep.equal([])
   })
-}).timeout(60_000)
+})

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { DENIAL_REASONS } from '../../src/server/access/trust.ts'
 import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 
 const PAGE = readFileSync(new URL('../../docs/authzen.md', import.meta.url), 'utf8')
 
@@ -13,7 +13,7 @@ describe('docs/authzen.md', () => {
   before(async () => {
     program('curl')
     page = await playPage('docs/authzen.md', ['npm start'])
-  }).timeout(INSTALL_MS)
+  })
   after(() => page.stop())
 
   it('shows what its commands print', () => {
@@ -33,4 +33,4 @@ describe('docs/authzen.md', () => {
     const rows = [...table.matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)]
     expect(rows.map(([, code, text]) => [code, text])).to.deep.equal(Object.entries(DENIAL_REASONS))
   })
-}).timeout(10_000)
+})

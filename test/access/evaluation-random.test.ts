@@ -148,10 +148,10 @@ const comparedWith = (answerer: Answerer): Use => {
 
 describe('an evaluation, in a random world', () => {
   it('is what the route answers to the same caller about the same object', () =>
-    fc.assert(inWorlds([TASKS, TASKS, ...STORED], comparedWith(asServed)), { numRuns: runs(24) })).timeout(60_000)
+    fc.assert(inWorlds([TASKS, TASKS, ...STORED], comparedWith(asServed)), { numRuns: runs(24) }))
 
   it('is the same in a batch, for each semantic', () =>
-    fc.assert(inWorlds([TASKS, ...STORED], compareBatches), { numRuns: runs(12) })).timeout(60_000)
+    fc.assert(inWorlds([TASKS, ...STORED], compareBatches), { numRuns: runs(12) }))
 
   const wrong: Readonly<Record<string, Answerer>> = {
     'decides about another subject': (served, evaluation) =>
@@ -166,6 +166,6 @@ describe('an evaluation, in a random world', () => {
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(60_000)
+    })
   }
 })

@@ -71,7 +71,7 @@ describe('a batch of dear questions', () => {
     expect(sizes[0]).to.be.below(10)
     // Forty if each had the greatest size.
     expect(sizes.length).to.be.above(80)
-  }).timeout(60_000)
+  })
 
   it('lets other requests be answered while it is decided', async () => {
     let isDecided = false
@@ -90,7 +90,7 @@ describe('a batch of dear questions', () => {
     expect(answers.evaluations[0].decision).to.equal(false)
     // Without turns in between, at most those that came before the body was read.
     expect(others).to.be.above(10)
-  }).timeout(60_000)
+  })
 
   const recordOf = async (subject: string) => {
     for (;;) {
@@ -123,5 +123,5 @@ describe('a batch of dear questions', () => {
     expect(record).not.to.have.property('asked')
     // Forty at least for the whole batch.
     expect(slices).to.be.below(35)
-  }).timeout(60_000)
+  })
 })

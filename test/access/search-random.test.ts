@@ -155,10 +155,10 @@ describe('a search', () => {
   it('finds what an evaluation of every candidate allows, on one page and on pages of one result', () =>
     fc.assert(findsAllAndNoMore(randomSearch, searching(undefined), searching(1)), {
       numRuns: runs(40),
-    })).timeout(60_000)
+    }))
 
   it('for objects finds those that a change may begin with, whatever its body makes of them', () =>
-    fc.assert(findsAllAndNoMore(randomChange, searching(undefined)), { numRuns: runs(15) })).timeout(60_000)
+    fc.assert(findsAllAndNoMore(randomChange, searching(undefined)), { numRuns: runs(15) }))
 
   const wrong: Readonly<Record<string, Searcher>> = {
     'takes each candidate': async (_, { candidates }) => candidates,
@@ -178,6 +178,6 @@ describe('a search', () => {
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(60_000)
+    })
   }
 })

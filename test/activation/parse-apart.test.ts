@@ -175,7 +175,7 @@ describe('a server', () => {
     }
     expect(status).to.equal(200)
     expect((await server.ask('DELETE', '/api/v1/notes/x', { token: await server.token('u1') })).status).to.equal(403)
-  }).timeout(20_000)
+  })
 })
 
 function faultsOf(parse: () => unknown): unknown {

@@ -172,4 +172,4 @@ describe('the commands of backups', () => {
     expect((await json('restore', ['restore', 'bad.tar', 'bad'], 1)).faults).to.deep.equal(faults)
     expect(await readdir(folder)).to.not.include('bad')
   })
-}).timeout(90_000)
+})

@@ -62,5 +62,5 @@ describe('a restore that is killed after it wrote the database', () => {
     }
     expect((await restore({ DATABASE_URL: await engine.empty(folder) })).code).to.equal(0)
     expect((await readdir(join(folder, 'into'))).toSorted()).to.deep.equal(['data', 'policies', 'schemas'])
-  }).timeout(60_000)
+  })
 })

@@ -162,7 +162,7 @@ describe('a command of backups that is killed', () => {
       expect(await expectToldOf(into)).to.equal(outcome)
     }
   })
-}).timeout(120_000)
+})
 
 /** How many objects each table has, and whether the large value is the same. */
 function contentOf(file: string): readonly unknown[] {

@@ -106,7 +106,7 @@ for (const engine of ENGINES) {
       await writeFile(log, `${lines.filter((line) => Number(JSON.parse(line).write ?? 0) < 3).join('\n')}\n`)
       expect(await logOf(file, log)).to.deep.equal([1, 2, 3, 4, 1_000_000_001])
     })
-  }).timeout(60_000)
+  })
 }
 
 const NONE = { byName: new Map(), routes: [] }

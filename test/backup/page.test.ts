@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 
 const PAGE = 'docs/backup.md'
 const SECOND = 'PORT=3001 ADMIN_PORT=9091 DATA_DIR=drill/data POLICIES=drill/policies SCHEMAS=drill/schemas npm start'
@@ -12,7 +12,7 @@ describe(PAGE, () => {
   before(async () => {
     program('curl')
     page = await playPage(PAGE, ['npm start', SECOND], { ports: ['3001', '9091'] })
-  }).timeout(INSTALL_MS)
+  })
   after(() => page.stop())
 
   it('shows what its commands print', () => {
@@ -26,4 +26,4 @@ describe(PAGE, () => {
     const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
     expect(failed).to.deep.equal([])
   })
-}).timeout(10_000)
+})

@@ -142,7 +142,7 @@ for (const engine of ENGINES) {
         expect(outcome).to.have.length.greaterThan(0)
       })
     }
-  }).timeout(180_000)
+  })
 }
 
 async function notesOf(server: TestServer): Promise<readonly Note[]> {

@@ -4,12 +4,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { load } from '../../bench/machine/load.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 
 describe('a trial', () => {
   let server: Server
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     program('wrk')
     server = createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1')
     await once(server, 'listening')

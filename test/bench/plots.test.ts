@@ -6,7 +6,6 @@ import { plotsOf } from '../../bench/report/plots.ts'
 import type { RunResult } from '../../bench/report/result.ts'
 import results from '../../docs/performance/results.json' with { type: 'json' }
 import { startChromium } from '../chromium.ts'
-import { INSTALL_MS } from '../programs.ts'
 
 const LONG: Plot = {
   title: 'long words',
@@ -21,7 +20,7 @@ describe('a plot', () => {
   let browser: Browser
   before(async () => {
     browser = await startChromium()
-  }).timeout(INSTALL_MS)
+  })
   after(() => browser.close())
 
   const faultsOf = async (svg: string) => {

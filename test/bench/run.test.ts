@@ -12,10 +12,13 @@ import { PARTS } from '../../bench/parts/parts.ts'
 import type { RunResult } from '../../bench/report/result.ts'
 import { removeNow } from '../ends-with-tests.ts'
 import { INSTALL_MS, program } from '../programs.ts'
+import { soak } from '../runs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/bench.schema.json'), 'utf8'))
 const SMALL = ['--small', '--no-peers', '--rounds', '1', '--seconds', '0.1']
+
+const FEW = ['guarded-get', 'limiters', 'start']
 
 interface Ended {
   readonly code: number
@@ -44,21 +47,27 @@ describe('npm run bench', () => {
   })
   after(() => removeNow(folder))
 
-  it('measures every part, prints a table each, and writes JSON of the documented shape', async function () {
+  it(`measures ${soak('every part', FEW.join(', '))}, prints a table each, and writes JSON of the documented shape`, async function () {
     this.timeout(480_000)
     const file = join(folder, 'result.json')
-    const { code, stdout, stderr } = await bench([...SMALL, '--json', file])
+    const { code, stdout, stderr } = await bench([...SMALL, ...soak([], ['--only', FEW.join()]), '--json', file])
     expect(code, stderr).to.equal(0)
     const result: RunResult = JSON.parse(readFileSync(file, 'utf8'))
     const fits = new Ajv2020({ formats: { 'date-time': true } }).compile(SCHEMA)
     expect(fits(result), JSON.stringify(fits.errors)).to.equal(true)
-    expect(result.parts.map(({ id }) => id)).to.deep.equal(PARTS.map(({ id }) => id))
+    expect(result.parts.map(({ id }) => id)).to.deep.equal(
+      soak(
+        PARTS.map(({ id }) => id),
+        FEW,
+      ),
+    )
     for (const { title } of result.parts) expect(stdout).to.include(`## ${title}\n`)
     for (const { id, rows } of result.parts) {
       const samples = rows.flatMap(({ quantities }) => Object.values(quantities)).flat()
       expect(samples, id).to.satisfy((values: number[]) => values.length > 0 && values.every(Number.isFinite))
     }
     expect(stdout).to.include('Left out: the peers, because of `--no-peers`\n')
+    if (soak(false, true)) return
     const postgres = result.parts.find(({ id }) => id === 'postgres')
     const onDatabase = postgres?.rows.filter(({ quantities }) => quantities['PostgreSQL CPU us/req']?.length === 1)
     expect(onDatabase).to.have.length(5)
@@ -66,15 +75,13 @@ describe('npm run bench', () => {
     expect(stdout).to.match(/^\| Fastify, token cache, pg: not measured +\| +- \|/m)
   })
 
-  it('needs wrk, and says how to get it', async function () {
-    this.timeout(60_000)
+  it('needs wrk, and says how to get it', async () => {
     const { code, stderr } = await bench([...SMALL, '--only', 'start'], { PATH: join(folder, 'empty') })
     expect(code).to.equal(2)
     expect(stderr).to.include('bench: `wrk` is missing; install it, on Debian with `apt install wrk`\n')
   })
 
-  it('goes on when a part fails, and keeps the parts of a former run that it is to keep', async function () {
-    this.timeout(120_000)
+  it('goes on when a part fails, and keeps the parts of a former run that it is to keep', async () => {
     const [file, path] = [join(folder, 'failed.json'), join(folder, 'wrk-alone')]
     mkdirSync(path)
     symlinkSync(pathOf('wrk'), join(path, 'wrk'))

@@ -21,8 +21,7 @@ describe('bench/prepare.ts and bench/serve.ts', () => {
     return promisify(execFile)(process.execPath, [join(BENCH, 'prepare.ts'), ...args])
   }
 
-  it('make a server that answers as target.json says', async function () {
-    this.timeout(60_000)
+  it('make a server that answers as target.json says', async () => {
     const folder = join(parent, 'ours')
     await prepare(folder, '--rules', '30', '--resources', '6', '--notes', '300')
     const target = JSON.parse(readFileSync(join(folder, 'target.json'), 'utf8'))

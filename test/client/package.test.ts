@@ -50,7 +50,7 @@ describe('the package of the client', () => {
       await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
     }
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  }).timeout(60_000)
+  })
   after(() => removeFolder(folder))
 
   const check = (file: string) =>
@@ -81,7 +81,7 @@ describe('the package of the client', () => {
     expect(await check('program.ts')).to.equal('')
     await writeFile(join(folder, 'mistake.ts'), PROGRAM + MISTAKE)
     expect(await check('mistake.ts')).to.contain("Type 'string' is not assignable to type 'Action'")
-  }).timeout(60_000)
+  })
 
   it('runs as JavaScript, where no framework is installed', async () => {
     await writeFile(join(folder, 'program.ts'), PROGRAM)
@@ -89,5 +89,5 @@ describe('the package of the client', () => {
     for (const name of ['koa', 'express', 'fastify', '@types']) await rm(join(folder, 'node_modules', name))
     const { stdout } = await run(process.execPath, ['program.js'], { cwd: folder })
     expect(JSON.parse(stdout)).to.deep.equal({ allowed: false, code: 'unreachable', search: 'function' })
-  }).timeout(60_000)
+  })
 })

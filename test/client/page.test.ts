@@ -10,7 +10,7 @@ describe('docs/clients.md, on the client package,', () => {
   let page: PlayedPage
   before(async () => {
     page = await playPage('docs/clients.md', ['npm start', 'node shop.mjs'], { ports: ['3002'] })
-  }).timeout(120_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, and print what it shows', () => {

@@ -13,8 +13,7 @@ for (const [name, open] of ENGINES) {
   describe(`data check on ${name}`, () => {
     let on: OnEngine
     let report: DataReport & { readonly code: number }
-    before(async function () {
-      this.timeout(60_000)
+    before(async () => {
       on = await open({ demo: true })
     })
     after(() => on.stop())
@@ -175,7 +174,7 @@ for (const [name, open] of ENGINES) {
       }
       writing = false
       await Promise.all(writers)
-    }).timeout(60_000)
+    })
 
     it('gives JSON of the shape that docs/schemas/data-check.schema.json tells', async () => {
       const ids = await damaged(`document = '[]'`)

@@ -69,8 +69,7 @@ function sorted(objects: Objects): Objects {
 for (const [name, open] of ENGINES) {
   describe(`data export on ${name}`, () => {
     let on: OnEngine
-    before(async function () {
-      this.timeout(60_000)
+    before(async () => {
       on = await open({ demo: true })
     })
     after(() => on.stop())
@@ -103,7 +102,7 @@ for (const [name, open] of ENGINES) {
         const other = await shownTo(on.server, await on.server.token('nobody', 'member'), PATHS)
         expect(sorted(exportedIn(stdout)), subject).not.to.deep.equal(sorted(other))
       }
-    }).timeout(120_000)
+    })
 
     it('leaves a decision record for each request, in the log of the server', async () => {
       const before = (await on.server.decisions()).length
@@ -159,7 +158,7 @@ for (const [name, open] of ENGINES) {
         expect([code, stdout]).to.deep.equal([2, ''])
         expect(stderr).to.match(message)
       }
-    }).timeout(60_000)
+    })
 
     it('asks nothing for a user who is disabled', async () => {
       await on.server.app.directory.disable('bob')
@@ -233,5 +232,5 @@ describe('data export of the example of projects', () => {
     }
     expect(new Set(shown).size).to.be.greaterThan(2)
     await server.stop()
-  }).timeout(120_000)
+  })
 })

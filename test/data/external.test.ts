@@ -51,8 +51,7 @@ tools:
 for (const [name, open] of ENGINES) {
   describe(`a resource that is kept elsewhere, beside ${name}`, () => {
     let on: OnEngine
-    before(async function () {
-      this.timeout(60_000)
+    before(async () => {
       on = await open({ demo: true, files: FILES })
     })
     after(() => on.stop())
@@ -88,8 +87,7 @@ for (const [name, open] of ENGINES) {
   })
 
   describe(`a resource whose objects moved elsewhere, on ${name}`, () => {
-    it('leaves its stored objects to the check of stored data, which names them', async function () {
-      this.timeout(60_000)
+    it('leaves its stored objects to the check of stored data, which names them', async () => {
       const on = await open({ files: { ...FILES, 'schemas/tools.json': JSON.stringify(STORED), ...OPEN_RULES } })
       try {
         const token = await on.server.token('dora', 'admin')

@@ -26,8 +26,7 @@ for (const [name, open] of ENGINES) {
   describe(`data import on ${name}`, () => {
     let on: OnEngine
     let count = 0
-    before(async function () {
-      this.timeout(60_000)
+    before(async () => {
       on = await open({ demo: true })
     })
     after(() => on.stop())
@@ -156,7 +155,7 @@ for (const [name, open] of ENGINES) {
       }
       expect(await titles()).to.deep.equal(before)
       expect(reportOf(await run(part, '--as', 'alice', '--incomplete'))).to.include({ written: 2 })
-    }).timeout(60_000)
+    })
 
     for (const signal of ['SIGINT', 'SIGKILL'] as const) {
       it(`stopped by ${signal}, writes the rest when it is run again, and each row once`, async () => {
@@ -183,7 +182,7 @@ for (const [name, open] of ENGINES) {
         expect(again.written + again.writtenBefore).to.equal(400)
         const { stdout: exported } = await data(['export', '--as', 'alice', '--database', on.url], on.server)
         for (const title of all) expect(exported.split(`"title":${JSON.stringify(title)},`), title).to.have.length(2)
-      }).timeout(60_000)
+      })
     }
   })
 }
@@ -242,5 +241,5 @@ describe('data import of the example of projects', () => {
       /^`projectId` names the object of line \d+: move that line before this one$/,
     )
     await server.stop()
-  }).timeout(120_000)
+  })
 })

@@ -233,7 +233,7 @@ describe('sallyport decisions', () => {
       await ended(child)
     }
   })
-}).timeout(60_000)
+})
 
 /** In this process: starting one takes longer than the query. */
 async function queryHere(log: string, args: readonly string[]): Promise<string> {

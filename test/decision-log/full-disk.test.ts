@@ -75,7 +75,7 @@ describe('logs on a disk that fills', () => {
     await untilThere(() => (records().length >= acknowledged.length ? true : undefined))
     expect(records().map(({ objectId }) => objectId)).to.have.members(acknowledged)
     expect(records().map(({ write: number }) => number)).to.deep.equal(acknowledged.map((_, i) => i + 1))
-  }).timeout(60_000)
+  })
 
   it('leave a server at work that can not write to standard error, which says later what is missing', async () => {
     const { lines } = start([LAUNCHER, 'serve'], 'stderr', 2500)
@@ -93,7 +93,7 @@ describe('logs on a disk that fills', () => {
     expect(await lost()).to.equal(told.lines)
     child?.kill('SIGHUP')
     await untilThere(() => (parsed(lines()).at(-1)?.msg === 'decision log reopened' ? true : undefined))
-  }).timeout(60_000)
+  })
 })
 
 /** Every whole line must be JSON. */

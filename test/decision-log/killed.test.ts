@@ -188,7 +188,7 @@ describe('the decision log of a server that is killed', () => {
       expect(one.told.created.size).to.be.greaterThan(KILLS_PER_LANE)
       expect(await faultsOf(one)).to.deep.equal([])
     }
-  }).timeout(180_000)
+  })
 
   for (const fault of ['record after the commit', 'no look at what the log holds']) {
     it(`would be found out with ${fault}`, async () => {
@@ -200,6 +200,6 @@ describe('the decision log of a server that is killed', () => {
         faults = await faultsOf(one)
       }
       expect(faults).not.to.deep.equal([])
-    }).timeout(120_000)
+    })
   }
 })

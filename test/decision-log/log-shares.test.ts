@@ -52,7 +52,7 @@ describe('the share of the decision log that one caller may fill', () => {
     expect(refused.length).to.be.within(100, 120)
     expect(Math.max(...refused.map((line) => line.length))).to.be.below(1000)
     expect(server.log.filter((one) => String(one.msg).startsWith('a caller has written its share'))).to.have.length(1)
-  }).timeout(60_000)
+  })
 
   it('leaves what others did, also if its address goes on without credentials and with refusals', async () => {
     await start({ DECISION_LOG_MAX: '100kb', DECISION_LOG_KEEP: '3' })
@@ -67,7 +67,7 @@ describe('the share of the decision log that one caller may fill', () => {
     }
     for (let i = 0; i < 300; i += 1) await server.ask('GET', '/api/v1/notes/none', { token: bob })
     expect(lines()).to.include('"subject":"alice"')
-  }).timeout(60_000)
+  })
 
   it('does not exist where no file is deleted', async () => {
     await start({ DECISION_LOG_MAX: '1gb' })

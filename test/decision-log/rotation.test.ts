@@ -51,7 +51,7 @@ describe('a decision log that is rotated under load', () => {
     expect((await readdir(join(folder, 'data'))).filter((name) => /^moved/.test(name)).length).to.equal(ROTATIONS)
     // A line less would be noticed.
     expect(missing(answered, lines.slice(0, -CONNECTIONS * 2))).not.to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   it('stops the start with one sentence where its place is a folder, a pipe or another file', () => {
     const file = join(folder, 'place')
@@ -61,7 +61,7 @@ describe('a decision log that is rotated under load', () => {
     expect(refusal(`${file}.pipe`)).to.contain('is a pipe')
     expect(refusal(LAUNCHER)).to.contain('is not a decision log')
     expect(existsSync(LAUNCHER)).to.equal(true)
-  }).timeout(30_000)
+  })
 
   async function start(more: NodeJS.ProcessEnv): Promise<ChildProcess> {
     const stdio = ['ignore', 'ignore', 'pipe'] as const

@@ -132,7 +132,7 @@ describe('shipping the records of writes', () => {
     await other.store.close()
     expect(sequences()).to.deep.equal(upTo(3))
     expect(second).to.deep.equal([])
-  }).timeout(10_000)
+  })
 
   it('is not held by who got it when the time of it was over', async () => {
     let time = Date.now()
@@ -175,7 +175,7 @@ describe('shipping the records of writes', () => {
     }
     expect(held.filter(([mine, others]) => !mine || others)).to.deep.equal([])
     await Promise.all([one.store.close(), other.store.close()])
-  }).timeout(30_000)
+  })
 
   it('asks the log for nothing at the first write of a start that nothing was left for', async () => {
     let asked = 0

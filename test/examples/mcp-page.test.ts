@@ -17,7 +17,7 @@ describe('examples/mcp/README.md', () => {
   before(async () => {
     const ready = 'The tool server listens'
     page = await playPage('examples/mcp/README.md', ['MCP_PORT=3001 npm run example:mcp'], { ready, ports: ['3001'] })
-  }).timeout(120_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, and print what it shows', () => {

@@ -25,7 +25,7 @@ describe('the matrices of examples/projects', () => {
   const results: Result[] = []
   before(async () => {
     results.push(...(await ask(matrices, FOLDERS.policies)))
-  }).timeout(60_000)
+  })
 
   for (const file of matrices) {
     it(`hold on a server: ${file.replace(/.*\//, '')}`, () => {
@@ -45,7 +45,7 @@ describe('the matrices of examples/projects', () => {
     expect(failed.map((line) => line.replace(/;.*/, ''))).to.include(
       'GET /folders/{id} (inherited+inside+nested+owner+reader, the wall) as member is 403: expected 403, got 200',
     )
-  }).timeout(20_000)
+  })
 
   it('would fail on a server whose members list the tasks of everybody', async () => {
     const policies = await mkdtemp(join(tmpdir(), 'sallyport-widened-'))
@@ -58,7 +58,7 @@ describe('the matrices of examples/projects', () => {
       'GET /tasks (none) as member is 200 [team&tenant]: the list shows … that are not `[team&tenant]`, for example …',
       'GET /tasks (none, machine, with an API key) as member is 200 [team&tenant]: the list shows … that are not `[team&tenant]`, for example …',
     ])
-  }).timeout(20_000)
+  })
 
   it('notice every list of members that is widened', async () => {
     const suite = await readPredictedSuite({ ...FOLDERS, matrices: [pathOf('matrices')] }, Date.now())
@@ -76,7 +76,7 @@ describe('the matrices of examples/projects', () => {
     expect(resources.filter((resource) => !notices(wall, widening(resource)))).to.deep.equal([])
     // A negative control: this line widens nothing.
     expect(notices('', 'p, member, tasks, list, team, *, allow\n')).to.equal(false)
-  }).timeout(30_000)
+  })
 
   it('notice every line of the policy that is lost', async () => {
     const suite = await readPredictedSuite({ ...FOLDERS, matrices: [pathOf('matrices')] }, Date.now())
@@ -87,7 +87,7 @@ describe('the matrices of examples/projects', () => {
     expect(mutants).to.have.length(suite.policy.rules.length)
     const unnoticed = mutants.filter((mutant) => judgeMutant({ ...suite, stated: met }, mutant).kind !== 'killed')
     expect(unnoticed).to.deep.equal([])
-  }).timeout(60_000)
+  })
 })
 
 function widening(resource: string): string {

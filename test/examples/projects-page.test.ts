@@ -16,7 +16,7 @@ describe('examples/projects/README.md', () => {
   before(async () => {
     const ready = 'The example of projects listens'
     page = await playPage('examples/projects/README.md', ['npm run example:projects'], { ready })
-  }).timeout(120_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, and print what it shows', () => {
@@ -40,7 +40,7 @@ describe('examples/projects/README.md', () => {
     await removeFolder(folder)
     expect(code).to.equal(1)
     expect(printed).to.contain('[self-grant]')
-  }).timeout(10_000)
+  })
 })
 
 /** Fails for warnings too. */

@@ -39,7 +39,7 @@ describe('npm run example:projects', () => {
     example.kill()
     await once(example, 'exit')
     expect(await answers(url)).to.equal(false)
-  }).timeout(40_000)
+  })
 
   it('serves its own policy when POLICIES is empty', async () => {
     const example = start(env)
@@ -47,7 +47,7 @@ describe('npm run example:projects', () => {
     expect(await statusOf('tasks')).to.equal(200)
     example.kill()
     await once(example, 'exit')
-  }).timeout(40_000)
+  })
 
   it('ends the server when it cannot fill the data', async () => {
     // The server takes any free port, and the fill asks port 0.
@@ -58,7 +58,7 @@ describe('npm run example:projects', () => {
     expect(example.exitCode).to.equal(1)
     for (let i = 0; i < 100 && (await answers(listening)); i++) await new Promise((next) => setTimeout(next, 100))
     expect(await answers(listening)).to.equal(false)
-  }).timeout(40_000)
+  })
 
   async function statusOf(resource: string): Promise<number> {
     const headers = { authorization: `Bearer ${await signIn(url, 'alice')}` }

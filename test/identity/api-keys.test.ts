@@ -40,9 +40,8 @@ describe('API keys', () => {
     return [status, body.code, reason, subject]
   }
 
-  describe('as commands', function () {
+  describe('as commands', () => {
     // Each is a process, and there may be many.
-    this.timeout(60_000)
 
     it('add prints a key once, alone on stdout, and it lets its subject in at once', async () => {
       const added = await run(

@@ -116,7 +116,7 @@ describe('the discovery document of an OpenID provider', () => {
     expect(await codeOf()).to.equal('key-server-unavailable')
     expect(performance.now() - started).to.be.within(2_000, 8_000)
     end.abort()
-  }).timeout(10_000)
+  })
 
   it('that is missing is not asked for again by each request', async () => {
     server.answer = text('', 404)

@@ -92,7 +92,7 @@ describe('a first start without --demo', () => {
     } finally {
       await removeFolder(folder)
     }
-  }).timeout(30_000)
+  })
 })
 
 /** Serves, and ends it. */

@@ -257,5 +257,5 @@ describe('guessing over HTTP', () => {
     guessing = false
     await Promise.all(guesses)
     expect(statuses.get(503), 'the guesses fill their line').to.be.greaterThan(0)
-  }).timeout(120_000)
+  })
 })

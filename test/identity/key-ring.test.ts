@@ -113,7 +113,7 @@ describe('the embedded keys in their folder', () => {
       kids.add(current.key.kid)
       expect(new Set([...retired, current].map(({ key }) => key.kid))).to.deep.equal(kids)
     }
-  }).timeout(30_000)
+  })
 })
 
 describe('a key ring', () => {

@@ -141,7 +141,7 @@ describe('with an OpenID provider', () => {
   it('its client secret is nothing that the server knows', () => {
     expect(JSON.stringify(server.log)).to.not.include(SECRET)
   })
-}).timeout(20_000)
+})
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 8_000

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 
 const PROVIDER = 'npx node examples/openid-provider.ts 4000'
 const WITH_PROVIDER =
@@ -16,7 +16,7 @@ describe('docs/identity.md', () => {
     page = await playPage('docs/identity.md', ['npm start', PROVIDER, WITH_PROVIDER], {
       ports: ['4000', '3001', '9091'],
     })
-  }).timeout(INSTALL_MS)
+  })
   after(() => page.stop())
 
   it('shows what its commands print', () => {
@@ -48,4 +48,4 @@ describe('docs/identity.md', () => {
     }
     expect(log).to.include('"objectId":"alice"')
   })
-}).timeout(10_000)
+})

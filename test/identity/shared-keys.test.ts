@@ -25,8 +25,7 @@ interface SignedIn {
 }
 
 for (const [engine, create] of Object.entries(DATABASES))
-  describe(`signing keys in a database of ${engine}`, function () {
-    this.timeout(60_000)
+  describe(`signing keys in a database of ${engine}`, () => {
     let folder: string
     let database: SharedDatabase
     let env: Record<string, string>

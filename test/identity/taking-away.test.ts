@@ -36,8 +36,7 @@ interface Asked {
 }
 
 for (const [engine, create] of Object.entries(DATABASES))
-  describe(`what is taken away on ${engine}`, function () {
-    this.timeout(60_000)
+  describe(`what is taken away on ${engine}`, () => {
     let data: string
     let database: SharedDatabase
     let env: Record<string, string>

@@ -103,7 +103,7 @@ describe('sallyport user', () => {
       .to.include('sallyport: the two passwords differ, so nothing was changed')
       .and.not.include('another')
     expect((await signIn('bob@example.com', PASSWORD)).status).to.equal(200)
-  }).timeout(60_000)
+  })
 
   it('roles counts at once for a session that is open', async () => {
     const { body } = await signIn('alice@example.com', 'sallyport-demo')
@@ -179,5 +179,5 @@ describe('sallyport user', () => {
         .to.match(/^sallyport: [^\n]+\n$/)
         .and.include(told)
     }
-  }).timeout(60_000)
+  })
 })

@@ -241,4 +241,4 @@ describe('the images', () => {
   ): Promise<string> {
     return engine.docker('run', '--detach', ...(flags.get(name) ?? []), ...more, name, ...command)
   }
-}).timeout(60_000)
+})

@@ -3,7 +3,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { INSTALL_MS } from '../programs.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { fullestWindow } from './any-window.ts'
 import { ALLOW, type Outcome, WINDOW_MS } from './edge-client.ts'
@@ -15,8 +14,7 @@ describe('a window that four processes share', () => {
   let sliding: readonly Outcome[]
   let fixed: readonly Outcome[]
 
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     redis = await startRedis()
     sliding = await askFromProcesses(redis, 'sliding')
     fixed = await askFromProcesses(redis, 'fixed')

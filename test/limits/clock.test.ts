@@ -8,7 +8,6 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
 import { removeNow } from '../ends-with-tests.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { fakeClock, type RedisServer, startRedis } from '../redis.ts'
 import { type Admitter, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
@@ -16,16 +15,13 @@ import { asksWith, decidesAlike } from './decides-alike.ts'
 const HOUR_MS = 3_600_000
 const ALLOW = 5
 
-describe("a step back of Redis's clock", function () {
-  this.timeout(20_000)
-
+describe("a step back of Redis's clock", () => {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-clock-'))
   let redis: RedisServer
   let limiter: RedisLimiter
   let backMs = 0
 
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     stepBack(0)
     redis = await startRedis({ env: fakeClock(join(directory, 'offset')) })
     limiter = createRedisLimiter(redis.url)

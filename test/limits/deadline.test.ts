@@ -2,7 +2,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { answerWithin } from '../../src/base/under-way.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { quotaFor } from './contract.ts'
 import { millisecondsFor } from './load.ts'
 import { causeOf, command, end, open, start } from './on-redis.ts'
@@ -27,8 +26,7 @@ describe('a deadline', () => {
   })
 })
 
-describe('a stall of the process', function () {
-  this.timeout(INSTALL_MS)
+describe('a stall of the process', () => {
   afterEach(end)
 
   it('before a request was sent is no loss of Redis', async () => {

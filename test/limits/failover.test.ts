@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { CONNECTION, createRedisLimiter } from '../../src/limits/redis.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { freePort, startRedis } from '../redis.ts'
 import { quotaFor } from './contract.ts'
 import { admittedOf, millisecondsFor, oneByOne, startLoad } from './load.ts'
@@ -16,11 +15,8 @@ import { startSlowProxy } from './slow-proxy.ts'
 /** The promise is 250 ms; the rest is for a machine with other things to do. A Redis that is lost would take for ever. */
 const TAKEN_OVER_MS = 1000
 
-describe('a limiter on Redis', function () {
-  this.timeout(20_000)
-
-  before(async function () {
-    this.timeout(INSTALL_MS)
+describe('a limiter on Redis', () => {
+  before(async () => {
     await (await startRedis()).stop()
   })
 

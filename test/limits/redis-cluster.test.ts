@@ -6,15 +6,13 @@ import { readConfig } from '../../src/config/config.ts'
 import { examineRedis } from '../../src/limits/examine-redis.ts'
 import type { Metrics } from '../../src/server/observe/metrics.ts'
 import { openLimiter } from '../../src/server/parts/open-limiter.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { quotaFor } from './contract.ts'
 
 describe('a node of a Redis Cluster', () => {
   let node: RedisServer
   let single: RedisServer
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     ;[node, single] = await Promise.all([startRedis({ args: ['--cluster-enabled', 'yes'] }), startRedis()])
     for (const { url } of [node, single]) {
       const admin = new Redis(url)
@@ -53,7 +51,7 @@ describe('a node of a Redis Cluster', () => {
     for (const url of [single.url, mute(single.url)]) {
       expect(await served(url), url).to.deep.equal({ logged: [], state: 'ok' })
     }
-  }).timeout(30_000)
+  })
 
   it('is a fault for doctor', async () => {
     const faultsOf = async (url: string) =>

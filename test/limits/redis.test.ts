@@ -4,7 +4,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { keepsTheContract, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
@@ -14,8 +13,7 @@ describe('the limiter in Redis', () => {
   let admin: Redis
   let limiter: RedisLimiter
 
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     redis = await startRedis()
     admin = new Redis(redis.url)
     limiter = createRedisLimiter(redis.url)

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
 import { createRedisLimiter, type RedisLimiter, type RequestBatch, shareCalls } from '../../src/limits/redis.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { quotaFor, uniqueKey } from './contract.ts'
 import { asksWith } from './decides-alike.ts'
@@ -15,8 +14,7 @@ describe('requests that share a call to Redis', () => {
   let admin: Redis
   let limiter: RedisLimiter
 
-  before(async function () {
-    this.timeout(INSTALL_MS)
+  before(async () => {
     redis = await startRedis()
     admin = new Redis(redis.url)
     limiter = createRedisLimiter(redis.url)

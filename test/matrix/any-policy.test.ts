@@ -179,7 +179,7 @@ describe('the matrix of any policy', () => {
     expect(untold).to.deep.equal([])
     expect(noticed).to.be.greaterThan(60)
     await removeFolder(folder)
-  }).timeout(180_000)
+  })
 
   it('is green at once where an object can have few of the values of a unique field', async () => {
     const { red, texts } = await initAndTest({
@@ -204,7 +204,7 @@ describe('the matrix of any policy', () => {
     expect(red).to.deep.equal([])
     expect(asked).to.be.greaterThan(30)
     expect(surveyCells(suite).unasked).to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   it('is green at once where an attribute is the id of an object, or a unique value', async () => {
     const { red, texts } = await initAndTest({
@@ -224,7 +224,7 @@ p, agent, users, list|read, named, *, allow
     expect(things).to.match(/^DELETE,\/things\/\{id\},hers,machine,-,204,/m)
     // An API key proves no sign-in.
     expect(things).to.not.match(/fresh\+machine/)
-  }).timeout(60_000)
+  })
 
   it('is green at once where a caller who has one attribute could have others that relations compare', async () => {
     const { red, texts, suite } = await initAndTest({
@@ -250,7 +250,7 @@ p, clerk, things, read, lit, *, allow
     expect(things).to.match(/^PATCH,\/things\/\{id\},second,/m)
     for (const one of ['some', 'level', 'lit', 'level\\+some', 'level\\+lit\\+some'])
       expect(things).to.match(new RegExp(`^GET\\|HEAD,/things/\\{id\\},${one},`, 'm'))
-  }).timeout(60_000)
+  })
 
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named, widened] = [0, 0, 0]
@@ -306,7 +306,7 @@ p, clerk, things, read, lit, *, allow
     expect(await further(names)).to.deep.equal([
       'DELETE further ways: the rules name so many relations that only the first 1024 sets of relations are tried',
     ])
-  }).timeout(180_000)
+  })
 
   it('turns red when one rule is another', async () => {
     const { suite, folder } = await initAndTest(AWKWARD)
@@ -324,5 +324,5 @@ p, clerk, things, read, lit, *, allow
     expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
     expect(suite.expectations.length).to.be.greaterThan(100)
     await removeFolder(folder)
-  }).timeout(180_000)
+  })
 })

@@ -40,7 +40,7 @@ describe('sallyport matrix attack', () => {
     expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(6)
     fitsSchema(JSON.parse(toJson(run)))
     expect(fitsSchema.errors).to.equal(null)
-  }).timeout(30_000)
+  })
 
   it('a server whose ownership check is lost on one action is found out', async () => {
     const lax = shipped
@@ -57,14 +57,14 @@ describe('sallyport matrix attack', () => {
     )
     expect(toText(run)).to.contain('the policy says 403, but the server answered 200')
     expect(reachesNoMore(run)).to.equal(false)
-  }).timeout(30_000)
+  })
 
   it('a server that shows a field too many is found out', async () => {
     const wide =
       'users:\n  public: [id, displayName, bio]\n  contact: [id, displayName, email, department]\n  personal: [displayName, email, bio]\norders:\n  progress: [status]\naccounts:\n  balance: [id, currency, balance]\nsystem/health:\n  brief: [status]\n'
     const run = await attackOn(await startTestServer({ files: { 'policies/views.yaml': wide } }), ['users'])
     expect(toText(run)).to.contain('the answer shows `department`, which the policy does not show')
-  }).timeout(30_000)
+  })
 
   it('a server that forgets who asks on one method is found out', async () => {
     const server = await startTestServer()
@@ -76,7 +76,7 @@ describe('sallyport matrix attack', () => {
       run.reached.flatMap(({ attack, outcome }) => (outcome === 'different' ? [attack.routeMethod.method] : [])),
     )
     expect([...methods]).to.deep.equal(['DELETE'])
-  }).timeout(30_000)
+  })
 })
 
 /** Attacks a server with the shipped policy in mind, and stops it; objects go straight into its store. */

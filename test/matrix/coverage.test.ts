@@ -11,7 +11,6 @@ import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
 import { startChromium } from '../chromium.ts'
 import { withoutStates, withoutSteps, withRules } from '../policy-text.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
 import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
@@ -166,7 +165,7 @@ describe('sallyport matrix coverage', () => {
     let browser: Browser
     before(async () => {
       browser = await startChromium()
-    }).timeout(INSTALL_MS)
+    })
     after(() => browser.close())
 
     it('shows open cells first, with what the policy answers, and can be narrowed', async () => {

@@ -6,6 +6,7 @@ import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { withDecisiveRules } from '../../src/tools/matrix/run/rules-behind.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
+import { soak } from '../runs.ts'
 import { startMatrixServer } from './matrix-server.ts'
 import { ROOT } from './predict/suites.ts'
 
@@ -16,17 +17,17 @@ describe('the cause of wrong cells', () => {
     const hole = 'p, member, orders, list|read|update, any, *, allow'
     const [policy, line] = withLine(hole)
     const wrong = await wrongUnder(policy)
-    expect(wrong.length).to.be.greaterThan(10)
+    expect(wrong.length).to.be.greaterThan(soak(10, 3))
     expect(wrong.some(({ title }) => title.startsWith('GET /api/orders (none)'))).to.equal(true)
     expect([...new Set(wrong.map(({ cause }) => cause))]).to.deep.equal([`policy.csv:${line} allows it`])
-  }).timeout(60_000)
+  })
 
   it('is the line that denies too much', async () => {
     const [policy, line] = withLine('p, support, orders, read, any, *, deny')
     const wrong = await wrongUnder(policy)
     expect(wrong.length).to.be.greaterThan(2)
     expect([...new Set(wrong.map(({ cause }) => cause))]).to.deep.equal([`policy.csv:${line} denies it`])
-  }).timeout(60_000)
+  })
 
   it('is no line where two of them allow too much, each by itself (negative control)', async () => {
     const twice = ['p, member, orders, read, any, *, allow', 'p, everyone, orders, read, any, *, allow']
@@ -34,7 +35,7 @@ describe('the cause of wrong cells', () => {
     const member = wrong.filter(({ title }) => title.startsWith('GET /api/orders/{id} (draft+open) as member'))
     expect(member.map(({ cause }) => cause)).to.have.lengthOf(1)
     expect(member[0]?.cause).to.match(/^policy\.csv:\d+, policy\.csv:\d+ allow it$/)
-  }).timeout(60_000)
+  })
 })
 
 /** The shipped policy with a rule behind the first of its rules, and the line of that rule. */
@@ -45,7 +46,11 @@ function withLine(rule: string): readonly [string, number] {
 }
 
 async function wrongUnder(policy: string): Promise<readonly Result[]> {
-  const cells = await readMatrices([join(ROOT, 'test/matrix/orders.csv')])
+  const all = await readMatrices([join(ROOT, 'test/matrix/orders.csv')])
+  const cells = soak(
+    all,
+    all.filter(({ method }) => method === 'GET'),
+  )
   const server = await startMatrixServer(cells, { files: { 'policies/policy.csv': policy } })
   const results: Result[] = []
   for (const cell of cells) results.push(await runCell(server.suite, server.target, cell))

@@ -30,8 +30,7 @@ function nameOf({ file, line, change }: Mutant): string {
 describe('sallyport matrix mutate', () => {
   let shipped: Mutation
 
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     shipped = await mutated(await suiteOf(join(ROOT, 'test/matrix')))
   })
 
@@ -71,7 +70,7 @@ describe('sallyport matrix mutate', () => {
       String,
     )
     expect(refused).to.include(message)
-  }).timeout(60_000)
+  })
 
   it('tells how far it is from the beginning', async () => {
     const told: string[] = []
@@ -119,7 +118,7 @@ describe('sallyport matrix mutate', () => {
     )
     expect(killed.length).to.be.greaterThan(30)
     expect(killed.filter(({ mutant }) => verdicts.get(nameOf(mutant)) === 'equivalent')).to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   it('tries the values that relations compare, one among thousands as each may be', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
@@ -135,7 +134,7 @@ describe('sallyport matrix mutate', () => {
       .filter(({ change }) => /west.*(\["EUR"\]\}|delete\|create)$/.test(change))
       .map((mutant) => judgeMutant({ ...suite, stated: [] }, mutant).kind)
     expect(verdicts).to.deep.equal(['survived', 'survived'])
-  }).timeout(20_000)
+  })
 
   it('shows what nobody notices, with the row that would', async () => {
     const mutation = await mutated(await suiteOfText(NOTES), 'drop-deny')
@@ -157,7 +156,7 @@ describe('sallyport matrix mutate', () => {
       const again = shown.map(({ mutant }) => judgeMutant({ ...suite, stated: statementsOf(suite).met }, mutant).kind)
       expect(again, `${place} ${change}`).to.deep.equal(['killed'])
     }
-  }).timeout(60_000)
+  })
 
   it('prints JSON that keeps to its schema', async () => {
     const json = JSON.parse(

@@ -119,5 +119,5 @@ describe('attacks across projects', () => {
     const parents = reached.filter(({ attack }) => attack.vector === 'parent in body')
     expect(parents).to.have.length(23)
     expect(reached.flatMap(({ outcome, why }) => (outcome === 'same' ? [] : [why]))).to.deep.equal([])
-  }).timeout(60_000)
+  })
 })

@@ -7,7 +7,6 @@ import type { Browser } from 'playwright-core'
 import { REPORTS } from '../../src/tools/matrix/report/reports.ts'
 import { exchangeOf, isGreen, type Result, type Run } from '../../src/tools/matrix/run/result.ts'
 import { startChromium } from '../chromium.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
 
 const { html: toHtml, text: toText, json: toJson, junit: toJunit } = REPORTS
@@ -104,7 +103,7 @@ one remark
     let browser: Browser
     before(async () => {
       browser = await startChromium()
-    }).timeout(INSTALL_MS)
+    })
     after(() => browser.close())
 
     it('shows what is as expected and what is wrong, and a wrong cell leads to its request from the keyboard', async () => {

@@ -37,7 +37,7 @@ describe('sallyport matrix test', () => {
     expect(ruleId).to.equal('cell-wrong')
     expect(message.text).to.match(/GET .*member.*expected 200/)
     expect(locations[0].physicalLocation.region).to.deep.equal({ startLine: 2, startColumn: 34 })
-  }).timeout(20_000)
+  })
 
   it('prints the result also where a report can not be written, and exits 2', async () => {
     const file = join(folder, 'm.csv')
@@ -46,7 +46,7 @@ describe('sallyport matrix test', () => {
     expect(code).to.equal(2)
     expect(stdout).to.contain('The only cell is as expected')
     expect(stderr).to.match(/the report `[^`]*no\/such.json` can't be written/)
-  }).timeout(20_000)
+  })
 
   it('exits 2 with a sentence for what it can not run', async () => {
     const broken = join(folder, 'm.csv')
@@ -69,7 +69,7 @@ describe('sallyport matrix test', () => {
     expect(none).to.match(/no cell of test\/matrix is selected/)
     expect(report).to.match(/Write FORMAT=FILE, where FORMAT is one of text, junit, json, html/)
     expect(only).to.match(/It must be a regular expression/)
-  }).timeout(20_000)
+  })
 
   it('refuses what only a deployment needs where none is named', async () => {
     for (const command of ['test', 'attack']) {
@@ -85,7 +85,7 @@ describe('sallyport matrix test', () => {
         )
       }
     }
-  }).timeout(30_000)
+  })
 
   it('says of a published version that a matrix needs a directory, and how to get one', async () => {
     for (const command of ['test', 'init', 'coverage', 'mutate', 'attack']) {
@@ -96,7 +96,7 @@ describe('sallyport matrix test', () => {
           'write the version to one with `sallyport policy export DIR --from database:3`\n',
       )
     }
-  }).timeout(60_000)
+  })
 
   it('names, in the command that tells more of a red cell, the folders that it was run with', async () => {
     const file = join(folder, 'm.csv')
@@ -107,7 +107,7 @@ describe('sallyport matrix test', () => {
     expect(command).to.equal(
       `policy explain --role member GET '/api/orders/{id}' --relation open+placed --policies ${folder}/next`,
     )
-  }).timeout(20_000)
+  })
 
   describe('when Ctrl-C is pressed', () => {
     let server: TestServer
@@ -127,7 +127,7 @@ describe('sallyport matrix test', () => {
       expect(stdout).to.match(/\d+ left out \(/)
       expect(stderr).to.contain('sallyport: ending, and removing the objects and users of the run')
       expect(await server.app.seeding.count('orders')).to.equal(before)
-    }).timeout(20_000)
+    })
 
     it('a second time, ends at once, and says that something is left', async () => {
       const child = await runUntil(30)
@@ -138,7 +138,7 @@ describe('sallyport matrix test', () => {
       expect(code).to.equal(2)
       expect(stderr).to.contain('sallyport: ended at once; some objects and users of the run remain')
       expect(await server.app.seeding.count('orders')).to.be.greaterThan(before)
-    }).timeout(20_000)
+    })
 
     /** A run that has made so many orders. */
     async function runUntil(made: number): Promise<ChildProcessWithoutNullStreams> {

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
+import { unknownIn } from '../known-commands.ts'
 import { freePort } from '../redis.ts'
+import { soak } from '../runs.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const PAGE = readFileSync(join(ROOT, 'docs/testing-policies.md'), 'utf8')
@@ -65,7 +67,11 @@ describe('docs/testing-policies.md', () => {
   it('has further commands that all work', async () => {
     const further = commands().slice(3)
     expect(further.length).to.be.at.least(10)
-    for (const command of further) expect((await run(command)).code, command).to.equal(0)
+    for (const command of further) expect(await unknownIn(command.trim()), command).to.deep.equal([])
+    expect(await unknownIn('matrix coverage --most 1')).to.deep.equal(['--most'])
+    expect(await unknownIn('matrix cover')).to.deep.equal(['matrix cover'])
+    const quick = further.filter((command) => command.includes('--report') || command.includes('coverage.html'))
+    for (const command of soak(further, quick)) expect((await run(command)).code, command).to.equal(0)
     expect(await readFile(join(folder, 'matrix.xml'), 'utf8')).to.contain('<testsuites')
     expect(await readFile(join(folder, 'coverage.html'), 'utf8')).to.match(/^<!doctype html>/)
   }).timeout(180_000)

@@ -175,4 +175,4 @@ describe('data migrate', () => {
     expect((await migrate('--no-backup')).code).to.equal(0)
     expect((await migrate('--status')).stdout).to.match(/ran .*, 6012 objects/)
   })
-}).timeout(120_000)
+})

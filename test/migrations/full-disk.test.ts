@@ -59,7 +59,7 @@ describe('a migration on a disk that fills', () => {
     for (const { id, version, document } of await orders()) {
       expect([version, document.currency, document.remark], id).to.deep.equal([2, 'USD', NOTE])
     }
-  }).timeout(120_000)
+  })
 
   it('changes nothing, and leaves no half archive, if the backup before it has no room', async () => {
     const database = join(folder, 'data/sallyport.db')
@@ -73,7 +73,7 @@ describe('a migration on a disk that fills', () => {
     expect(await progress()).to.deep.equal({ objects: 0 })
     expect(await readdir(join(folder, 'data/backups'))).to.deep.equal([])
     expect((await data(['migrate', '--no-backup'], { folder })).code).to.equal(0)
-  }).timeout(120_000)
+  })
 
   /** KiB. Batches are written into SQLite's log, which is empty at first; the archive is as large as the database. */
   async function roomFor(what: 'some batches' | 'half the archive'): Promise<number> {

@@ -86,7 +86,7 @@ for (const [engine, create] of Object.entries(DATABASES)) {
       })
       const status = await data(['migrate', '--status'], { folder, env: { DATABASE_URL: shared.url } })
       expect(status.stdout).to.match(new RegExp(`^0001-remark {2}ran .*, ${ORDERS} objects\\n`))
-    }).timeout(120_000)
+    })
 
     function migrate(): ChildProcess {
       const child = spawn(process.execPath, [MIGRATOR, shared.url, join(folder, 'schemas'), join(folder, 'migrations')])

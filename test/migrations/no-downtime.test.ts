@@ -129,6 +129,6 @@ for (const [engine, create] of Object.entries(DATABASES)) {
         expect(document?.remark, id).to.equal(value)
         expect(document).not.to.have.property('note')
       }
-    }).timeout(120_000)
+    })
   })
 }

@@ -175,7 +175,7 @@ describe('a run of migrations', () => {
       ),
       { numRuns: runs(150) },
     )
-  }).timeout(30_000)
+  })
 
   it('loses no write of a client beside it, and migrates what the client wrote', async () => {
     await fill(30)
@@ -241,7 +241,7 @@ describe('a run of migrations', () => {
     const error = await failure(runMigrations({ ...options, store: other, files: [RENAME], patienceMs: 50 }))
     expect(error).to.be.instanceOf(MigrationRefused)
     expect((await runMigrations({ ...options, files: [RENAME] })).kind).to.equal('ended')
-  }).timeout(20_000)
+  })
 
   it('ends at once when it loses the lease', async () => {
     await fill(9)

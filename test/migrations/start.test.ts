@@ -191,8 +191,8 @@ describe('the start of a server', () => {
     for (const server of servers) {
       for (const id of ids) expect((await server.app.store.get('notes', id))?.version).to.equal(2)
     }
-  }).timeout(30_000)
-}).timeout(20_000)
+  })
+})
 
 interface Schema {
   properties: Record<string, object | undefined>

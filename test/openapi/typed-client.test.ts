@@ -68,7 +68,7 @@ describe('a client with types of the document', () => {
     const { components } = await wholeDocument(shipped({ 'schemas/notes.json': JSON.stringify(closed) }))
     expect(components.schemas.Note.properties.pair).to.deep.equal(pair)
   })
-}).timeout(120_000)
+})
 
 /** What would become `Record<string, never>`: an object for which nothing says which members it may have. */
 function withoutMembers(part: Document, place = ''): readonly string[] {

@@ -159,7 +159,7 @@ describe('a policy of many rules', () => {
     const snapshot = snapshotOf(filesOf({ 'policy.csv': lines.join('\n') }))
     const table = await tableOf(snapshot, { id: 'u199999', roles: [], claims: {} }, DOCS, 'read')
     expect(table.grant([]).fields.size).to.equal(DOCS.fields.size)
-  }).timeout(20_000)
+  })
 })
 
 async function failed(promise: Promise<unknown>): Promise<boolean> {

@@ -48,7 +48,7 @@ describe('a command that prints foreign text', () => {
     } finally {
       await server.stop()
     }
-  }).timeout(30_000)
+  })
 })
 
 function textsIn(value: unknown): readonly string[] {

@@ -136,7 +136,7 @@ describe('the command line', () => {
       expect((await run(['completion', shell])).stdout).to.include(`sallyport completion ${shell} --`)
     }
   })
-}).timeout(60_000)
+})
 
 function execute(
   program: string,

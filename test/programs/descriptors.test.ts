@@ -58,7 +58,7 @@ describe('a server without descriptors', () => {
     const note = await fetch(`${url}/api/v1/notes`, { method: 'POST', headers, body: '{"title":"t"}' })
     expect([note.status, await answered('/openapi.json'), await answered('/readyz')]).to.deep.equal([201, 200, 200])
     expect(said).to.not.contain('"level":60')
-  }).timeout(30_000)
+  })
 
   it('takes a block and a rule that were written meanwhile, once it can read them', async () => {
     const authorization = `Bearer ${await token()}`
@@ -79,7 +79,7 @@ describe('a server without descriptors', () => {
     await until(async () => (await users().catch(() => undefined)) === 'blocked')
     await until(async () => (await answered('/api/users')) === 200)
     expect(said.match(/policy refused/g)).to.have.length.within(1, 2)
-  }).timeout(30_000)
+  })
 
   /** More connections than there are descriptors, for so many milliseconds: those that are closed are opened again. */
   async function exhaust(milliseconds: number): Promise<void> {

@@ -66,7 +66,7 @@ describe('a command within another process', () => {
       ]
       expect(plain(inner)).to.deep.equal(plain(outer))
       expect(inner.stdout + inner.stderr).to.not.equal('')
-    }).timeout(60_000)
+    })
   }
 
   it('leaves no listener, variable, working directory, exit code or timer, whatever it does', async () => {
@@ -84,7 +84,7 @@ describe('a command within another process', () => {
     // Timers that are only waiting to be removed.
     for (let i = 0; i < 100 && state().timers > before.timers; i++) await sleep(50)
     expect(state()).to.deep.equal(before)
-  }).timeout(60_000)
+  })
 
   it('would be found out with a listener, which ends with it (negative control)', async () => {
     const before = process.listenerCount('SIGHUP')

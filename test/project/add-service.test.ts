@@ -56,7 +56,7 @@ describe('sallyport add service', () => {
       const ran = await workshop.script('plain', script)
       expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
     }
-  }).timeout(120_000)
+  })
 
   it('leaves the role and the rule of another service as they are', async () => {
     const before = await sumOf(at('policies'))

@@ -34,7 +34,7 @@ import { removeNow, removeWithTests } from '../ends-with-tests.ts'
 import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { PublishedPolicies } from '../published/fixture.ts'
 import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
 import { ranIn } from './projects.ts'
@@ -67,7 +67,7 @@ describe('sallyport doctor', () => {
     ;[postgres, redis] = await Promise.all([sharedPostgres(), startRedis()])
     own = newFolder()
     await (await start(given({}, own))).drain()
-  }).timeout(INSTALL_MS)
+  })
   beforeEach(() => {
     folder = newFolder()
   })
@@ -99,7 +99,7 @@ describe('sallyport doctor', () => {
       const failure = await start(given(env), flags).catch((error: Error) => error)
       expect(failure).to.be.instanceOf(Error)
       expect([(failure as Error).message, mendOf(failure)]).to.deep.equal([told?.message, told?.mend])
-    }).timeout(60_000)
+    })
   }
 
   it('says of Redis what mends it, which does', async () => {
@@ -158,7 +158,7 @@ describe('sallyport doctor', () => {
     const [fault] = faultsOf(diagnosis.checks)
     expect(fault?.mend).to.match(/^PORT=3000 .* serve$/)
     expect((await doctor('--colour')).code).to.equal(2)
-  }).timeout(60_000)
+  })
 
   it('finds what the program lacks of its own files, and a command that needs it says so in one sentence', async () => {
     for (const name of ['bin', 'docs', 'package.json', 'policies', 'schemas', 'src', 'templates', 'dist/compiled']) {
@@ -182,7 +182,7 @@ describe('sallyport doctor', () => {
     rmSync(join(folder, 'src/cli/program.ts'))
     const atOnce = await run('--help')
     expect([atOnce.code, atOnce.stderr.replace(sentence, '')]).to.deep.equal([2, ''])
-  }).timeout(60_000)
+  })
 
   for (const [name, { close, mend }] of Object.entries(closed())) {
     it(`finds ${name}, and its command mends it`, async () => {
@@ -203,7 +203,7 @@ describe('sallyport doctor', () => {
       expect(told?.mend).to.match(mend)
       execFileSync('bash', ['-c', (told?.mend ?? 'false').replace(/^sudo /, '')], { cwd: folder })
       expect(faultsOf(await found())).to.deep.equal([])
-    }).timeout(60_000)
+    })
   }
 
   function closed(): Readonly<Record<string, { close: (data: string) => void; mend: RegExp }>> {

@@ -101,7 +101,7 @@ describe('the .env of a project', () => {
       evil.close()
       await rm(join(workshop.folder, '.pgpass'))
     }
-  }).timeout(60_000)
+  })
 
   it('tells no program what to run', async () => {
     const names = ['NODE_OPTIONS', 'LD_PRELOAD', 'GIT_CONFIG_COUNT', 'PATH', 'npm_config_registry', 'PGPASSWORD']

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
+import { soak } from '../runs.ts'
 import { openWorkshop, type Workshop } from './projects.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -17,7 +18,7 @@ describe('sallyport init', () => {
   })
   after(() => workshop.remove())
 
-  for (const flags of [[], ['--tenants']]) {
+  for (const flags of soak([[], ['--tenants']], [['--tenants']])) {
     it(`makes a project whose tests are green: ${flags.join(' ') || 'users alone'}`, async () => {
       const name = `green${flags.join('')}`
       const made = await workshop.sallyport('.', 'init', name, '--yes', ...flags)
@@ -26,25 +27,25 @@ describe('sallyport init', () => {
         const ran = await workshop.script(name, script)
         expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
       }
-    }).timeout(60_000)
+    })
   }
 
   it('makes a project whose scripts check the files here, whatever .env says', async () => {
     await workshop.sallyport('.', 'init', 'settled', '--yes')
     await writeFile(join(workshop.folder, 'settled/.env'), 'POLICIES=elsewhere\nSCHEMAS=elsewhere\n')
     expect((await workshop.sallyport('settled', 'policy', 'check')).stderr).to.include('elsewhere')
-    for (const script of ['check', 'test']) {
+    for (const script of soak(['check', 'test'], ['check'])) {
       const ran = await workshop.script('settled', script)
       expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
     }
-  }).timeout(60_000)
+  })
 
   it('makes the demo, with its matrices', async () => {
     await workshop.sallyport('.', 'init', 'demo', '--yes', '--demo')
     expect((await workshop.script('demo', 'check')).code).to.equal(0)
     const ran = await workshop.sallyport('demo', 'matrix', 'test', 'test/matrix/notes.csv')
     expect(ran.code, ran.stdout).to.equal(0)
-  }).timeout(60_000)
+  })
 
   it('makes the example of projects, for the demo with tenants', async () => {
     await workshop.sallyport('.', 'init', 'both', '--yes', '--demo', '--tenants')
@@ -53,7 +54,7 @@ describe('sallyport init', () => {
     expect(ran.code, ran.stdout).to.equal(0)
     const { scripts } = JSON.parse(await readFile(join(workshop.folder, 'both/package.json'), 'utf8'))
     expect(scripts.test).to.include('--min-rules 90')
-  }).timeout(60_000)
+  })
 
   it('makes a project whose tests are red when somebody opens a hole', async () => {
     await workshop.sallyport('.', 'init', 'red', '--yes')
@@ -64,7 +65,7 @@ describe('sallyport init', () => {
     expect(stdout)
       .to.match(/GET\|?.* \/users/)
       .and.to.include('403')
-  }).timeout(60_000)
+  })
 
   it('has the answer of every request in its matrices, so that a further rule is noticed as missing', async () => {
     await workshop.sallyport('.', 'init', 'missing', '--yes')
@@ -75,7 +76,7 @@ describe('sallyport init', () => {
     )
     const { code, stdout } = await workshop.script('missing', 'test')
     expect(code, stdout).to.equal(1)
-  }).timeout(60_000)
+  })
 
   it('starts each file of the policy with the same lines as the demo', async () => {
     await workshop.sallyport('.', 'init', 'heads', '--yes')
@@ -172,7 +173,7 @@ describe('sallyport init', () => {
     expect(said).to.include('the resources of the demo?').and.to.include('never see each other?')
     const policy = await readFile(join(workshop.folder, 'asked/policies/policy.csv'), 'utf8')
     expect(policy).to.include('!tenant').and.not.to.include('orders')
-  }).timeout(INSTALL_MS)
+  })
 })
 
 describe('sallyport add resource', () => {
@@ -184,7 +185,7 @@ describe('sallyport add resource', () => {
   })
   after(() => workshop.remove())
 
-  for (const project of ['plain', 'tenants']) {
+  for (const project of soak(['plain', 'tenants'], ['plain'])) {
     it(`adds resources of each pattern to a project, whose tests stay green: ${project}`, async () => {
       for (const pattern of ['own', 'team', 'public-read']) {
         const { code, stderr } = await workshop.sallyport(
@@ -203,7 +204,7 @@ describe('sallyport add resource', () => {
       }
       const schema = JSON.parse(await readFile(join(workshop.folder, project, 'schemas/a-own.json'), 'utf8'))
       expect('tenantId' in schema.properties).to.equal(project === 'tenants')
-    }).timeout(120_000)
+    })
   }
 
   it('adds rules that do what the pattern says: of a team, whoever is named reads and renames, and no more', async () => {
@@ -224,7 +225,7 @@ describe('sallyport add resource', () => {
     expect(await explained('GET')).to.equal(1)
     expect(await explained('DELETE', 'member')).to.equal(1)
     expect(await explained('DELETE', 'owner')).to.equal(0)
-  }).timeout(60_000)
+  })
 
   const refused: Readonly<Record<string, { readonly args: readonly string[]; readonly says: string }>> = {
     'a name that is taken': { args: ['users'], says: 'exists already' },
@@ -269,7 +270,7 @@ describe('sallyport add resource', () => {
     expect(code).to.equal(2)
     expect(stderr).to.match(/policy\.csv:\d+:\d+/)
     expect(await contents(folder)).to.deep.equal(faulty)
-  }).timeout(60_000)
+  })
 })
 
 describe('sallyport eject', () => {

@@ -130,4 +130,4 @@ describe('add resource, killed', () => {
     expect(refused).to.equal(`${project}/schemas/zed.json exists already: choose another name`)
     expect(await sumOf(project, project)).to.equal(before)
   })
-}).timeout(120_000)
+})

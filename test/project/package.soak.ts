@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { blocksOf, missingFrom } from '../documented.ts'
 import { type Place, playPage } from '../page.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
 import { type Installed, installPackages } from './installed.ts'
 import { packNextVersion } from './next-version.ts'
@@ -31,7 +31,7 @@ describe('the package', () => {
   before(async () => {
     program('curl')
     installed = await installPackages()
-  }).timeout(INSTALL_MS)
+  })
   after(async () => {
     // With the programs that npm started.
     for (const { pid } of servers) if (pid !== undefined) endGroup(pid)
@@ -44,13 +44,13 @@ describe('the package', () => {
     expect(names).to.include.members(['dist/main.js', 'bin/sallyport.js', 'docs/README.md', 'LICENSE', 'README.md'])
     expect(await withInstallScripts(join(installed.app, 'node_modules'))).to.deep.equal([])
     expect(await withInstallScripts(join(ROOT, 'node_modules/node'))).to.include('package.json')
-  }).timeout(30_000)
+  })
 
   it(`is smaller than ${MOST_PACKED} bytes, ${MOST_UNPACKED} unpacked and ${MOST_INSTALLED} with what it needs`, async () => {
     expect((await stat(installed.tarballs[0] ?? '')).size).to.be.below(MOST_PACKED)
     expect(await bytesOf(join(installed.folder, 'package'))).to.be.below(MOST_UNPACKED)
     expect(await bytesOf(join(installed.app, 'node_modules'))).to.be.below(MOST_INSTALLED)
-  }).timeout(30_000)
+  })
 
   it('passes publint and attw, as the packages beside it do, which find a wrong export', async () => {
     expect(await Promise.all(installed.tarballs.map(objections))).to.deep.equal([[], [], []])
@@ -63,7 +63,7 @@ describe('the package', () => {
     expect(found).to.have.length(2)
     expect(found[0]).to.include('middleware/express.js')
     expect(found[1]).to.include('@sallyport/client/koa')
-  }).timeout(60_000)
+  })
 
   for (const [version, node] of Object.entries(NODES)) {
     it(`serves the demo in an empty folder, on Node ${version}`, async () => {
@@ -85,14 +85,14 @@ describe('the package', () => {
       const again = await serve(folder, env)
       expect(again.said()).to.not.include('eject')
       await again.stop()
-    }).timeout(60_000)
+    })
   }
 
   it('refuses to serve an empty folder without --demo, and says what to do', async () => {
     const { code, stderr } = await ranIn(installed.app, installed.env, ['npx', 'sallyport', 'serve'])
     expect(code).to.equal(2)
     expect(stderr).to.include('npx sallyport init')
-  }).timeout(30_000)
+  })
 
   it('names commands in reports and help as they can be typed here, and in JSON as they are', async () => {
     for (const [name, format] of [
@@ -114,7 +114,7 @@ describe('the package', () => {
     expect((await ranIn(installed.app, installed.env, [...diff, '--format', 'json'])).stdout).to.not.include('npx')
     const help = (await ranIn(installed.app, installed.env, ['npx', 'sallyport', 'doctor', '--help'])).stdout
     expect(help).to.include('\n  npx sallyport doctor --demo\n').and.to.include('flags of `npx sallyport serve`')
-  }).timeout(30_000)
+  })
 
   it('makes projects whose editors find the JSON Schemas in it', async () => {
     const made = await ranIn(installed.app, installed.env, ['npx', 'sallyport', 'init', 'api', '--yes', '--demo'])
@@ -136,7 +136,7 @@ describe('the package', () => {
       const text = await readFile(join(installed.app, 'node_modules', name.split('node_modules/')[1] ?? '-'), 'utf8')
       expect([...text.matchAll(/"\$ref": *"([^"]*)"/g)].filter(([, to = '']) => !to.startsWith('#'))).to.deep.equal([])
     }
-  }).timeout(60_000)
+  })
 
   it('follows docs/new-project.md, whose output is what the commands print', async () => {
     const ports = { PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
@@ -162,7 +162,7 @@ describe('the package', () => {
       expect(missingFrom(printed, output), printed).to.deep.equal([])
     }
     expect(missingFrom('', ['what nobody printed'])).to.have.length(1)
-  }).timeout(180_000)
+  })
 
   it('follows the tours of README.md in a project of the demo, on Node 26', async () => {
     const place = demoProject(process.execPath)
@@ -171,7 +171,7 @@ describe('the package', () => {
     // The tour for testers states something wrong.
     expect(failed).to.deep.equal(['failed 1: npm run -s sallyport -- matrix test test/matrix/notes.csv'])
     await page.stop()
-  }).timeout(120_000)
+  })
 
   it('follows docs/first-steps.md in a project of the demo, on Node 24', async () => {
     const place = demoProject(NODES[24] ?? '')
@@ -181,7 +181,7 @@ describe('the package', () => {
       expect(printed).to.not.match(/^failed /m)
     }
     await page.stop()
-  }).timeout(120_000)
+  })
 
   it('explains a wrong cell with a command that works there', async () => {
     const env = { ...installed.env, npm_lifecycle_event: 'test' }
@@ -192,7 +192,7 @@ describe('the package', () => {
     const { stdout } = await run('npx sallyport matrix test')
     const [, command = 'false'] = /why: (npx sallyport policy explain .*)$/m.exec(stdout) ?? []
     expect((await run(command)).stdout, stdout).to.include('ALLOW')
-  }).timeout(60_000)
+  })
 
   for (const [version, node] of Object.entries(NODES)) {
     it(`is what npm create runs, on Node ${version}`, async () => {
@@ -202,7 +202,7 @@ describe('the package', () => {
       expect(made.code, made.stderr).to.equal(0)
       expect(existsSync(join(installed.folder, `created-${version}`, 'policies/policy.csv'))).to.equal(true)
       expect((await ranIn(installed.folder, env, create)).code).to.equal(2)
-    }).timeout(60_000)
+    })
   }
 
   /** A project that the package made, and that uses it. */
@@ -235,7 +235,7 @@ describe('the package', () => {
     expect(stdout).to.include(`- ${version}: One rule is not enough.`)
     expect(stdout).to.match(/there is something to do before this version is in use\n$/)
     expect(await sumOf(join(app, 'upgraded'))).to.equal(before)
-  }).timeout(120_000)
+  })
 
   async function serve(folder: string, env: NodeJS.ProcessEnv) {
     const bin = join(installed.app, 'node_modules/.bin/sallyport')

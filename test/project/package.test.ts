@@ -23,7 +23,7 @@ describe('the packed package', () => {
     tarball = packed?.tarball ?? ''
     // What npm would install beside it.
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  }).timeout(60_000)
+  })
   after(async () => {
     await endNow(server)
     await removeFolder(folder)
@@ -74,5 +74,5 @@ describe('the packed package', () => {
     const { code, stdout } = await ranIn(place, process.env, [NODE_24, ...program, 'init', 'api', '--yes'])
     expect(code, stdout).to.equal(0)
     expect(await readFile(join(place, 'api/package.json'), 'utf8')).to.include('"sallyport"')
-  }).timeout(60_000)
+  })
 })

@@ -32,7 +32,7 @@ import { startApp } from '../../src/server/app.ts'
 import { endNow, removeWithTests } from '../ends-with-tests.ts'
 import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -87,7 +87,7 @@ describe('a start that fails says so and what mends it, which does', () => {
     ] as const) {
       expect(await failureIn({ DATA_DIR }, flags)).to.equal(undefined)
     }
-  }).timeout(INSTALL_MS)
+  })
   beforeEach(() => {
     folder = newFolder()
   })
@@ -111,7 +111,7 @@ describe('a start that fails says so and what mends it, which does', () => {
       if (untried) return
       const after = shell(command, given(env))
       expect(await failureIn(after, flags), command).to.equal(undefined)
-    }).timeout(60_000)
+    })
   }
 
   for (const [name, broken] of Object.entries(casesOfProcesses())) {
@@ -132,7 +132,7 @@ describe('a start that fails says so and what mends it, which does', () => {
       }
       const { listens, said: later } = mended.listens ? mended : await start(found)
       expect(listens, `${command}\n${mended.said}\n${later}`).to.equal(true)
-    }).timeout(60_000)
+    })
   }
 
   it('a KEYS_SECRET that is too short, by a new one that the next start finds, and that no other one replaces', async () => {
@@ -147,7 +147,7 @@ describe('a start that fails says so and what mends it, which does', () => {
     expect(command).to.match(/can't decrypt .*: run `KEYS_SECRET='<the value that encrypted them>' /)
     const filled = (mendOf(other) ?? '').replace('<the value that encrypted them>', kept.KEYS_SECRET ?? '')
     expect(await failureIn(shell(filled, given({})))).to.equal(undefined)
-  }).timeout(60_000)
+  })
 
   it('a damaged database, by its archive: without one nothing is moved, so no start makes an empty one', async () => {
     cpSync(own, folder, { recursive: true })
@@ -170,7 +170,7 @@ describe('a start that fails says so and what mends it, which does', () => {
     rmSync(file)
     expect(await failureIn(given({}))).to.equal(undefined)
     expect(secretsIn(file)).to.not.deep.equal(secretsIn(ownFile))
-  }).timeout(60_000)
+  })
 
   /** Of the data folder after a first start. */
   function archive(): string {

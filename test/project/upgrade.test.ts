@@ -236,7 +236,7 @@ describe('upgrade --check', () => {
     await refused(/is the program that runs now: run the newer one/, '--check', 'api', '--from', here)
     await refused(/upgrade only looks/, 'api')
   })
-}).timeout(120_000)
+})
 
 /** As much of a file as tells its layout. */
 function sqliteHeader(layout: number): Buffer {

@@ -8,7 +8,6 @@ import { expect } from 'chai'
 import { readPolicySigner } from '../../src/identity/keys/policy-keys.ts'
 import { type PublishedVersion, signVersion } from '../../src/policy/published/signed-version.ts'
 import type { StoredVersion } from '../../src/store/policy-versions.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { type Ended, policy } from '../release/command.ts'
 import { failure } from '../store/fixture.ts'
 import { createSchema } from '../store/postgres-schemas.ts'
@@ -42,8 +41,7 @@ versionsOfAnotherDatabase('PostgreSQL', async (keysOf) => {
 })
 
 function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
-  describe(`a version of another database, on ${engine}`, function () {
-    this.timeout(INSTALL_MS)
+  describe(`a version of another database, on ${engine}`, () => {
     let staging: Place
     let production: Place
     beforeEach(async () => {

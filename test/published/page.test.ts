@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Block, blocksOf, missingFrom } from '../documented.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -30,7 +30,7 @@ describe('docs/published-policies.md', () => {
     env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
     blocks = blocksOf(await readFile(join(ROOT, 'docs/published-policies.md'), 'utf8'))
     for (const { commands } of blocks) outputs.push(await runAll(commands))
-  }).timeout(INSTALL_MS)
+  })
   after(async () => {
     // With the programs that npm started.
     if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
@@ -86,4 +86,4 @@ describe('docs/published-policies.md', () => {
     }
     throw new Error(`the server doesn't listen: ${await readFile(join(folder, 'server.log'), 'utf8')}`)
   }
-}).timeout(10_000)
+})

@@ -1,11 +1,9 @@
 /** The policy is published in PostgreSQL: instances follow it, block at once, and refuse when they lost it for too long. */
 import { expect } from 'chai'
-import { INSTALL_MS } from '../programs.ts'
 import { createSchema, type TestSchema } from '../store/postgres-schemas.ts'
 import { PublishedPolicies, sequenceOf, soon } from './fixture.ts'
 
-describe('instances with one policy in PostgreSQL', function () {
-  this.timeout(INSTALL_MS)
+describe('instances with one policy in PostgreSQL', () => {
   let schema: TestSchema
   let published: PublishedPolicies
 

@@ -97,7 +97,7 @@ describe('processes that share a published policy', () => {
         expect(headers.get('policy-sequence')).to.equal('4')
       }
     }
-  }).timeout(60_000)
+  })
 })
 
 /** The process id of a worker. */

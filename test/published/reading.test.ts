@@ -164,4 +164,4 @@ describe('published versions', () => {
       await past.remove()
     }
   })
-}).timeout(60_000)
+})

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import type pg from 'pg'
 import { endWithTests } from '../ends-with-tests.ts'
 import { runCommand, type ServerProcess, startServer } from '../identity/processes.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { createSchema, type TestSchema } from '../store/postgres-schemas.ts'
 import { PublishedPolicies } from './fixture.ts'
 
@@ -21,8 +21,7 @@ interface Activation {
   readonly slowestMs: number
 }
 
-describe('an instance that is busy with requests', function () {
-  this.timeout(INSTALL_MS)
+describe('an instance that is busy with requests', () => {
   let schema: TestSchema
   let published: PublishedPolicies
   let server: ServerProcess

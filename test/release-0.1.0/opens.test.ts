@@ -121,4 +121,4 @@ describe('what release 0.1.0 has left', () => {
     expect(await readFile(join(place, 'data/sallyport.db')), 'nothing is changed').to.deep.equal(before)
     await removeFolder(place)
   })
-}).timeout(60_000)
+})

@@ -97,4 +97,4 @@ describe('policy block', () => {
     expect((await policy(['block', 'user:alice'], broken)).code).to.equal(0)
     expect((await policy(['block', 'alice@example.com'], env)).stderr).to.contain('there is no database')
   })
-}).timeout(30_000)
+})

@@ -272,4 +272,4 @@ describe('the commands that change a policy', () => {
     await writeFile(join(folders.live, 'policy.csv'), 'p, oops\n')
     expect((await run(['block', 'user:eve'])).code).to.equal(0)
   })
-}).timeout(60_000)
+})

@@ -59,7 +59,7 @@ describe('a policy directory in a git work tree', () => {
       'kept',
     ])
     expect(await readdir(join(folders.root, 'data/policy-versions'))).to.deep.equal(['..%2Fpolicies'])
-  }).timeout(30_000)
+  })
 
   it('keeps what somebody edited by hand as a version, and files that come and go', async () => {
     const shipped = await readContent(folders.live)
@@ -115,7 +115,7 @@ describe('a policy directory in a git work tree', () => {
     expect((await run('apply', join(folders.root, 'candidate'), '--yes')).code).to.equal(0)
     expect(await git('status', '--porcelain')).to.equal('')
     expect(await digestIn(folders.live)).to.equal(before)
-  }).timeout(20_000)
+  })
 
   it('takes back what it began where a file can not be written', async () => {
     // A path has room for the file, and none for the longer name of a draft beside it.
@@ -144,7 +144,7 @@ describe('a policy directory in a git work tree', () => {
     expect(await names()).not.to.include('.before')
     expect(await digestIn(folders.live)).to.equal(before)
     expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 rolled-back'])
-  }).timeout(20_000)
+  })
 
   it('has one history, however long the way to it, and whether or not DATA_DIR was there before', async () => {
     const deep = join(folders.root, ...Array.from({ length: 6 }, () => 'Документы отдела'))
@@ -157,7 +157,7 @@ describe('a policy directory in a git work tree', () => {
     const { versions } = JSON.parse((await policy(['history', '--format', 'json'], env)).stdout)
     expect(versions.length).to.equal(2)
     expect((await readdir(join(folders.root, 'link/data/policy-versions'))).length).to.equal(1)
-  }).timeout(20_000)
+  })
 
   it('is watched by a server that never sees a half, and says that a command did not end', async () => {
     const server = await startTestServer({ demo: true })
@@ -199,7 +199,7 @@ describe('a policy directory in a git work tree', () => {
     } finally {
       await server.stop()
     }
-  }).timeout(30_000)
+  })
 
   /** A new folder whose path has so many characters. */
   async function folderOfLength(path: string, length: number): Promise<string> {

@@ -37,7 +37,7 @@ describe('policy apply, killed', () => {
   it('leaves all that in a git work tree too, where files stay files', async () => {
     await mkdir(join(folders.root, '.git'))
     await killAgainAndAgain()
-  }).timeout(60_000)
+  })
 
   async function killAgainAndAgain(): Promise<void> {
     const candidates = [await folders.candidate('a', '# a'), await folders.candidate('b', '# b')]

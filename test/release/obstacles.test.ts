@@ -107,7 +107,7 @@ describe('a change of the policy that can not be made', () => {
     expect(await digestIn(folders.live)).to.equal(await digestIn(inside))
     expect((await run(['apply', folders.live, '--yes'], { POLICIES: linked })).code).to.equal(2)
   })
-}).timeout(60_000)
+})
 
 interface Ended {
   readonly code: number

@@ -13,11 +13,11 @@ import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { apply, revisionIn } from './fixture.ts'
 
-const CONNECTIONS = 32
+const CONNECTIONS = soak(32, 4)
 const SWAPS = soak(1000, 60)
 const PAUSE_MS = 50
 /** Only a fault takes this long. */
-const STALL_MS = 3000
+const STALL_MS = 20_000
 
 interface Answer {
   readonly revision: string
@@ -107,8 +107,8 @@ describe(`a server whose policy changes ${SWAPS} times under load`, () => {
     expect(wrong.slice(0, 3)).to.deep.equal([])
     expect([...statuses].toSorted()).to.deep.equal([200, 403])
     expect([...revisions].toSorted()).to.deep.equal([...expected.keys()].toSorted())
-    expect(answers).to.be.greaterThan(SWAPS)
-  }).timeout(120_000)
+    expect(answers).to.be.greaterThan(soak(SWAPS, CONNECTIONS))
+  })
 
   it('an enforcer that loads its policy while it decides would be found out', async () => {
     const model = await readFile(new URL('../../policies/model.conf', import.meta.url), 'utf8')

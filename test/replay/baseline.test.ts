@@ -68,19 +68,19 @@ describe('a replay with a baseline', () => {
       expect(seen.get(told), told).to.be.above(0)
     }
     expect(seen.get('undecidable') ?? 0).to.be.below((seen.get('the same') ?? 0) / 3)
-  }).timeout(60_000)
+  })
 
   it('would not if the answers of the log were the baseline', async () => {
     const log: Baseline = async (_baseline, record) => record
     const outcome = await fc.check(comparesWith(log, new Map()), { numRuns: 3000, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(60_000)
+  })
 
   it('says that a list has fewer or more objects where each object is so', async () => {
     const seen = new Map<string, number>()
     await fc.assert(isTold(reachOf, seen), { numRuns: runs(600) })
     for (const reach of ['narrower', 'wider']) expect(seen.get(reach), reach).to.be.above(0)
-  }).timeout(60_000)
+  })
 
   it('would not if it guessed', async () => {
     const guess = fc.check(
@@ -88,5 +88,5 @@ describe('a replay with a baseline', () => {
       { numRuns: 3000, seed: 1, endOnFailure: true },
     )
     expect((await guess).errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(60_000)
+  })
 })

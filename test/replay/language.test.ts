@@ -216,7 +216,7 @@ describe('a random request under a policy of the second edition', () => {
     for (const what of ['allowed', 'forbidden', 'object-not-found', 'related', 'conditions']) {
       expect(seen.get(what), what).to.be.greaterThan(0)
     }
-  }).timeout(120_000)
+  })
 
   it('is answered as another policy would have answered it, or is undecidable', async () => {
     const seen = new Map<string, number>()
@@ -224,7 +224,7 @@ describe('a random request under a policy of the second edition', () => {
     for (const told of ['the same', 'refused-now', 'allowed-now', 'undecidable']) {
       expect(seen.get(told), told).to.be.greaterThan(0)
     }
-  }).timeout(120_000)
+  })
 
   const wrong: Readonly<Record<string, Replay>> = {
     'takes related objects for their opposite': tampered(({ related, ...facts }) => {
@@ -239,7 +239,7 @@ describe('a random request under a policy of the second edition', () => {
     it(`is compared so that a replay is found out that ${fault}`, async () => {
       const outcome = await fc.check(replaysUnderItsOwn(replay), { numRuns: 20_000, seed: 1, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(120_000)
+    })
   }
 })
 

@@ -21,7 +21,7 @@ describe('the log of a server that was asked everything', () => {
     await server.app.policy.reload()
     asked = await askEverything(server)
     await server.decisions()
-  }).timeout(180_000)
+  })
   after(() => server.stop())
 
   const replayed = async (candidate: string): Promise<ReplayReport> => {

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { startChromium } from '../chromium.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 /** What a page asks for, and what it can see of the answer. */
@@ -29,7 +28,7 @@ describe('a page in a browser', () => {
     port = (pages.address() as AddressInfo).port
     server = await startTestServer({ demo: true, env: { CORS_ORIGINS: `http://localhost:${port}` } })
     token = await server.token('alice', 'member')
-  }).timeout(INSTALL_MS)
+  })
   after(async () => {
     await server.stop()
     pages.close()

@@ -167,4 +167,4 @@ describe('a policy file that is being saved', () => {
   function readiness(): Promise<Answer> {
     return readinessOf(server)
   }
-}).timeout(20_000)
+})

@@ -43,7 +43,7 @@ describe('a flood of requests', () => {
     const socket = flood(url, LARGE)
     await untilNothingIsTaken(url, [socket])
     expect(socket.destroyed).to.equal(false)
-  }).timeout(120_000)
+  })
 
   it('of a client that reads is taken in as it is answered', async () => {
     const { url } = await serve(SMALL_HEAP)
@@ -57,7 +57,7 @@ describe('a flood of requests', () => {
       expect(await isAlive(url)).to.equal(true)
       await sleep(100)
     }
-  }).timeout(120_000)
+  })
 
   it('behind the last answer of a connection ends with it', async () => {
     const { url } = await serve(SMALL_HEAP)
@@ -66,13 +66,13 @@ describe('a flood of requests', () => {
       expect(await isAlive(url)).to.equal(true)
       await sleep(100)
     }
-  }).timeout(120_000)
+  })
 
   it('over many connections is held to what all of them may have waiting', async () => {
     const { url } = await serve(2 * SMALL_HEAP)
     const flooding = Array.from({ length: 40 }, () => flood(url, LARGE))
     await untilNothingIsTaken(url, flooding)
-  }).timeout(120_000)
+  })
 
   async function serve(heapMegabytes: number): Promise<ServerProcess> {
     const env = { NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}`, POLICIES: join(folder, 'policies') }

@@ -83,7 +83,7 @@ describe('health', () => {
     other.close()
     expect((await write()).status).to.equal(201)
     await untilReady(200)
-  }).timeout(20_000)
+  })
 
   it('is not ready while the database is not where it was, or is another one', async () => {
     server = await startTestServer()

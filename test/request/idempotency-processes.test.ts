@@ -110,7 +110,7 @@ describe('an idempotency key, over processes', () => {
       expect(new Set(created.map((reply) => reply?.id)).size).to.equal(1)
       for (const server of servers) expect(await total(server)).to.equal(round)
     }
-  }).timeout(60_000)
+  })
 
   for (const [name, posted] of [
     ['', () => NOTE],
@@ -133,7 +133,7 @@ describe('an idempotency key, over processes', () => {
         expect([one?.replayed, other?.replayed].filter(Boolean)).to.have.length(1)
       }
       database.close()
-    }).timeout(60_000)
+    })
   }
 
   /** Creates until the server is killed; what was asked, and what was answered. */
@@ -171,7 +171,7 @@ describe('an idempotency key, over processes', () => {
       expect(await total(server)).to.equal(sent.size)
     }
     expect(sent.size).to.be.greaterThan(ROUNDS * WORKERS)
-  }).timeout(60_000)
+  })
 
   it('would be found to create twice without keys', async () => {
     const server = await start()
@@ -179,5 +179,5 @@ describe('an idempotency key, over processes', () => {
     const again = await start()
     for (const name of sent.keys()) expect((await post(again, undefined))?.status, name).to.equal(201)
     expect(await total(again)).to.be.greaterThan(sent.size)
-  }).timeout(60_000)
+  })
 })

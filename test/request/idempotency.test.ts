@@ -219,7 +219,7 @@ describe('a POST with an idempotency key', () => {
     }
     expect(await total()).to.equal(before + 1)
     expect((await post(key)).body.id).to.equal(fresh[0]?.body.id)
-  }).timeout(30_000)
+  })
 
   it('leaves a record of each repeat, and of one write alone', async () => {
     const key = newKey()

@@ -70,4 +70,4 @@ describe("koa-body's own JSON parser", () => {
     const patch = { body: '{"title":"u"}', type: 'application/merge-patch+json' }
     expect((await send(plainUrl(), patch, 'PATCH')).text).to.not.include('title')
   })
-}).timeout(30_000)
+})

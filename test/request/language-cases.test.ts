@@ -51,7 +51,7 @@ describe('a server', () => {
         expect(told.asksToSignIn).to.equal(one.expect.stepUp !== undefined)
         await compareContent(app, one, told)
       })
-    }).timeout(30_000)
+    })
   }
 
   for (const one of CASES.filter(isOfWholeFields)) {
@@ -67,7 +67,7 @@ describe('a server', () => {
         expect(told.asksToSignIn).to.equal(one.expect.stepUp !== undefined)
         await compareContent(app, one, told)
       })
-    }).timeout(30_000)
+    })
   }
 
   it('is asked about all cases but those of refused policies and of built-in resources', () => {

@@ -27,7 +27,7 @@ describe('writers of one object', () => {
     expect(new Set(statuses)).to.deep.equal(new Set([200]))
     const updates = (await server.decisions()).filter(({ action, status }) => action === 'update' && status === 200)
     expect(updates).to.have.length(WRITERS * TIMES)
-  }).timeout(10_000)
+  })
 
   it('who come after it was deleted are recorded like a request for an object that never was', async () => {
     const token = await server.token('ann', 'member')
@@ -42,7 +42,7 @@ describe('writers of one object', () => {
     expect(new Set(evidence.map((one) => JSON.stringify(one)))).to.deep.equal(
       new Set([JSON.stringify(evidence.at(-1))]),
     )
-  }).timeout(10_000)
+  })
 })
 
 describe('turns', () => {

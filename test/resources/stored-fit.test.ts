@@ -134,7 +134,7 @@ describe('whether stored objects fit', () => {
       })),
     })
     expect(storedFit(resourceWith({ x: choices(5) }), resourceWith({ x: choices(4) })).verdict).to.equal('unknown')
-  }).timeout(60_000)
+  })
 
   it('gives the faulty value of the example', () => {
     const lists = (maximum: number) => ({ type: 'array', items: { type: 'integer', maximum } })

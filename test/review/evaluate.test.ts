@@ -25,7 +25,7 @@ describe('the direct evaluation of a policy', () => {
       }),
       { numRuns: 60 },
     )
-  }).timeout(60_000)
+  })
 
   it('a rule that only one of them knows would be found', async () => {
     const found = await fc.check(
@@ -37,7 +37,7 @@ describe('the direct evaluation of a policy', () => {
       { numRuns: 200, endOnFailure: true },
     )
     expect(found.failed).to.equal(true)
-  }).timeout(60_000)
+  })
 })
 
 async function differences(policy: Policy, snapshot: Snapshot, roles: readonly string[]): Promise<readonly string[]> {

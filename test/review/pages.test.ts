@@ -12,7 +12,6 @@ import { chooseColumns } from '../../src/tools/permissions/columns.ts'
 import { buildMatrix, type Matrix } from '../../src/tools/permissions/matrix.ts'
 import { matrixPage } from '../../src/tools/permissions/page.ts'
 import { startChromium } from '../chromium.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { openPage } from './matrix/open-page.ts'
 
 const FOLDER = 'examples/projects'
@@ -51,7 +50,7 @@ describe('the page of each report', () => {
       coverage: COVERAGE_FORMATS.html(COVERAGE),
       diff: DIFF_FORMATS.html(report),
     }
-  }).timeout(INSTALL_MS)
+  })
   after(() => browser.close())
 
   const withPage = async (name: string, width: number, work: (page: Page) => Promise<void>) => {
@@ -70,7 +69,7 @@ describe('the page of each report', () => {
         })
       }
     }
-  }).timeout(60_000)
+  })
 
   it('would be found out with a label upon the cells, a cut path, or a line beyond the edge', async () => {
     const faultsWith = async (name: string, style: string) => {

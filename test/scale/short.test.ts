@@ -2,9 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withstand } from './withstand.ts'
 
-describe('three instances, PostgreSQL with a replica, and Redis', function () {
-  this.timeout(120_000)
-
+describe('three instances, PostgreSQL with a replica, and Redis', () => {
   it('keep every promise while an instance is killed, a connection breaks and the replica is promoted', async () => {
     await withstand({
       name: 'several faults in one run',

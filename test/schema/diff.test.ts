@@ -341,4 +341,4 @@ describe('sallyport schema diff', () => {
     const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \| (.*) \|$/gm)].map((row) => row.slice(1))
     expect(rows).to.deep.equal(CHANGE_CODES.map(({ code, meaning, mend }) => [code, meaning, mend]))
   })
-}).timeout(60_000)
+})

@@ -120,4 +120,4 @@ describe('the surface', () => {
     const names = ['command policy check --fail-on', 'file roles.<items>.claims', 'http GET /api/tokens', 'json x#cell']
     expect(names.map(lastWord)).to.deep.equal(['--fail-on', 'claims', '/api/tokens', 'cell'])
   })
-}).timeout(60_000)
+})

@@ -163,7 +163,7 @@ export function describeSharedMigrations(open: Open): void {
     await other.migrations.release(OTHER)
     while (!(await migrations.hold(ME))) await sleep(50)
     await migrations.change(batch)
-  }).timeout(20_000)
+  })
 }
 
 async function begun(open: Open): Promise<Opened> {

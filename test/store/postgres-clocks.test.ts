@@ -1,6 +1,5 @@
 /** An instance on PostgreSQL whose clock is far ahead deletes nothing that the other instances still need. */
 import { expect } from 'chai'
-import { INSTALL_MS } from '../programs.ts'
 import { creation, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
@@ -9,8 +8,7 @@ const now = () => new Date()
 const ahead = () => new Date(Date.now() + YEAR_MS)
 const REPLAY = { subject: 'ann', route: '/things', key: 'k', fingerprint: 'f' }
 
-describe('an instance whose clock is a year ahead', function () {
-  this.timeout(INSTALL_MS)
+describe('an instance whose clock is a year ahead', () => {
   let schema: TestSchema
 
   beforeEach(async () => {

@@ -60,7 +60,7 @@ describe('creates that wait together on PostgreSQL', () => {
       }),
       { numRuns: runs(25) },
     )
-  }).timeout(120_000)
+  })
 })
 
 interface RandomCreate {

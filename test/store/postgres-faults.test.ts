@@ -6,7 +6,6 @@ import { ReplayTaken, StoreUnavailable } from '../../src/store/errors.ts'
 import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-options.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
@@ -19,8 +18,7 @@ const UNDECIDED_MS = 2200
 /** In flight: up to 1.6 s until somebody asks, and 0.9 s for the answer. Without that, a write waits for 8 s, a list 10. */
 const PATIENCE_MS = 5000
 
-describe('a PostgreSQL that is killed', function () {
-  this.timeout(120_000)
+describe('a PostgreSQL that is killed', () => {
   const servers: PostgresServer[] = []
   after(async () => {
     for (const server of servers) await server.remove()
@@ -83,8 +81,7 @@ describe('a PostgreSQL that is killed', function () {
   })
 })
 
-describe('a PostgreSQL behind a network that fails', function () {
-  this.timeout(INSTALL_MS)
+describe('a PostgreSQL behind a network that fails', () => {
   let schema: TestSchema
   let proxy: TcpProxy
   let opened: Opened

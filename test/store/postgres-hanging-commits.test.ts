@@ -6,14 +6,12 @@ import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPostgresPolicyVersions } from '../../src/store/postgres/instances/policy-versions.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
 
 /** In transaction mode of a pooler, no session has time-outs. */
 const POOLERS = ['none', 'transaction'] as const
 
-describe('a PostgreSQL whose commits hang', function () {
-  this.timeout(INSTALL_MS)
+describe('a PostgreSQL whose commits hang', () => {
   let server: PostgresServer
   let direct: pg.Client
 

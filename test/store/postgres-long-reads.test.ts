@@ -25,8 +25,7 @@ const ENDLESS: Condition = {
 const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone })
 
 for (const pooler of ['none', 'transaction'] as const) {
-  describe(`long reads of PostgreSQL, with a pooler: ${pooler}`, function () {
-    this.timeout(60_000)
+  describe(`long reads of PostgreSQL, with a pooler: ${pooler}`, () => {
     const settings: ConnectionSettings = { most: 7, pooler }
     let schema: TestSchema
     let raw: pg.Client

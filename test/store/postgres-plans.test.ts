@@ -42,8 +42,7 @@ for (const [read, statementOf] of [
 }
 
 function describeList(read: string, statementOf: typeof listStatement): void {
-  describe(`a list on PostgreSQL that is read ${read}`, function () {
-    this.timeout(60_000)
+  describe(`a list on PostgreSQL that is read ${read}`, () => {
     let schema: TestSchema
     let raw: pg.Client
     before(async () => {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { openReader } from '../../src/store/open.ts'
-import { INSTALL_MS } from '../programs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
@@ -12,8 +11,7 @@ const PASSWORD = 'hunter2'
 /** A lost database is 503 within a second; a loaded machine takes longer. */
 const WITHIN_MS = 1900
 
-describe('a server on PostgreSQL', function () {
-  this.timeout(INSTALL_MS)
+describe('a server on PostgreSQL', () => {
   let schema: TestSchema
   let proxy: TcpProxy
   let server: TestServer
@@ -106,8 +104,7 @@ describe('a server on PostgreSQL', function () {
   })
 })
 
-describe('questions to a server on PostgreSQL', function () {
-  this.timeout(INSTALL_MS)
+describe('questions to a server on PostgreSQL', () => {
   let schema: TestSchema
   let server: TestServer
 

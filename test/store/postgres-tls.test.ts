@@ -9,11 +9,10 @@ import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { removeNow } from '../ends-with-tests.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
-import { INSTALL_MS, program } from '../programs.ts'
+import { program } from '../programs.ts'
 import { failure, RESOURCES } from './fixture.ts'
 
-describe('a connection to PostgreSQL with TLS', function () {
-  this.timeout(INSTALL_MS)
+describe('a connection to PostgreSQL with TLS', () => {
   let server: PostgresServer
   let directory: string
   before(async () => {

@@ -31,7 +31,7 @@ describe('instances that share a PostgreSQL', () => {
     const records = await seen
     expect(records.toSorted()).to.deep.equal(written.flat().toSorted())
     for (const own of written) expect(records.filter((record) => own.includes(record))).to.deep.equal(own)
-  }).timeout(60_000)
+  })
 
   it('would miss a record whose number was taken before the commit of a higher one', async () => {
     const { store, outbox } = await open()
@@ -67,7 +67,7 @@ describe('instances that share a PostgreSQL', () => {
     expect(counter?.document).to.deep.equal({ count: total })
     const records = (await instances[0]?.outbox.waiting(1000)) ?? []
     expect(records.map(({ record }) => Number(record))).to.deep.equal(Array.from({ length: total }, (_, n) => n + 1))
-  }).timeout(60_000)
+  })
 
   it('let one of them have a unique value, and one have an idempotency key', async () => {
     const instances = await openAll()
@@ -83,7 +83,7 @@ describe('instances that share a PostgreSQL', () => {
       expectOneOf(sameKey, ReplayTaken)
     }
     expect(await instances[0]?.store.list('things', ALL)).to.have.length(10)
-  }).timeout(30_000)
+  })
 
   it('write nothing under a membership whose removal was acknowledged, and nothing after its record', async () => {
     const instances = await Promise.all(
@@ -113,7 +113,7 @@ describe('instances that share a PostgreSQL', () => {
     const records = (await first.outbox.waiting(10_000)).map(({ record }) => record)
     expect(records.at(-1)).to.equal('removed')
     expect(records.length).to.equal((await first.store.list('tasks', ALL)).length + 1)
-  }).timeout(30_000)
+  })
 
   it('hold the outbox one at a time, and another one takes it after a second without renewal', async () => {
     const [one, other] = await openAll()
@@ -128,7 +128,7 @@ describe('instances that share a PostgreSQL', () => {
     expect(await one.outbox.hold('one')).to.equal(false)
     await other.outbox.release('other')
     expect(await one.outbox.hold('one')).to.equal(true)
-  }).timeout(15_000)
+  })
 })
 
 async function writeRecords({ store }: Opened, at: number): Promise<readonly string[]> {
@@ -285,5 +285,5 @@ describe('a write on PostgreSQL', () => {
     await opened.store.update(change('b', 1, {}))
     await other.query('rollback')
     await opened.store.update(change('a', 1, {}))
-  }).timeout(20_000)
+  })
 })

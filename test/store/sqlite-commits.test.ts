@@ -116,7 +116,7 @@ describe('writes that wait together', () => {
       }),
       { numRuns: 30 },
     )
-  }).timeout(30_000)
+  })
 
   it('would not if one that failed were not undone on its own', async () => {
     const writes: RandomWrite[] = ['record', 'fault'].map((alongside, n) => {
@@ -218,7 +218,7 @@ function describeDying(writer: WritePlace): void {
         await expectWhole(folder, acknowledged)
         await folder.remove()
       }
-    }).timeout(30_000)
+    })
 
     it('acknowledges none of a group for which the disk has no room', async () => {
       const folder = await Folder.make()
@@ -228,6 +228,6 @@ function describeDying(writer: WritePlace): void {
       expect(failures.length, 'all of the last group').to.equal(9)
       await expectWhole(folder, acknowledged)
       await folder.remove()
-    }).timeout(30_000)
+    })
   })
 }

@@ -27,7 +27,7 @@ describe('a process that dies while it writes', () => {
       expect(fresh.raw().prepare('pragma integrity_check').all()).to.deep.equal([{ integrity_check: 'ok' }].map(bare))
       await fresh.remove()
     }
-  }).timeout(30_000)
+  })
 
   it('would be noticed if it acknowledged before it wrote', async () => {
     const acknowledged = await killAfter(folder, 'before', 7)

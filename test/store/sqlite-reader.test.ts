@@ -36,7 +36,7 @@ describe('a reader of a database file', () => {
       await folder.remove()
     })
     await fc.assert(property, { numRuns: 15, endOnFailure: true })
-  }).timeout(60_000)
+  })
 
   it('finds no object of a resource that the file does not know', async () => {
     const folder = await Folder.make()

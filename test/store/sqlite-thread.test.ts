@@ -110,7 +110,7 @@ describe('a store that a thread writes', () => {
     expect(refused).to.have.length(10)
     for (const error of refused) expect(error).to.be.instanceOf(StoreUnavailable)
     expect(await opened.store.count('things', ALL)).to.deep.equal({ found: MOST_WAITING, isExact: true })
-  }).timeout(120_000)
+  })
 
   it('tells the connection that reads when the statistics have changed, by which it chooses indexes, and only then', async () => {
     const raw = folder.raw()

@@ -97,7 +97,7 @@ describe('serve --workers 2', () => {
     await until(async () => new Set(created).isSubsetOf(new Set((await recorded()).map(({ objectId }) => objectId))))
     const numbers = (await recorded()).map(({ write }) => Number(write))
     expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b))
-  }).timeout(30_000)
+  })
 
   it('ends connections that were handed to one that is killed, instead of leaving their clients to wait', async () => {
     const { url, child } = await start()
@@ -112,7 +112,7 @@ describe('serve --workers 2', () => {
     await sleep(300)
     process.kill(one, 'SIGKILL')
     expect((await answers).toSorted()).to.deep.equal([0, 200, 200, 200])
-  }).timeout(20_000)
+  })
 
   it('keeps limits exact over its processes with Redis', async () => {
     await limit(20)
@@ -120,14 +120,14 @@ describe('serve --workers 2', () => {
     const { url, log } = await start({ REDIS_URL: redis.url })
     expect(await admitted(url)).to.equal(20)
     expect(log()).to.not.contain('without REDIS_URL')
-  }).timeout(20_000)
+  })
 
   it('says that limits are shared out without Redis, and admits no more than they allow', async () => {
     await limit(20)
     const { url, log } = await start()
     expect(log()).to.contain('without REDIS_URL each of 2 workers allows its part of a rate limit')
     expect(await admitted(url)).to.be.within(10, 20)
-  }).timeout(20_000)
+  })
 
   it('tells the metrics of all, and writes one record for each request, whichever process answers', async () => {
     const { url, adminUrl } = await start()
@@ -137,7 +137,7 @@ describe('serve --workers 2', () => {
     expect(text).to.match(/sallyport_policy_info\{revision="[0-9a-f]+"\} 1\n/)
     await until(async () => (await recordsIn(folder)).length === 30)
     expect(new Set((await recordsIn(folder)).map(({ requestId }) => requestId)).size).to.equal(30)
-  }).timeout(20_000)
+  })
 
   it('drains all when it is told to stop, and ends with 0', async () => {
     const { url, child, exit } = await start()
@@ -157,13 +157,13 @@ describe('serve --workers 2', () => {
     answer.resume()
     expect(await exit).to.equal(0)
     expect((await recordsIn(folder)).map(({ action }) => action)).to.deep.equal(['create'])
-  }).timeout(20_000)
+  })
 
   it('ends with 2 and the reason when its processes can not start', async () => {
     await writeFile(join(folder, 'policies/policy.csv'), 'p, nobody, notes, read, any, *, allow\n')
     const failure = await startCluster(folder, {}).catch((error) => String(error))
     expect(failure).to.match(/exit 2: .*unknown-role/s)
-  }).timeout(20_000)
+  })
 
   it('ends with 2 and the reason, and leaves no process behind, when the primary can not start', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
@@ -173,7 +173,7 @@ describe('serve --workers 2', () => {
     taken.close()
     expect(failure).to.match(/exit 2: .*ADMIN_PORT \d+ of 127\.0\.0\.1 can't be opened/s)
     expect(failure.match(/"draining"/g)).to.have.length(2)
-  }).timeout(20_000)
+  })
 
   it('answers probes for all its processes on the admin port: degraded while one is missing', async () => {
     const { adminUrl, child } = await start()
@@ -189,7 +189,7 @@ describe('serve --workers 2', () => {
     expect((await fetch(`${adminUrl}/livez`)).status).to.equal(200)
     process.kill(one, 'SIGCONT')
     await until(async () => (await ready()).status === 'ok')
-  }).timeout(30_000)
+  })
 
   it('keeps nothing of probes that were answered, one by one or many at once', async () => {
     const { adminUrl, log } = await start()
@@ -197,7 +197,7 @@ describe('serve --workers 2', () => {
     for (let i = 0; i < 15; i++) await probe()
     await Promise.all(Array.from({ length: 30 }, probe))
     expect(log()).not.to.contain('MaxListenersExceededWarning')
-  }).timeout(30_000)
+  })
 
   it('starts none by the first part of a policy.csv that the others know to be incomplete', async () => {
     const { url, child, log } = await start()
@@ -211,7 +211,7 @@ describe('serve --workers 2', () => {
     expect((await fetch(`${url}/livez`)).status).to.equal(200)
     await writeFile(file, text)
     await until(async () => (await fetch(`${url}/livez`)).ok && (await childrenOf(child)).length === 2, 15_000)
-  }).timeout(30_000)
+  })
 
   it('goes on with the others when one that was killed can not start again, and tries less and less often', async () => {
     const { url, child, log } = await start()
@@ -223,7 +223,7 @@ describe('serve --workers 2', () => {
     expect(waits).to.deep.equal([200, 400, 800])
     expect((await fetch(`${url}/livez`)).status).to.equal(200)
     expect(await childrenOf(child)).to.include(two)
-  }).timeout(30_000)
+  })
 })
 
 async function startCluster(folder: string, env: Record<string, string>): Promise<Cluster> {

@@ -11,7 +11,7 @@ describe('docs/filters.md', () => {
   let page: PlayedPage
   before(async () => {
     page = await playPage('docs/filters.md', ['npm start'])
-  }).timeout(120_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, and print what it shows', () => {

@@ -5,7 +5,6 @@ import type { IncomingMessage } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { INSTALL_MS } from '../../programs.ts'
 import { freePort } from '../../redis.ts'
 import { type Callers, tokensOf } from '../../request/callers.ts'
 import { converse, type RawAnswer, request } from '../../request/raw.ts'
@@ -80,8 +79,7 @@ async function send(gateway: Gateway, line: string, headers: readonly string[] =
 
 const bearer = (token: string) => `Authorization: Bearer ${token}`
 
-describe('a real gateway', function () {
-  this.timeout(INSTALL_MS)
+describe('a real gateway', () => {
   let server: AskedServer
   let callers: Callers
   let application: Application

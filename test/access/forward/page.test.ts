@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { missingFrom } from '../../documented.ts'
 import { type PlayedPage, playPage } from '../../page.ts'
-import { INSTALL_MS, program } from '../../programs.ts'
+import { program } from '../../programs.ts'
 
 const ROOT = new URL('../../..', import.meta.url).pathname
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -17,7 +17,7 @@ describe('docs/gateways.md', () => {
   before(async () => {
     program('curl')
     page = await playPage('docs/gateways.md', ['npm start'])
-  }).timeout(INSTALL_MS)
+  })
   after(() => page.stop())
 
   it('shows what its commands print', () => {

@@ -206,7 +206,7 @@ describe('how callers can relate to objects', () => {
     expect(seen.impossible).to.be.greaterThan(20)
     // Only what needs an attribute that nobody can be given stays open.
     expect(seen.unarranged).to.be.lessThan((seen.related + seen.impossible) / 4)
-  }).timeout(60_000)
+  })
 
   it('is found for a caller whose record makes no other relation hold', () => {
     let records = 0
@@ -232,7 +232,7 @@ describe('how callers can relate to objects', () => {
       { numRuns: runs(100) },
     )
     expect(records).to.be.greaterThan(5)
-  }).timeout(60_000)
+  })
 
   it('is a row of the matrix for each way that rules tell apart', () => {
     fc.assert(
@@ -261,7 +261,7 @@ describe('how callers can relate to objects', () => {
       }),
       { numRuns: runs(200) },
     )
-  }).timeout(60_000)
+  })
 
   it('makes objects that relate just so, and that the schema accepts', () => {
     const kept = ['owner', 'member', 'guest', 'team', 'red', 'draft', 'shipped', 'level', 'shut', 'fresh']

@@ -79,7 +79,7 @@ describe('a policy with very many bad lines', () => {
       expect(output.text).to.contain(`\nand ${report.more} more; fix these first\n`)
       expect(JSON.parse(output.json)).to.include({ more: report.more, errors: report.errors })
       expect(output.sarif).to.contain(`and ${report.more} more findings`)
-    }).timeout(120_000)
+    })
   }
 
   it('shows every error before any warning', async () => {
@@ -132,5 +132,5 @@ describe('a policy with very many bad lines', () => {
     expect(policyDetail(policy)).to.match(
       new RegExp(`^the files were refused: policy\\.csv:1:1 \\[rule-kind\\] and ${500_000 - 1} more; `),
     )
-  }).timeout(120_000)
+  })
 })

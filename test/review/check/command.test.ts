@@ -85,7 +85,7 @@ describe('sallyport policy check', () => {
         expect({ args, code, stdout }).to.deep.equal({ args, code: 2, stdout: '' })
         expect(stderr.trimEnd()).to.match(sentence)
       }
-    }).timeout(30_000)
+    })
 
     it('2 with a broken schema file, which is told with its place', async () => {
       await writeFile(join(folder, 'schemas/docs.json'), '{ "type": }')

@@ -48,7 +48,7 @@ describe('a check of all requests', () => {
       })
     })
     expect(counts.found).to.be.greaterThan(20)
-  }).timeout(60_000)
+  })
 
   it('a limit that is said to be shadowed never refuses a request that the other one would admit', async () => {
     let shadowed = 0
@@ -65,7 +65,7 @@ describe('a check of all requests', () => {
       { numRuns: runs(300) },
     )
     expect(shadowed).to.be.greaterThan(20)
-  }).timeout(60_000)
+  })
 
   it('a limit that is not shadowed can refuse one', async () => {
     const limits = [

@@ -29,7 +29,7 @@ describe('10,000 rules', () => {
     )
     const links = roles.slice(1).map((role, i) => `g, ${role}, role${i % 10 === 0 ? 0 : Math.floor(i / 10)}`)
     await checkIn10Seconds({ roles, rules: [...rules, ...links] })
-  }).timeout(30_000)
+  })
 
   it('of one role on one resource, many of them needless, are checked in under 10 seconds', async () => {
     const pairs = FIELDS.flatMap((_, i) => FIELDS.slice(i + 1).map((_, j) => `v${i}|v${i + 1 + j}`))
@@ -43,7 +43,7 @@ describe('10,000 rules', () => {
     )
     const report = await checkIn10Seconds({ roles: ['role0'], rules: rules.slice(0, 10_000) })
     expect(report.warnings).to.be.greaterThan(5000)
-  }).timeout(30_000)
+  })
 
   it('about everything, for as many users, are checked in under 10 seconds', async () => {
     const rules = numbered('user:u', 5000).flatMap((user) => [
@@ -51,7 +51,7 @@ describe('10,000 rules', () => {
       `p, ${user}, *, read, any, *, deny`,
     ])
     await checkIn10Seconds({ roles: ['role0'], rules })
-  }).timeout(30_000)
+  })
 })
 
 interface Generated {

@@ -98,7 +98,7 @@ describe('the writes by which callers give themselves more', () => {
     expect([...told(RICH)]).to.have.members(ways)
     expect(ways).to.include.members([...waysByForce(RICH, 1, 400)])
     expect(ways.filter((way) => !isShown(RICH, way, 1))).to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   /** Each leaves something out. */
   const blind: Readonly<Record<string, Tell>> = {
@@ -111,14 +111,14 @@ describe('the writes by which callers give themselves more', () => {
   for (const [what, tell] of Object.entries(blind)) {
     it(`are missed where ${what} are left out`, () => {
       expect(() => expect([...tell(RICH)]).to.include.members([...waysByForce(RICH, 1, 400)])).to.throw(AssertionError)
-    }).timeout(60_000)
+    })
   }
 
   it('are found out where they are made up', () => {
     const made: Tell = () => new Set(['projects delete: folders inherited'])
     const outcome = fc.check(tellsOnly(made), { numRuns: 1, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(120_000)
+  })
 })
 
 function rule(

@@ -150,11 +150,11 @@ describe('the writes of objects that the writer may not read', () => {
     expect(() => fc.assert(tellsAll(walled, told), { numRuns: 20, seed: 1 })).not.to.throw()
     const outcome = fc.check(tellsAll(walled, blind), { numRuns: 20, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(120_000)
+  })
 
   it('are found out where they are made up', () => {
     const made: Tell = (policy) => told(policy).map((one) => ({ ...one, caller: ['a'] }))
     const outcome = fc.check(tellsOnly(fc.constant(RICH), made), { numRuns: 1, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(120_000)
+  })
 })

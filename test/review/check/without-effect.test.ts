@@ -30,7 +30,7 @@ describe('a rule that is said to have no effect', () => {
       for (const rule of [...needless, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
       expect(table(without(policy, [...needless]))).to.equal(before)
     })
-  }).timeout(60_000)
+  })
 
   it('is every rule that has none: each other one changes something beside those that are left', () => {
     holds(({ policy, needless, unmatched }) => {
@@ -41,7 +41,7 @@ describe('a rule that is said to have no effect', () => {
         expect(table(without(beside, [rule]))).not.to.equal(table(beside))
       }
     })
-  }).timeout(60_000)
+  })
 
   it('is found in the random policies, of every kind', () => {
     const kinds = fc.sample(written, { numRuns: 300, seed: 1 }).flatMap(({ files }) => {
@@ -65,7 +65,7 @@ describe('a rule that is said to have no effect', () => {
     })
     fc.assert(ending, { numRuns: 60 })
     expect(found).to.be.greaterThan(10)
-  }).timeout(60_000)
+  })
 
   it('has none when it ends: looking at the beginning alone would be found out', () => {
     const beginning = fc.property(endingPolicy, ({ data }) => {
@@ -78,7 +78,7 @@ describe('a rule that is said to have no effect', () => {
       for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
     })
     expect(fc.check(beginning, { numRuns: 1000, endOnFailure: true }).failed).to.equal(true)
-  }).timeout(60_000)
+  })
 
   it('a rule with an effect that was taken for one without would be found', () => {
     const taken = fc.check(
@@ -90,7 +90,7 @@ describe('a rule that is said to have no effect', () => {
       { endOnFailure: true },
     )
     expect(taken.failed).to.equal(true)
-  }).timeout(60_000)
+  })
 })
 
 function holds(property: (found: Found) => void): void {

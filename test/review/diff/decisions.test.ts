@@ -61,7 +61,7 @@ describe('the decisions in a policy diff', () => {
   }
 
   for (const [promise, property] of Object.entries(promises)) {
-    it(promise, () => fc.assert(property(diffOf) as fc.IProperty<unknown>, RUNS)).timeout(30_000)
+    it(promise, () => fc.assert(property(diffOf) as fc.IProperty<unknown>, RUNS))
   }
 
   /** What `until=` may do: the pairs differ only from a moment on, or only before it. */
@@ -127,7 +127,7 @@ describe('the decisions in a policy diff', () => {
       const property = promises[promise]?.(diff) as fc.IProperty<unknown>
       const outcome = await fc.check(property, { numRuns: 3000, seed: 1, endOnFailure: true, examples })
       expect(outcome.failed).to.equal(true)
-    }).timeout(30_000)
+    })
   }
 })
 

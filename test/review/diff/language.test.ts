@@ -42,7 +42,7 @@ const RUNS = { numRuns: runs(240), interruptAfterTimeLimit: 20_000 }
 
 describe('the decisions in a diff of the second edition', () => {
   for (const [promise, property] of Object.entries(PROMISES)) {
-    it(promise, () => fc.assert(property(languageDiff) as fc.IProperty<unknown>, RUNS)).timeout(60_000)
+    it(promise, () => fc.assert(property(languageDiff) as fc.IProperty<unknown>, RUNS))
   }
 
   /** Of the fields that a list shows on both sides, by which it may be queried on one alone. */
@@ -65,7 +65,7 @@ describe('the decisions in a diff of the second edition', () => {
     })
 
   it('name the fields that lists may no longer be queried by, under each condition', () =>
-    fc.assert(queriesAreTold(languageDiff) as fc.IProperty<unknown>, RUNS)).timeout(60_000)
+    fc.assert(queriesAreTold(languageDiff) as fc.IProperty<unknown>, RUNS))
 
   it('are compared so that a diff is found out that queries under any condition alike', () => {
     const alike: Diff = (pair) =>
@@ -80,7 +80,7 @@ describe('the decisions in a diff of the second edition', () => {
       endOnFailure: true,
     })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(60_000)
+  })
 
   it('tell of a role level under conditions where no object can be had, beside what objects lose', () => {
     const told = decisionsIn(
@@ -138,7 +138,7 @@ describe('the decisions in a diff of the second edition', () => {
       const property = PROMISES[promise](diff) as fc.IProperty<unknown>
       const outcome = await fc.check(property, { numRuns: 3000, seed: 1, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(60_000)
+    })
   }
 })
 

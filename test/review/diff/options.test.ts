@@ -112,7 +112,7 @@ describe('what a diff says of OPTIONS', () => {
     const seen = new Set<string>()
     fc.assert(isExact(languageDiff, seen), { numRuns: runs(120), interruptAfterTimeLimit: 20_000 })
     expect([...seen]).to.include.members(['gains 0', 'gains 1', 'gains 2', 'loses 0', 'loses 1', 'loses 2'])
-  }).timeout(60_000)
+  })
 
   const wrong: Readonly<Record<string, Diff>> = {
     'tells nothing of OPTIONS': (pair) =>
@@ -129,7 +129,7 @@ describe('what a diff says of OPTIONS', () => {
     it(`would not be if the diff were one that ${fault}`, () => {
       const outcome = fc.check(isExact(diff, new Set()), { numRuns: 3000, seed: 1, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(60_000)
+    })
   }
 })
 

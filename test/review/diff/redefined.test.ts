@@ -158,7 +158,7 @@ describe('a diff of names with another meaning', () => {
       interruptAfterTimeLimit: 20_000,
     })
     expect(met).to.be.above(0)
-  }).timeout(60_000)
+  })
 
   const wrong: Readonly<Record<string, (change: PolicyDifference) => boolean>> = {
     'forgets relations': ({ kind }) => kind !== 'relation',
@@ -170,6 +170,6 @@ describe('a diff of names with another meaning', () => {
       const property = hasTheDirection((pair) => diffOf(pair).filter(keeps)) as fc.IProperty<unknown>
       const outcome = fc.check(property, { numRuns: 10_000, seed: 3, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(60_000)
+    })
   }
 })

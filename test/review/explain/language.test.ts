@@ -81,7 +81,7 @@ describe('explain, of members, parents, walls and conditions', () => {
       { ...RUNS, numRuns: runs(1500) },
     )
     expect([...met.keys()]).to.include.members(['200', '403'])
-  }).timeout(60_000)
+  })
 
   it('names states after such a write that would be enough', () => {
     met = 0
@@ -90,13 +90,13 @@ describe('explain, of members, parents, walls and conditions', () => {
       { ...RUNS, numRuns: runs(3000) },
     )
     expect(met).to.be.above(0)
-  }).timeout(60_000)
+  })
 
   it('would not name such states if it named any state', () => {
     const anyOther = ({ name }: NamedState, states: readonly string[]) => states.find((one) => one !== name) ?? name
     const found = fc.check(isEnough(anyOther), { numRuns: 10_000, seed: 1, endOnFailure: true })
     expect(found.errorInstance).to.be.instanceOf(AssertionError)
-  }).timeout(60_000)
+  })
 
   it('would not agree about such a write if only the stored object were looked at', () => {
     const found = fc.check(
@@ -111,7 +111,7 @@ describe('explain, of members, parents, walls and conditions', () => {
       { numRuns: 3000, endOnFailure: true },
     )
     expect(found.failed).to.equal(true)
-  }).timeout(60_000)
+  })
 
   it('another policy would be explained otherwise', () => {
     const found = fc.check(

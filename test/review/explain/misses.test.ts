@@ -65,7 +65,7 @@ describe('the near misses of members, parents, walls and conditions', () => {
     for (const kind of ['relation', 'not-relation', 'condition', 'not-condition', 'result', 'deny', 'role', 'user']) {
       expect(met.get(kind), kind).to.be.above(0)
     }
-  }).timeout(90_000)
+  })
 
   const wrong: Readonly<Record<string, (changes: Changes) => Changes>> = {
     'leaves out a change': (changes) => changes.slice(0, -1),
@@ -83,7 +83,7 @@ describe('the near misses of members, parents, walls and conditions', () => {
       }
       const outcome = fc.check(areTrue(mistaken, new Map()), { numRuns: 20_000, seed: 1, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(90_000)
+    })
   }
 
   it('name each set of one or two conditions that would be enough', () => {
@@ -106,7 +106,7 @@ describe('the near misses of members, parents, walls and conditions', () => {
       { ...RUNS, numRuns: runs(200) },
     )
     expect(met).to.be.above(0)
-  }).timeout(90_000)
+  })
 })
 
 function areTrue(explained: (refused: Refused) => Pick<Explanation, 'misses' | 'cases'>, met: Map<string, number>) {

@@ -43,7 +43,7 @@ describe('explain, beside a running server', () => {
       const requests = await everyRequest(person)
       expect(requests.length).to.be.greaterThan(80)
       for (const request of requests) await holdTo(request)
-    }).timeout(60_000)
+    })
   }
 
   it('tells that a caller who lacks an attribute is refused whether the object exists or not', async () => {

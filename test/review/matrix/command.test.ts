@@ -62,7 +62,7 @@ describe('sallyport policy matrix', () => {
     expect(refused).to.include({ failed: true, stdout: '' })
     expect(refused.stderr).to.contain('--format html --people')
     await server.stop()
-  }).timeout(60_000)
+  })
 
   const EXAMPLE = ['--policies', 'examples/projects/policies', '--schemas', 'examples/projects/schemas']
 

@@ -9,7 +9,6 @@ import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { startChromium } from '../../chromium.ts'
 import { ENDS, endingPolicy, randomTime } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
-import { INSTALL_MS } from '../../programs.ts'
 import { matrixOf } from './fixture.ts'
 import { openPage } from './open-page.ts'
 
@@ -90,7 +89,7 @@ describe('a matrix in time', () => {
     } finally {
       await browser.close()
     }
-  }).timeout(INSTALL_MS)
+  })
 
   it('names no end where nothing ends', () => {
     const files = filesOf({ 'policy.csv': 'p, everyone, docs, read, any, *, allow' })

@@ -4,7 +4,6 @@ import type { Browser } from 'playwright-core'
 import { matrixPage } from '../../../src/tools/permissions/page.ts'
 import { startChromium } from '../../chromium.ts'
 import { filesOf } from '../../policy/render.ts'
-import { INSTALL_MS } from '../../programs.ts'
 import { matrixOf, routed } from './fixture.ts'
 import { openPage } from './open-page.ts'
 
@@ -26,7 +25,7 @@ describe('the page of a hostile matrix', () => {
   let browser: Browser
   before(async () => {
     browser = await startChromium()
-  }).timeout(INSTALL_MS)
+  })
   after(() => browser.close())
 
   const html = () => matrixPage(matrixOf({ files: filesOf({ 'policy.csv': `# ${HOSTILE[1]}\n${RULES}` }) }))
@@ -85,7 +84,7 @@ describe('the page of a large matrix', () => {
   let browser: Browser
   before(async () => {
     browser = await startChromium()
-  }).timeout(INSTALL_MS)
+  })
   after(() => browser.close())
 
   it('works with 100 roles and 500 rows', async () => {
@@ -121,7 +120,7 @@ describe('the page of a large matrix', () => {
     expect(await page.locator('.panel .who').innerText()).to.equal('role-99')
     expect(troubles).to.deep.equal([])
     await close()
-  }).timeout(30_000)
+  })
 
   it('is still a grid to assistive technology, though laid out otherwise', async () => {
     const roles = Array.from({ length: 20 }, (_, i) => `role-${i}: { description: One of many. }`)

@@ -34,7 +34,7 @@ describe('merged rows', () => {
     plans = planRows(reviewed.policy, resources, { only: TASKS, relations: undefined })
     matrix = matrixAbout()
     merged = matrix.rows.filter(({ states }) => states !== undefined)
-  }).timeout(60_000)
+  })
 
   function matrixAbout(relations?: ReadonlySet<string>): Matrix {
     const columns = chooseColumns(reviewed.policy, [])
@@ -54,7 +54,7 @@ describe('merged rows', () => {
     for (const row of merged) {
       expect(updates.filter((plan) => fitsRow(plan, row)).length, `${row.relation}>${row.becomes}`).to.equal(row.states)
     }
-  }).timeout(60_000)
+  })
 
   it('answer every caller as the rows of each object do, by rules that they name', () => {
     const states = plans.filter(({ action, transition }) => action.name === 'update' && !transition)
@@ -74,7 +74,7 @@ describe('merged rows', () => {
       }
     }
     expect(compared).to.be.above(COMPARED * 30)
-  }).timeout(60_000)
+  })
 
   it('say in every form what they stand for', () => {
     const [json, page, table] = (['json', 'html', 'table'] as const).map((form) => MATRIX_FORMATS[form](matrix))

@@ -7,7 +7,6 @@ import { chooseColumns } from '../../../src/tools/permissions/columns.ts'
 import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import { buildMatrix, type Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { startChromium } from '../../chromium.ts'
-import { INSTALL_MS } from '../../programs.ts'
 import { type OpenPage, openPage } from './open-page.ts'
 
 const { html: matrixPage, json: matrixJson } = MATRIX_FORMATS
@@ -55,7 +54,7 @@ export function withShippedPage(): ShippedPage {
     const matrix = await shippedMatrix()
     html = matrixPage(matrix)
     shipped.rows = JSON.parse(matrixJson(matrix)).rows
-  }).timeout(INSTALL_MS)
+  })
   after(() => browser.close())
 
   beforeEach(async () => {
