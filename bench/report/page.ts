@@ -1,11 +1,11 @@
-/** The parts of docs/performance.md that a run says: between marks, so that what people wrote around them stays. */
+/** The parts of docs/performance.md and of the page beside its plots that a run says: between marks, so that what people wrote around them stays. */
 import { wrap } from '../../src/present/text.ts'
 import { BenchFailure } from '../failure.ts'
 import { plotsOf } from './plots.ts'
 import type { PartResult, RunResult } from './result.ts'
 import { judge } from './statistics.ts'
 import { NOT_MEASURED, summaryText } from './summary.ts'
-import { partText, targetsTable } from './table.ts'
+import { measuredText, targetsTable } from './table.ts'
 
 /** Load averages above say that somebody else was at work. */
 const QUIET = 1
@@ -46,10 +46,10 @@ function targetsText({ parts }: RunResult): string {
 }
 
 function sectionText(part: PartResult): string {
-  const plots = plotsOf(part).map(({ name, title }) => `![${title}](performance/${name}.svg)`)
+  const plots = plotsOf(part).map(({ name, title }) => `![${title}](${name}.svg)`)
   const { began, revision } = part.run ?? {}
   const other = began ? [`From another run: commit ${revision}, ${minuteOf(began)}.`] : []
-  return [part.method, ...other, ...plots, partText(part)].join('\n\n')
+  return [part.method, ...other, ...plots, measuredText(part)].join('\n\n')
 }
 
 function minuteOf(time: string): string {

@@ -4,8 +4,23 @@ import type { PartResult, Row, Sample, Target } from './result.ts'
 import { judge, least, median, most, quantile } from './statistics.ts'
 
 export function partText(part: PartResult): string {
-  const tables = [rowsTable(part.rows), growthTable(growthOf(part.rows)), targetsTable(part.targets)]
-  const blocks = [...tables, ...part.leftOut.map((line) => `Left out: ${line}`)]
+  return blocksText([...measuredTables(part), targetsTable(part.targets), ...leftOutLines(part)])
+}
+
+/** Without the targets, which stand on a page of their own. */
+export function measuredText(part: PartResult): string {
+  return blocksText([...measuredTables(part), ...leftOutLines(part)])
+}
+
+function measuredTables({ rows }: PartResult): readonly string[] {
+  return [rowsTable(rows), growthTable(growthOf(rows))]
+}
+
+function leftOutLines({ leftOut }: PartResult): readonly string[] {
+  return leftOut.map((line) => `Left out: ${line}`)
+}
+
+function blocksText(blocks: readonly string[]): string {
   return blocks.filter((block) => block !== '').join('\n\n')
 }
 

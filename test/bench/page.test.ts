@@ -18,6 +18,8 @@ function read(name: string): string {
 
 const RUN: RunResult = JSON.parse(read('performance/results.json'))
 
+const PAGES = ['performance.md', 'performance/measurements.md', 'performance/size.md']
+
 const PLOT: Plot = {
   title: 'a < b & "c"',
   scale: 'linear',
@@ -27,19 +29,22 @@ const PLOT: Plot = {
 }
 
 describe('docs/performance.md', () => {
-  it('is what its results say, plots too', () => {
-    const page = read('performance.md')
-    expect(fillPage(page, RUN)).to.equal(page)
+  it('is what its results say, with the measurements and plots beside it', () => {
+    for (const page of PAGES.map(read)) expect(fillPage(page, RUN)).to.equal(page)
     for (const { name, draw } of RUN.parts.flatMap(plotsOf)) {
       expect(read(`performance/${name}.svg`), name).to.equal(draw())
-      expect(page).to.include(`(performance/${name}.svg)`)
+      expect(PAGES.map(read).join('')).to.include(`(${name}.svg)`)
     }
   })
 
   it('has a place for every part, results in the documented shape, and no plot that nothing shows', () => {
     const fits = new Ajv2020({ formats: { 'date-time': true } }).compile(JSON.parse(read('schemas/bench.schema.json')))
     expect(fits(RUN), JSON.stringify(fits.errors)).to.equal(true)
-    const places = [...read('performance.md').matchAll(/<!-- bench: ([a-z-]+) -->/g)].map(([, name]) => name)
+    const places = [
+      ...PAGES.map(read)
+        .join('')
+        .matchAll(/<!-- bench: ([a-z-]+) -->/g),
+    ].map(([, name]) => name)
     const ids = PARTS.map(({ id }) => id)
     expect(places).to.include.members([...ids, 'run', 'summary', 'targets'])
     expect(ids).to.include.members(RUN.parts.map(({ id }) => id))
@@ -61,11 +66,11 @@ describe('docs/performance.md', () => {
 describe('the prose of docs/performance.md', () => {
   /** Without what is filled in, and without what others published. */
   const proseOf = (page: string) =>
-    page.replace(/<!-- bench: [\s\S]*?<!-- end -->/g, '').replace(/### Published figures[\s\S]*?\n## /, '## ')
+    page.replace(/<!-- bench: [\s\S]*?<!-- end -->/g, '').replace(/### Published figures[\s\S]*$/, '')
   const FIGURE = /\d[\d,.]* (?:us|ms|s|MiB|times|reads|requests|a second|in a second)\b/g
 
   it('states no figure that another run would contradict', () => {
-    expect(proseOf(read('performance.md')).match(FIGURE) ?? []).to.deep.equal([])
+    for (const page of PAGES) expect(proseOf(read(page)).match(FIGURE) ?? [], page).to.deep.equal([])
   })
 
   it('would be found out with a figure in it', () => {

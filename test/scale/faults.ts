@@ -1,4 +1,4 @@
-/** The faults of the suite, as docs/runbook.md names them (runbook.test.ts). */
+/** The faults of the suite, as docs/instances.md names them (runbook.test.ts). */
 export const FAULTS = [
   'nothing',
   'an instance is killed',

@@ -1,4 +1,4 @@
-/** What an operator sees of a fault: answers, readiness and the log, each kind once. docs/runbook.md quotes it. */
+/** What an operator sees of a fault: answers, readiness and the log, each kind once. docs/instances.md quotes it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Operation } from './ask.ts'
 import type { Cluster, LogLine } from './cluster.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { FAULTS } from './faults.ts'
 
-const RUNBOOK = new URL('../../docs/runbook.md', import.meta.url)
+const RUNBOOK = new URL('../../docs/instances.md', import.meta.url)
 const ROW = /^\| ([^|]+) \| \d+\.\d s \| \d+\.\d s \|$/gm
 
 describe('the runbook', () => {
