@@ -1,25 +1,37 @@
-/** The settings of policy commands, for tests that run a command in their own process. */
-import type { Command } from 'commander'
-import type { PolicySettings } from '../src/cli/options.ts'
-import { policyCommand } from '../src/cli/policy/policy.ts'
+/** Commands with the errors that end them, for tests that look at both. */
+import type { CommandUnknownOpts } from 'commander'
+import { createProgram } from '../src/cli/program.ts'
+import { type Ended, printedBy } from './command.ts'
 
-const NOWHERE = {
-  dataDirectory: '/nowhere',
-  database: { engine: 'sqlite', name: '/nowhere/sallyport.db', location: '/nowhere/sallyport.db' } as const,
-  decisionLog: { file: undefined },
-  policyCandidate: undefined,
-  published: { publicKeys: undefined, signingKey: undefined, databaseId: undefined, maxAgeMs: 300_000 },
+interface Given {
+  readonly policies: string
+  readonly schemas: string
+  /** A file. */
+  readonly database?: string
 }
 
-type Given = Pick<ReturnType<PolicySettings>, 'policies' | 'schemas'> & Partial<ReturnType<PolicySettings>>
-
-export function settingsOf(settings: Given): PolicySettings {
-  return () => ({ ...NOWHERE, ...settings })
+/** The environment of a command with these folders, and without a decision log. */
+export function environmentOf({ policies, schemas, database = '/nowhere/sallyport.db' }: Given) {
+  const place = { DATA_DIR: '/nowhere', DATABASE_URL: `sqlite:${database}`, DECISION_LOG_FILE: '-' }
+  return { ...place, POLICIES: policies, SCHEMAS: schemas }
 }
 
-/** `sallyport policy NAME`, with these settings in place of the environment. */
-export function policyCommandOf(name: string, settings: Given): Command {
-  const command = policyCommand(settingsOf(settings)).commands.find((one) => one.name() === name)
-  if (!command) throw new Error(`there is no command policy ${name}`)
-  return command
+/** Runs the words behind `sallyport`; what the program would tell with exit code 2 is an error. */
+export function commandRun(
+  args: readonly string[],
+  given: Given,
+): Promise<Ended & { readonly error: Error | undefined }> {
+  return printedBy(
+    async () => {
+      const program = await createProgram(args[0])
+      quieten(program)
+      await program.parseAsync(args, { from: 'user' })
+    },
+    { env: environmentOf(given) },
+  )
+}
+
+function quieten(command: CommandUnknownOpts): void {
+  command.configureOutput({ writeErr: () => undefined, outputError: () => undefined })
+  for (const one of command.commands) quieten(one)
 }

@@ -1,5 +1,5 @@
 /** Commands with their arguments, options, values, defaults and exit codes. */
-import type { Argument, Command, Option } from 'commander'
+import type { Argument, CommandUnknownOpts, Option } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
 import { type Members, requires } from './members.ts'
 
@@ -7,7 +7,7 @@ export async function commandMembers(): Promise<Members> {
   return (await createProgram()).commands.flatMap((command) => membersOf(command, `command ${command.name()}`))
 }
 
-function membersOf(command: Command, name: string): Members {
+function membersOf(command: CommandUnknownOpts, name: string): Members {
   return [
     [name, ''],
     ...command.registeredArguments.flatMap((argument, i) => argumentMembers(argument, name, i + 1)),
@@ -42,7 +42,7 @@ function choices(name: string, values: readonly string[] | undefined): Members {
 }
 
 /** Those that the help lists. */
-function exitCodes(command: Command): readonly string[] {
+function exitCodes(command: CommandUnknownOpts): readonly string[] {
   let help = ''
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
   const [, listed = ''] = /\nExit code: (.*?)\n\n/s.exec(help) ?? []

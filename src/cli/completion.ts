@@ -1,7 +1,7 @@
 /** sallyport completion: prints a script for the shell, which asks this program for the possible next words. */
-import { Argument, type Command, type Option } from 'commander'
+import { Argument, Command, type CommandUnknownOpts, type Option } from 'commander'
 import { print } from '../present/print.ts'
-import { CliCommand } from './options.ts'
+import { withHelp } from './options.ts'
 
 interface Candidate {
   readonly word: string
@@ -40,20 +40,19 @@ complete -c sallyport -n 'test -n "$(__sallyport)"' -f -a '(__sallyport)'
   },
 } as const
 
-type Shell = keyof typeof SHELLS
-
 /** `load` builds the program with the command group that a word names, or with all groups. */
-export function completionCommand(load: (word?: string) => Promise<Command>): CliCommand {
-  return new CliCommand('completion')
-    .description('print a script that makes your shell complete the commands and options of sallyport')
-    .addArgument(new Argument('<shell>', 'your shell').choices(Object.keys(SHELLS)))
-    .argument('[words...]', 'after --: the words typed so far; prints the possible next words')
-    .note(`Add one line to the start-up file of your shell:
+export function completionCommand(load: (word?: string) => Promise<Command>) {
+  return withHelp(new Command('completion'), {
+    about: 'print a script that makes your shell complete the commands and options of sallyport',
+    note: `Add one line to the start-up file of your shell:
   ~/.bashrc                    source <(sallyport completion bash)
   ~/.zshrc                     source <(sallyport completion zsh)
-  ~/.config/fish/config.fish   sallyport completion fish | source`)
-    .examples('completion bash', 'completion zsh', 'completion fish', 'completion bash -- policy ch')
-    .action(async (shell: Shell, words: readonly string[]) => {
+  ~/.config/fish/config.fish   sallyport completion fish | source`,
+    examples: ['completion bash', 'completion zsh', 'completion fish', 'completion bash -- policy ch'],
+  })
+    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+    .argument('[words...]', 'after --: the words typed so far; prints the possible next words')
+    .action(async (shell, words) => {
       const { script, lineOf } = SHELLS[shell]
       if (words.length === 0) return print(script)
       const found = candidatesFor(await load(words.length > 1 ? words[0] : undefined), words)
@@ -62,21 +61,21 @@ export function completionCommand(load: (word?: string) => Promise<Command>): Cl
 }
 
 /** The candidates for the last word. */
-function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
+function candidatesFor(program: CommandUnknownOpts, words: readonly string[]): readonly Candidate[] {
   const last = words.at(-1) ?? ''
   const { command, option, operands } = commandAt(program, words.slice(0, -1))
   return candidatesOf(command, option, { last, operands }).filter(({ word }) => word.startsWith(last))
 }
 
 interface Reached {
-  readonly command: Command
+  readonly command: CommandUnknownOpts
   /** The option that the last word is the value of. */
   readonly option: Option | undefined
   /** The number of the command's arguments before the last word. */
   readonly operands: number
 }
 
-function commandAt(program: Command, words: readonly string[]): Reached {
+function commandAt(program: CommandUnknownOpts, words: readonly string[]): Reached {
   let reached: Reached = { command: program, option: undefined, operands: 0 }
   for (const word of words) {
     const { command, option, operands } = reached
@@ -91,7 +90,7 @@ function commandAt(program: Command, words: readonly string[]): Reached {
 }
 
 function candidatesOf(
-  command: Command,
+  command: CommandUnknownOpts,
   option: Option | undefined,
   { last, operands }: { readonly last: string; readonly operands: number },
 ): readonly Candidate[] {

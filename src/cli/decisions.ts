@@ -1,6 +1,6 @@
 /** sallyport decisions …: searches and follows the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError } from 'commander'
 import { environment, onSignals } from '../base/command-process.ts'
 import { linesIn } from '../base/files/lines.ts'
 import { readConfig } from '../config/config.ts'
@@ -8,47 +8,48 @@ import { type DecisionRecord, fitsFilter, parseRecord, type RecordFilter } from 
 import { filesOfLog, followLines, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-text.ts'
 import { print, printReport, tell } from '../present/print.ts'
-import { CliCommand, gather, moment, SINCE, type TextOrJson, UNTIL, wholeNumber } from './options.ts'
+import { gather, SINCE, TEXT_OR_JSON, UNTIL, wholeNumber, withHelp } from './options.ts'
 
 interface QueryFlags extends RecordFilter {
-  readonly format: TextOrJson
+  readonly format: 'text' | 'json'
 }
 
 interface TailFlags extends QueryFlags {
   readonly lines: number
-  readonly follow?: boolean
+  readonly follow?: true
 }
 
-/** The file of the log that the server writes; undefined when it writes to standard output. */
-type UsualLog = () => string | undefined
-
-const LOG = ['[log]', 'decision log file (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'] as const
+const LOG = new Argument('[log]', 'decision log file (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
 const OUTCOMES = ['allowed', 'refused', 'failed']
 
-export function decisionsCommand(usual: UsualLog = () => readConfig(environment()).decisionLog.file): CliCommand {
-  const decisions = new CliCommand('decisions').description('search and follow the decision log')
-  withFilter(decisions.command('query'))
-    .description('print the matching records, oldest first')
-    .argument(...LOG)
-    .note('The older files of the log (LOG.1, LOG.2, …) are read too.')
-    .examples(
-      'decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z',
-      'decisions query data/decisions.log --request-id 0190b2c4-7d1e-7000-8000-000000000000 --format json',
-    )
-    .action(async (log: string | undefined, flags: QueryFlags) => query(await existing(log ?? usual()), flags))
-  withFilter(decisions.command('tail'))
-    .description('print the last matching records; with -f, also print each new one')
-    .argument(...LOG)
+export function decisionsCommand(): Command {
+  const decisions = new Command('decisions').description('search and follow the decision log')
+  withFilter(
+    withHelp(decisions.command('query'), {
+      about: 'print the matching records, oldest first',
+      note: 'The older files of the log (LOG.1, LOG.2, …) are read too.',
+      examples: [
+        'decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z',
+        'decisions query data/decisions.log --request-id 0190b2c4-7d1e-7000-8000-000000000000 --format json',
+      ],
+    }),
+  )
+    .addArgument(LOG)
+    .action(async (log, flags) => query(await existing(log), flags))
+  withFilter(
+    withHelp(decisions.command('tail'), {
+      about: 'print the last matching records; with -f, also print each new one',
+      examples: ['decisions tail', 'decisions tail -n 0 -f --outcome refused'],
+    }),
+  )
+    .addArgument(LOG)
     .option('-n, --lines <number>', 'how many records to print', wholeNumber(0, 999_999), 10)
     .option('-f, --follow', 'wait for new records until Ctrl-C')
-    .examples('decisions tail', 'decisions tail -n 0 -f --outcome refused')
-    .action(async (log: string | undefined, flags: TailFlags) =>
-      tail(await (flags.follow ? named(log ?? usual()) : existing(log ?? usual())), flags),
-    )
+    .action(async (log, flags) => tail(await (flags.follow ? named(log) : existing(log)), flags))
   return decisions
 }
 
-function withFilter(command: CliCommand): CliCommand {
+function withFilter(command: Command) {
   return command
     .option('--role <role>', 'only callers with this role; repeat for more', gather)
     .option('--resource <name>', 'only this resource; repeat for more', gather)
@@ -59,11 +60,7 @@ function withFilter(command: CliCommand): CliCommand {
       'only this credential, as records name it: "key EcP2LDMWFc"; repeat for more',
       gather,
     )
-    .addOption(
-      new Option('--outcome <outcome>', 'only this outcome: allowed, refused or failed; repeat for more').argParser(
-        readOutcome,
-      ),
-    )
+    .option('--outcome <outcome>', 'only this outcome: allowed, refused or failed; repeat for more', readOutcome)
     .option('--status <code>', 'only answers with this status code; repeat for more', readStatus)
     .option('--route <path>', 'only this route, as the schema writes it: /api/orders/{id}; repeat for more', gather)
     .option(
@@ -72,9 +69,9 @@ function withFilter(command: CliCommand): CliCommand {
       gatherId,
     )
     .option('--instance <name>', 'only answers of this instance (INSTANCE); repeat for more', gather)
-    .option(...SINCE, moment)
-    .option(...UNTIL, moment)
-    .formats()
+    .addOption(SINCE)
+    .addOption(UNTIL)
+    .addOption(TEXT_OR_JSON)
 }
 
 async function query(log: string, flags: QueryFlags): Promise<void> {
@@ -137,7 +134,8 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
 }
 
 /** Throws ToolError, like `existing`. */
-async function named(log: string | undefined): Promise<string> {
+async function named(given: string | undefined): Promise<string> {
+  const log = given ?? readConfig(environment()).decisionLog.file
   if (log !== undefined) return log
   return refuse('the decision log goes to standard output (DECISION_LOG_FILE is -): name a log file')
 }

@@ -1,77 +1,56 @@
-/** Shared by the commands: options, the functions that read their values, and a command with notes and examples. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+/** Flags that several commands have, each once: its name, its sentence, how its value is read, and its default. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, MOMENT_FORMS, readDuration, readMoment, timeFault } from '../base/time.ts'
-import type { PublishedSettings } from '../identity/keys/published-settings.ts'
 import { withCommands, wordHere } from '../present/invocation.ts'
-import type { Resources } from '../resources/resource.ts'
-import type { Database } from '../store/open.ts'
+import type { GivenFlags } from './flags.ts'
 
-/** What names a policy to read. */
-export const POLICY = 'a directory, or database: or database:<version> for a published version (POLICIES, policies)'
-export const POLICIES = ['--policies <directory>', 'policy files, or database: (POLICIES, policies)'] as const
-export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
-export const MIGRATIONS = ['--migrations <directory>', 'migration files (MIGRATIONS, migrations)'] as const
-export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z or 2027-01-31 (now)'] as const
-export const SINCE = [
+export const POLICIES = new Option('--policies <directory>', 'policy files, or database: (POLICIES, policies)')
+export const SCHEMAS = new Option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
+export const MIGRATIONS = new Option('--migrations <directory>', 'migration files (MIGRATIONS, migrations)')
+export const MATRICES = new Option('--matrices <directory>', 'the folder of the matrices').default('test/matrix')
+export const DATABASE = new Option('--database <url>', 'the database (DATABASE_URL, else the file in DATA_DIR)')
+export const PORT = new Option('--port <number>', 'port to listen on (PORT, 3000)')
+export const AT = new Option('--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z or 2027-01-31 (now)')
+export const SINCE = new Option(
   '--since <time>',
   'only records of this time or later: 2026-12-04T18:00:00Z, 2026-12-04, yesterday, or 1h for an hour ago',
-] as const
-export const UNTIL = ['--until <time>', 'only records before this time; the format is that of --since'] as const
+).argParser(moment)
+export const UNTIL = new Option(
+  '--until <time>',
+  'only records before this time; the format is that of --since',
+).argParser(moment)
+export const ONLY_RESOURCES = new Option('--resource <name...>', 'only this resource; repeat for more').default(
+  [] as readonly string[],
+)
+export const TEXT_OR_JSON = formats('text', 'json')
+export const FAIL_ON_SEVERITY = ['error', 'warning'] as const
+export const FAIL_ON_DIRECTION = ['widening', 'narrowing', 'any'] as const
 
-/** The configuration from the environment; read when a command runs, because it can throw ConfigError. */
-export type PolicySettings = () => {
-  readonly policies: string
-  readonly schemas: string
-  readonly dataDirectory: string
-  /** The database that `policy explain --object` reads. */
-  readonly database: Database
-  /** The file in which `policy explain --request-id` finds the record; undefined for standard output. */
-  readonly decisionLog: { readonly file: string | undefined }
-  readonly policyCandidate: string | undefined
-  /** The keys of a policy that is published in the database. */
-  readonly published: PublishedSettings
+/** An argument that names a policy. */
+export const POLICY = 'a directory, or database: or database:<version> for a published version (POLICIES, policies)'
+
+/** `--format`; the first format is the default. */
+export function formats<const T extends readonly [string, ...string[]]>(...choices: T) {
+  return new Option('--format <format>', 'output format').choices(choices).default(choices[0] as T[number])
 }
 
-/** Flags of a command that reads policy and schema files. */
-export interface FolderFlags {
-  readonly policies?: string
-  readonly schemas?: string
-}
-
-export type TextOrJson = 'text' | 'json'
-
-/** Flags of a command with `formats()`. */
-export interface FormatFlag {
-  readonly format: TextOrJson
-}
-
-/** A command whose help has notes and examples. */
-export class CliCommand extends Command {
-  override createCommand(name?: string): CliCommand {
-    return new CliCommand(name)
-  }
-
-  /** `--policies` and `--schemas`. */
-  folders(): this {
-    return this.option(...POLICIES).option(...SCHEMAS)
-  }
-
+interface HelpText {
+  readonly about: string
   /** A paragraph below the options. */
-  note(text: string): this {
-    return this.addHelpText('after', `\n${withCommands(text)}`)
-  }
-
+  readonly note?: string
   /** Command lines without the program's name; the last part of the help. test/programs/help.test.ts parses each. */
-  examples(...commands: readonly string[]): this {
-    const lines = commands.map((command) => `  ${wordHere()} ${command}`)
-    return this.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
-  }
+  readonly examples: readonly string[]
+}
 
-  /** `--format`: text and JSON, or the formats of the command, the default first. */
-  formats(...formats: readonly string[]): this {
-    const choices = formats.length > 0 ? formats : ['text', 'json']
-    return this.addOption(new Option('--format <format>', 'output format').choices(choices).default(choices[0]))
-  }
+export function withHelp(command: Command, { about, note, examples }: HelpText): Command {
+  const lines = examples.map((example) => `  ${wordHere()} ${example}`)
+  if (note !== undefined) command.addHelpText('after', `\n${withCommands(note)}`)
+  return command.description(about).addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+/** The settings that hold for a command with these flags. Loaded when a command runs, so that the others start fast. */
+export async function settingsWith<F extends object>(flags: F & GivenFlags, instance?: string) {
+  return (await import('./flags.ts')).mergeFlags(flags, instance)
 }
 
 /** For an option that may be given several times. */
@@ -100,18 +79,9 @@ export function lifetime(text: string): number {
 }
 
 /** Reads a time, or a duration before now, as milliseconds since the epoch. */
-export function moment(text: string): number {
+function moment(text: string): number {
   const ago = readDuration(text)
   const time = ago === undefined ? readMoment(text, Date.now()) : Date.now() - ago
   if (time !== undefined) return time
   throw new InvalidArgumentError(`${timeFault(text)}: write ${MOMENT_FORMS}; 1h is an hour ago.`)
-}
-
-/** Loaded when a command runs, so that the others start without it. */
-export async function loadSchemaFiles(directory: string): Promise<Resources> {
-  return (await import('../resources/load/load-resources.ts')).loadResources(directory)
-}
-
-export async function timeAt(at: string | undefined, now: number): Promise<number> {
-  return (await import('../tools/asked/at-option.ts')).timeOf(at, now)
 }

@@ -5,29 +5,29 @@
 
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { Command } from 'commander'
+import { Command, type CommandUnknownOpts } from 'commander'
 import { commandProcess, environment } from '../base/command-process.ts'
 import { tellProblem } from '../present/print.ts'
 
-const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
+const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
-  schema: async () => (await import('./schema/schema.ts')).schemaCommand(),
+  schema: async () => (await import('./schema.ts')).schemaCommand(),
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
   data: async () => (await import('./data/data.ts')).dataCommand(version),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
-  key: async () => (await import('./identity/key.ts')).keyCommand(),
-  'signing-keys': async () => (await import('./identity/signing-keys.ts')).signingKeysCommand(),
-  token: async () => (await import('./identity/token.ts')).tokenCommand(),
-  backup: async () => (await import('./backup/backup.ts')).backupCommand(version),
-  restore: async () => (await import('./backup/restore.ts')).restoreCommand(),
-  init: async () => (await import('./project/init.ts')).initCommand(),
-  add: async () => (await import('./project/add.ts')).addCommand(),
-  eject: async () => (await import('./project/eject.ts')).ejectCommand(),
-  ci: async () => (await import('./project/ci.ts')).ciCommand(),
-  upgrade: async () => (await import('./project/upgrade.ts')).upgradeCommand(),
-  doctor: async () => (await import('./project/doctor.ts')).doctorCommand(),
+  key: async () => (await import('./identity/keys.ts')).keyCommand(),
+  'signing-keys': async () => (await import('./identity/keys.ts')).signingKeysCommand(),
+  token: async () => (await import('./identity/keys.ts')).tokenCommand(),
+  backup: async () => (await import('./backup.ts')).backupCommand(version),
+  restore: async () => (await import('./backup.ts')).restoreCommand(),
+  init: async () => (await import('./project.ts')).initCommand(),
+  add: async () => (await import('./project.ts')).addCommand(),
+  eject: async () => (await import('./project.ts')).ejectCommand(),
+  ci: async () => (await import('./ci.ts')).ciCommand(),
+  upgrade: async () => (await import('./project.ts')).upgradeCommand(),
+  doctor: async () => (await import('./project.ts')).doctorCommand(),
   openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
@@ -81,7 +81,7 @@ function wordsOf([first = '', ...rest]: readonly string[]): readonly string[] {
 }
 
 /** Commander omits colours if the output is not a terminal or NO_COLOR is set. */
-function prepare(command: Command): void {
+function prepare(command: CommandUnknownOpts): void {
   command
     .exitOverride()
     .configureOutput({

@@ -15,19 +15,13 @@ export async function withProgress<T>(format: string, work: (bar: SingleBar) => 
   }
 }
 
-/**
- * The first Ctrl-C ends the run, which then removes what it created; the second ends the program at once and leaves it.
- */
-export function interrupted(): AbortSignal {
+/** The first Ctrl-C ends the command after what it has begun, and tells so; the second ends the program at once. */
+export function stopSignal(stopping: string, ended: string): AbortSignal {
   const abort = new AbortController()
-  const end = () => {
-    if (abort.signal.aborted) {
-      tell('\nsallyport: ended at once; some objects and users of the run remain on the server\n')
-      process.exit(2)
-    }
-    tell('\nsallyport: ending, and removing the objects and users of the run; press Ctrl-C again to leave them\n')
+  onSignals(['SIGINT', 'SIGTERM'] as const, () => {
+    tell(`\nsallyport: ${abort.signal.aborted ? ended : stopping}\n`)
+    if (abort.signal.aborted) process.exit(2)
     abort.abort()
-  }
-  onSignals(['SIGINT', 'SIGTERM'] as const, end)
+  })
   return abort.signal
 }

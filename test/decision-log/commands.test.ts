@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { decisionsCommand } from '../../src/cli/decisions.ts'
 import { readLog } from '../../src/tools/replay/read-log.ts'
-import { type Ended, printedBy, ROOT, sallyport } from '../command.ts'
+import { type Ended, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 
@@ -237,8 +236,7 @@ describe('sallyport decisions', () => {
 
 /** In this process: starting one takes longer than the query. */
 async function queryHere(log: string, args: readonly string[]): Promise<string> {
-  const query = decisionsCommand(() => log)
-  return (await printedBy(() => query.parseAsync(['query', ...args, '--format', 'json'], { from: 'user' }))).stdout
+  return (await sallyport(['decisions', 'query', log, ...args, '--format', 'json'])).stdout
 }
 
 async function ended(child: ChildProcess): Promise<void> {

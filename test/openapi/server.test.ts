@@ -3,10 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openapiCommand } from '../../src/cli/openapi/openapi.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { printedBy } from '../command.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { commandRun } from '../settings.ts'
 import { documentFor, operationsOf, shipped, wholeDocument } from './fixture.ts'
 
 const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
@@ -83,8 +81,8 @@ describe('sallyport openapi', () => {
   }
 
   async function printed(...args: readonly string[]): Promise<string> {
-    const command = openapiCommand(() => readConfig({ POLICIES: `${ROOT}policies`, SCHEMAS: `${ROOT}schemas` }))
-    const { stdout, error } = await printedBy(() => command.exitOverride().parseAsync(args, { from: 'user' }))
+    const given = { policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }
+    const { stdout, error } = await commandRun(['openapi', ...args], given)
     if (error) throw error
     return stdout
   }

@@ -1,10 +1,10 @@
 /** Each command explains itself: its help has examples, and each example is a command line that the program takes. */
 import { expect } from 'chai'
-import type { Command } from 'commander'
+import type { CommandUnknownOpts } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
 
 interface Leaf {
-  readonly command: Command
+  readonly command: CommandUnknownOpts
   readonly words: readonly string[]
 }
 
@@ -37,16 +37,16 @@ describe('the help of the commands', () => {
   it('a faulty example would be found', async () => {
     const failure = await parse(['policy', 'check', '--form', 'json']).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(Error)
-    expect(examplesOf((await createProgram('policy')).commands[0] as Command)).to.deep.equal([])
+    expect(examplesOf((await createProgram('policy')).commands[0] as CommandUnknownOpts)).to.deep.equal([])
   })
 })
 
-function leavesOf(command: Command, words: readonly string[]): readonly Leaf[] {
+function leavesOf(command: CommandUnknownOpts, words: readonly string[]): readonly Leaf[] {
   if (command.commands.length === 0) return [{ command, words }]
   return command.commands.flatMap((one) => leavesOf(one, [...words, one.name()]))
 }
 
-function examplesOf(command: Command): readonly (readonly string[])[] {
+function examplesOf(command: CommandUnknownOpts): readonly (readonly string[])[] {
   let help = ''
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
   const lines = help.split('Examples:\n')[1]?.split('\n') ?? []

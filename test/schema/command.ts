@@ -1,10 +1,6 @@
 /** Runs `sallyport schema …` as the program would, in this process. */
-import { Command } from 'commander'
-import { schemaCommand } from '../../src/cli/schema/schema.ts'
-import { printedBy } from '../command.ts'
-import { settingsOf } from '../settings.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
+import { ROOT } from '../command.ts'
+import { commandRun } from '../settings.ts'
 
 interface Outcome {
   readonly stdout: string
@@ -15,11 +11,7 @@ interface Outcome {
 
 /** With the shipped policies and schemas as usual folders. */
 export async function schemaCommandRun(...args: readonly string[]): Promise<Outcome> {
-  const schema = schemaCommand(settingsOf({ policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }))
-  for (const command of [schema, ...schema.commands]) {
-    command.exitOverride().configureOutput({ writeErr: () => undefined })
-  }
-  const program = new Command('sallyport').exitOverride().addCommand(schema)
-  const { code, stdout, error } = await printedBy(() => program.parseAsync(['schema', ...args], { from: 'user' }))
+  const given = { policies: `${ROOT}policies`, schemas: `${ROOT}schemas` }
+  const { code, stdout, error } = await commandRun(['schema', ...args], given)
   return error === undefined ? { stdout, code } : { stdout, code: 2, error }
 }

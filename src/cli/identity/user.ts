@@ -1,30 +1,29 @@
 /** sallyport user …: the people of the embedded directory. */
+import { Command } from 'commander'
 import { type DirectoryAccess, DirectoryError, soundSubject } from '../../identity/directory/directory-access.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { Person } from '../../store/directory.ts'
-import { CliCommand, type FormatFlag } from '../options.ts'
+import { TEXT_OR_JSON, withHelp } from '../options.ts'
 import { inDirectory } from './directory.ts'
 
 const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']
 const USER = ['<user>', 'e-mail address or id'] as const
 
-export function userCommand(): CliCommand {
-  const user = new CliCommand('user').description(
-    'manage the users who sign in to this server; the server may be running',
-  )
+export function userCommand(): Command {
+  const user = new Command('user').description('manage the users who sign in to this server; the server may be running')
   declareAdd(user)
   declarePassword(user)
   declareRoles(user)
   declareStanding(user, 'disable', 'refuse all credentials of a user at once, and end their sessions')
   declareStanding(user, 'enable', 'let a disabled user sign in again')
-  user
-    .command('list')
-    .description('list the users with their roles, and whether they can sign in')
-    .formats()
-    .examples('user list', 'user list --format json')
-    .action(({ format }: FormatFlag) =>
+  withHelp(user.command('list'), {
+    about: 'list the users with their roles, and whether they can sign in',
+    examples: ['user list', 'user list --format json'],
+  })
+    .addOption(TEXT_OR_JSON)
+    .action(({ format }) =>
       inDirectory(async ({ directory }) => {
         const users = (await directory.people()).map(listed)
         printResult(format, { users }, toText(users))
@@ -33,25 +32,18 @@ export function userCommand(): CliCommand {
   return user
 }
 
-interface AddFlags extends FormatFlag {
-  readonly email: string
-  readonly name: string
-  readonly id?: string
-  readonly role: readonly string[]
-}
-
-function declareAdd(user: CliCommand): void {
-  user
-    .command('add')
-    .description('add a user without a password, and print the id')
+function declareAdd(user: Command): void {
+  withHelp(user.command('add'), {
+    about: 'add a user without a password, and print the id',
+    note: 'The user can sign in after you set a password with `user password`.',
+    examples: ['user add --email zoe@example.com --name Zoe --role member'],
+  })
     .requiredOption('--email <address>', 'the address with which the user signs in')
     .requiredOption('--name <name>', 'the name that others see')
     .option('--id <id>', 'the id that policies use, as in user:<id> (a new UUID)')
     .option('--role <role...>', 'a role that the user has; repeat for more', [])
-    .formats()
-    .note('The user can sign in after you set a password with `user password`.')
-    .examples('user add --email zoe@example.com --name Zoe --role member')
-    .action(({ email, name, id, role, format }: AddFlags) =>
+    .addOption(TEXT_OR_JSON)
+    .action(({ email, name, id, role, format }) =>
       inDirectory(async (access) => {
         const { addUser } = await import('../../identity/directory/users.ts')
         const added = await addUser(access, { email, name, id, roles: role })
@@ -61,26 +53,21 @@ function declareAdd(user: CliCommand): void {
     )
 }
 
-interface PasswordFlags extends FormatFlag {
-  readonly generate?: true
-  readonly oneTime?: boolean
-}
-
-function declarePassword(user: CliCommand): void {
-  user
-    .command('password')
-    .description("set a user's password, and end all sessions of the user")
-    .argument(...USER)
-    .option('--generate', 'generate a password, and print only it on standard output')
-    .option('--one-time', 'the password is valid for one sign-in, which must set a new one (newPassword)')
-    .formats()
-    .note('On a terminal, the command asks for the password and does not show it; otherwise it reads standard input.')
-    .examples(
+function declarePassword(user: Command): void {
+  withHelp(user.command('password'), {
+    about: "set a user's password, and end all sessions of the user",
+    note: 'On a terminal, the command asks for the password and does not show it; otherwise it reads standard input.',
+    examples: [
       'user password zoe@example.com',
       'user password zoe@example.com < password.txt',
       'user password zoe@example.com --generate --one-time',
-    )
-    .action((named: string, { generate, oneTime = false, format }: PasswordFlags) =>
+    ],
+  })
+    .argument(...USER)
+    .option('--generate', 'generate a password, and print only it on standard output')
+    .option('--one-time', 'the password is valid for one sign-in, which must set a new one (newPassword)')
+    .addOption(TEXT_OR_JSON)
+    .action((named, { generate, oneTime = false, format }) =>
       inDirectory(async (access) => {
         const { findUser } = await import('../../identity/directory/users.ts')
         const { createPasswords, generatePassword } = await import('../../identity/sign-in/password.ts')
@@ -97,22 +84,17 @@ function declarePassword(user: CliCommand): void {
     )
 }
 
-interface RolesFlags extends FormatFlag {
-  readonly role: readonly string[]
-  readonly none?: boolean
-}
-
-function declareRoles(user: CliCommand): void {
-  user
-    .command('roles')
-    .description("replace a user's roles")
+function declareRoles(user: Command): void {
+  withHelp(user.command('roles'), {
+    about: "replace a user's roles",
+    note: 'The new roles take effect with the next request of each session.',
+    examples: ['user roles zoe@example.com --role member --role support', 'user roles zoe@example.com --none'],
+  })
     .argument(...USER)
     .option('--role <role...>', 'a role that the user has from now on; repeat for more', [])
     .option('--none', 'remove all roles')
-    .formats()
-    .note('The new roles take effect with the next request of each session.')
-    .examples('user roles zoe@example.com --role member --role support', 'user roles zoe@example.com --none')
-    .action((named: string, { role, none = false, format }: RolesFlags) => {
+    .addOption(TEXT_OR_JSON)
+    .action((named, { role, none = false, format }) => {
       if (none === role.length > 0)
         throw new DirectoryError('no roles are named: name them with --role, or remove all with --none')
       return inDirectory(async (access) => {
@@ -125,15 +107,15 @@ function declareRoles(user: CliCommand): void {
     })
 }
 
-function declareStanding(user: CliCommand, name: 'disable' | 'enable', description: string): void {
-  user
-    .command(name)
-    .description(description)
+function declareStanding(user: Command, name: 'disable' | 'enable', description: string): void {
+  withHelp(user.command(name), {
+    about: description,
+    note: 'For a user who signs in elsewhere, or a caller with a key or a token, name the id (the subject).',
+    examples: [`user ${name} zoe@example.com`],
+  })
     .argument(...USER)
-    .formats()
-    .note('For a user who signs in elsewhere, or a caller with a key or a token, name the id (the subject).')
-    .examples(`user ${name} zoe@example.com`)
-    .action((named: string, { format }: FormatFlag) =>
+    .addOption(TEXT_OR_JSON)
+    .action((named, { format }) =>
       inDirectory(async (access) => {
         const { subject, note } = await findSubject(access, named)
         await access.directory[name](subject)

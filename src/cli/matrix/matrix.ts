@@ -1,19 +1,35 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
-
-import { InvalidArgumentError, Option } from 'commander'
-import { environment, setExitCode } from '../../base/command-process.ts'
-import { readConfig } from '../../config/config.ts'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { setExitCode } from '../../base/command-process.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
-import { CliCommand, type FolderFlags, type FormatFlag, percent, type TextOrJson } from '../options.ts'
-import { interrupted, withProgress } from '../progress.ts'
-import type { NewMatrix } from './init.ts'
-import { PATHS, RESOURCE, type TargetFlags, targetSettings, withTargetOptions } from './target-options.ts'
-import { declareTest } from './test.ts'
+import {
+  formats,
+  ONLY_RESOURCES,
+  POLICIES,
+  percent,
+  SCHEMAS,
+  settingsWith,
+  TEXT_OR_JSON,
+  wholeNumber,
+  withHelp,
+} from '../options.ts'
+import { stopSignal, withProgress } from '../progress.ts'
+import { targetSettings, withTargetOptions } from './target-options.ts'
 
-export function matrixCommand(): CliCommand {
-  const matrix = new CliCommand('matrix').description('write, test and measure the expected answers for each caller')
+const PATHS = new Argument('[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)').default([
+  'test/matrix',
+])
+const REPORT_FORMATS = ['text', 'junit', 'json', 'html', 'sarif'] as const
+
+interface ReportFile {
+  readonly format: (typeof REPORT_FORMATS)[number]
+  readonly file: string
+}
+
+export function matrixCommand(): Command {
+  const matrix = new Command('matrix').description('write, test and measure the expected answers for each caller')
   declareTest(matrix)
   declareInit(matrix)
   declareCoverage(matrix)
@@ -22,43 +38,97 @@ export function matrixCommand(): CliCommand {
   return matrix
 }
 
-type InitFlags = FormatFlag & FolderFlags & Omit<NewMatrix, keyof FolderFlags>
+function declareTest(matrix: Command): void {
+  withTargetOptions(
+    withHelp(matrix.command('test'), {
+      about: 'send the request of each cell, and show unexpected answers',
+      note: `docs/testing-policies.md explains how to write matrices and cases.
+Exit code: 0 when all answers are as expected, 1 when not, 2 when the command could not run.`,
+      examples: [
+        'matrix test',
+        'matrix test test/matrix/orders.csv --role member --report html=matrix.html',
+        "matrix test --only 'DELETE .* as auditor'",
+        'matrix test --url http://127.0.0.1:3000',
+        'matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin',
+      ],
+    }),
+  )
+    .addArgument(PATHS)
+    .option('--only <pattern>', 'only cells whose title in the report matches this regular expression', pattern)
+    .option('--role <name...>', 'only columns with this role or name; repeat for more', [])
+    .addOption(ONLY_RESOURCES)
+    .option('--bail', 'stop at the first unexpected answer', false)
+    .option('--parallel <number>', 'how many cells to try at once', wholeNumber(1, 999))
+    .option(
+      '--report <format=file>',
+      'also write a report: text, junit, json, html or sarif; repeat for more',
+      report,
+      [],
+    )
+    .addOption(TEXT_OR_JSON)
+    .action(async (paths, flags) => {
+      const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
+      const { testMatrices } = await import('../../tools/matrix/run/test-matrices.ts')
+      const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
+      const { isGreen } = await import('../../tools/matrix/run/result.ts')
+      const options = { ...targetSettings(flags), ...flags }
+      const run = await withProgress('testing {bar} {value} of {total}, {red} wrong or not tried', (bar) => {
+        let red = 0
+        return testMatrices(paths, {
+          ...options,
+          filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
+          signal: interrupted(),
+          openTargets: (suite) => openTargetPool(suite, options),
+          started: (total) => bar.start(total, 0, { red }),
+          observe: ({ outcome }) => {
+            if (outcome !== 'passed') red++
+            bar.increment({ red })
+          },
+        })
+      })
+      // Printed first, so that the result isn't lost if the report can't be written.
+      printReport(flags.format, REPORTS[flags.format](run))
+      await writeReports(flags.report, run)
+      if (!isGreen(run)) setExitCode(1)
+    })
+}
 
-function declareInit(matrix: CliCommand): void {
-  matrix
-    .command('init')
-    .description('write the complete matrix of the present policy, for review')
+function declareInit(matrix: Command): void {
+  withHelp(matrix.command('init'), {
+    about: 'write the complete matrix of the present policy, for review',
+    note: `The command writes one file for each resource: each method, path and set of relations, with the present
+answer. Review the files in a spreadsheet program. After that, \`sallyport matrix test\` shows what has changed.
+With --missing, it replaces no file: it writes new files like orders.missing.csv, or orders.missing-2.csv.
+Exit code: 0, or 2 when it could not run; then it wrote nothing.`,
+    examples: ['matrix init', 'matrix init --missing --role auditor'],
+  })
     .option('--out <directory>', 'the folder of the matrices', 'test/matrix')
-    .folders()
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
     .option('--missing', 'write only cells that no matrix of --out states', false)
     .option('--role <name...>', 'only this column: a role, member+auditor, anonymous, user:<id>; repeat for more', [])
     .option('--force', 'replace existing files', false)
-    .formats()
-    .note(`The command writes one file for each resource: each method, path and set of relations, with the present
-answer. Review the files in a spreadsheet program. After that, \`sallyport matrix test\` shows what has changed.
-With --missing, it replaces no file: it writes new files like orders.missing.csv, or orders.missing-2.csv.
-Exit code: 0, or 2 when it could not run; then it wrote nothing.`)
-    .examples('matrix init', 'matrix init --missing --role auditor')
-    .action(async (flags: InitFlags) => {
+    .addOption(TEXT_OR_JSON)
+    .action(async (flags) => {
       const { initMatrix } = await import('./init.ts')
-      const files = await initMatrix({ ...readConfig(environment()), ...flags })
+      const files = await initMatrix(await settingsWith(flags))
       printResult(flags.format, { files }, files.map((path) => `${path}\n`).join(''))
       if (files.length === 0) tell('nothing is missing: the matrices state all possible cells\n')
     })
 }
 
-interface CoverageFlags extends FolderFlags {
-  readonly min: number
-  readonly minRules: number
-  readonly format: 'text' | 'json' | 'html'
-}
-
-function declareCoverage(matrix: CliCommand): void {
-  matrix
-    .command('coverage')
-    .description('show cells without an expectation, and rules that no expectation depends on')
-    .argument(...PATHS)
-    .folders()
+function declareCoverage(matrix: Command): void {
+  withHelp(matrix.command('coverage'), {
+    about: 'show cells without an expectation, and rules that no expectation depends on',
+    note: `A cell is a caller, a method, a path and a set of relations to the object.
+An expectation depends on a rule (a relation, a view) if it would not hold without it.
+A term (a right side) is shown both ways if an expectation depends on its rule, and one on the term.
+Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`,
+    examples: ['matrix coverage --min 90', 'matrix coverage test/matrix --format html > coverage.html'],
+  })
+    .addArgument(PATHS)
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
     .option('--min <percent>', 'exit with 1 if fewer cells have an expectation', percent, 0)
     .option(
       '--min-rules <percent>',
@@ -66,13 +136,8 @@ function declareCoverage(matrix: CliCommand): void {
       percent,
       0,
     )
-    .formats('text', 'json', 'html')
-    .note(`A cell is a caller, a method, a path and a set of relations to the object.
-An expectation depends on a rule (a relation, a view) if it would not hold without it.
-A term (a right side) is shown both ways if an expectation depends on its rule, and one on the term.
-Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`)
-    .examples('matrix coverage --min 90', 'matrix coverage test/matrix --format html > coverage.html')
-    .action(async (paths: readonly string[], flags: CoverageFlags) => {
+    .addOption(formats('text', 'json', 'html'))
+    .action(async (paths, flags) => {
       const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
       const { measureCoverage, partsOf, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
       const suite = await readSuite(paths, flags)
@@ -83,31 +148,15 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
     })
 }
 
-async function readSuite(matrices: readonly string[], flags: FolderFlags): Promise<PredictedSuite> {
+async function readSuite(matrices: readonly string[], flags: object): Promise<PredictedSuite> {
   const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
-  return readPredictedSuite({ ...readConfig(environment()), ...flags, matrices }, Date.now())
+  return readPredictedSuite({ ...(await settingsWith(flags)), matrices }, Date.now())
 }
 
-interface MutateFlags extends FolderFlags {
-  readonly min: number
-  readonly only: readonly Operator[]
-  readonly resource: readonly string[]
-  readonly format: TextOrJson
-}
-
-function declareMutate(matrix: CliCommand): void {
-  matrix
-    .command('mutate')
-    .description('put typical mistakes into copies of the policy, and show those that no expectation notices')
-    .argument(...PATHS)
-    .folders()
-    .option('--min <percent>', 'exit with 1 if expectations notice fewer of the mistakes', percent, 100)
-    .addOption(
-      new Option('--only <operator>', 'only this kind of mistake; repeat for more').default([]).argParser(readOperator),
-    )
-    .option(...RESOURCE)
-    .formats()
-    .note(`The command writes no file, and needs no server. With --resource, it makes only mistakes that can matter to this
+function declareMutate(matrix: Command): void {
+  withHelp(matrix.command('mutate'), {
+    about: 'put typical mistakes into copies of the policy, and show those that no expectation notices',
+    note: `The command writes no file, and needs no server. With --resource, it makes only mistakes that can matter to this
 resource, and judges them by the requests about it.
 
 Mistakes:
@@ -115,9 +164,19 @@ ${Object.entries(OPERATORS)
   .map(([name, meaning]) => `  ${name.padEnd(18)} ${meaning}`)
   .join('\n')}
 
-Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 when fewer, 2 when it could not run.`)
-    .examples('matrix mutate', 'matrix mutate --only drop-deny --min 90', 'matrix mutate --resource orders')
-    .action(async (paths: readonly string[], flags: MutateFlags) => {
+Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 when fewer, 2 when it could not run.`,
+    examples: ['matrix mutate', 'matrix mutate --only drop-deny --min 90', 'matrix mutate --resource orders'],
+  })
+    .addArgument(PATHS)
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .option('--min <percent>', 'exit with 1 if expectations notice fewer of the mistakes', percent, 100)
+    .addOption(
+      new Option('--only <operator>', 'only this kind of mistake; repeat for more').default([]).argParser(readOperator),
+    )
+    .addOption(ONLY_RESOURCES)
+    .addOption(TEXT_OR_JSON)
+    .action(async (paths, flags) => {
       const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
       const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
       const suite = await readSuite(paths, flags)
@@ -134,23 +193,21 @@ Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 
     })
 }
 
-interface AttackFlags extends TargetFlags {
-  readonly resource: readonly string[]
-  readonly format: TextOrJson
-}
-
-function declareAttack(matrix: CliCommand): void {
-  withTargetOptions(matrix.command('attack'))
-    .description('repeat the requests of each role as every other caller, and show answers that differ from the policy')
-    .option(...RESOURCE)
-    .formats()
-    .note(`The command takes each request that a role may make about its own object, and repeats it as every other role
+function declareAttack(matrix: Command): void {
+  withTargetOptions(
+    withHelp(matrix.command('attack'), {
+      about: 'repeat the requests of each role as every other caller, and show answers that differ from the policy',
+      note: `The command takes each request that a role may make about its own object, and repeats it as every other role
 and without credentials, with the ids of others in path, query and body. It tries to reach other tenants and projects:
 with the parents and attributes of others, and with rows that relate the caller to objects of others. It compares the
 answers with the policy files.
-Exit code: 0 when they agree, 1 when they differ or a request could not be tried, 2 when the command could not run.`)
-    .examples('matrix attack --resource orders')
-    .action(async (flags: AttackFlags) => {
+Exit code: 0 when they agree, 1 when they differ or a request could not be tried, 2 when the command could not run.`,
+      examples: ['matrix attack --resource orders'],
+    }),
+  )
+    .addOption(ONLY_RESOURCES)
+    .addOption(TEXT_OR_JSON)
+    .action(async (flags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
       const { ATTACK_FORMATS, reachesNoMore } = await import('../../tools/matrix/attack/attack-report.ts')
@@ -177,4 +234,28 @@ Exit code: 0 when they agree, 1 when they differ or a request could not be tried
 function readOperator(text: string, before: readonly Operator[]): readonly Operator[] {
   if (Object.hasOwn(OPERATORS, text)) return [...before, text as Operator]
   throw new InvalidArgumentError(`It must be one of ${Object.keys(OPERATORS).join(', ')}.`)
+}
+
+/** What it created is removed, unless the user asks twice. */
+function interrupted(): AbortSignal {
+  return stopSignal(
+    'ending, and removing the objects and users of the run; press Ctrl-C again to leave them',
+    'ended at once; some objects and users of the run remain on the server',
+  )
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'i')
+  } catch {
+    throw new InvalidArgumentError('It must be a regular expression.')
+  }
+}
+
+function report(text: string, before: readonly ReportFile[] = []): readonly ReportFile[] {
+  if (text === 'text') return before
+  const { name, file = '' } = /^(?<name>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
+  const format = REPORT_FORMATS.find((one) => one === name)
+  if (format) return [...before, { format, file }]
+  throw new InvalidArgumentError(`Write FORMAT=FILE, where FORMAT is one of ${REPORT_FORMATS.join(', ')}.`)
 }

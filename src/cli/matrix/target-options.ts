@@ -1,35 +1,18 @@
 /** Options of matrix commands that send requests to a server: one in this process, or a deployment. */
+import type { Command } from 'commander'
 import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
-import type { CliCommand, FolderFlags } from '../options.ts'
-
-export const PATHS = ['[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)', ['test/matrix']] as const
-
-export const RESOURCE: readonly [string, string, string[]] = [
-  '--resource <name...>',
-  'only this resource; repeat for more',
-  [],
-]
-
-/** Where requests are sent. */
-export interface TargetFlags extends FolderFlags {
-  readonly url?: string
-  readonly tokens?: string
-  readonly key?: string
-  readonly data?: string
-  readonly issuer?: string
-  readonly audience?: string
-  readonly setupRole: string
-}
+import { POLICIES, SCHEMAS } from '../options.ts'
 
 /** Options about a deployment, which a run in this process would ignore. */
 const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 
 /** For a command that sends requests to a server: one in this process, or a deployment. */
-export function withTargetOptions(command: CliCommand): CliCommand {
+export function withTargetOptions(command: Command) {
   return command
     .hook('preAction', () => refuseWithoutUrl(command))
-    .folders()
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
     .option('--url <address>', 'send requests to this server, instead of a temporary one')
     .option('--tokens <file>', 'with --url: a token and its subject for each column (YAML or JSON)')
     .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
@@ -43,7 +26,7 @@ export function withTargetOptions(command: CliCommand): CliCommand {
 }
 
 /** Without this check, the user would believe that a deployment was tested. */
-function refuseWithoutUrl(command: CliCommand): void {
+function refuseWithoutUrl(command: Command): void {
   if (command.getOptionValue('url') !== undefined) return
   const given = command.options.find(
     (option) =>
@@ -54,7 +37,7 @@ function refuseWithoutUrl(command: CliCommand): void {
 }
 
 /** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
-export function targetSettings({ data }: Pick<TargetFlags, 'data'>) {
+export function targetSettings({ data }: { readonly data?: string }) {
   const { policies, schemas, dataDirectory, database, tokens } = readConfig(environment())
   const { issuer, audience, keys } = tokens
   const secrets = keys.kind === 'embedded' && data === undefined ? keys.secrets : undefined

@@ -1,28 +1,23 @@
 /** sallyport openapi */
-import { environment } from '../../base/command-process.ts'
-import { readConfig } from '../../config/config.ts'
+import { Command } from 'commander'
 import { print } from '../../present/print.ts'
-import { CliCommand, type FolderFlags, type PolicySettings } from '../options.ts'
+import { POLICIES, SCHEMAS, settingsWith, withHelp } from '../options.ts'
 
-interface Flags extends FolderFlags {
-  readonly role: readonly string[]
-}
-
-export function openapiCommand(settings: PolicySettings = () => readConfig(environment())): CliCommand {
-  return new CliCommand('openapi')
-    .description('print the OpenAPI document: all operations, or those of one caller')
-    .folders()
+export function openapiCommand() {
+  return withHelp(new Command('openapi'), {
+    about: 'print the OpenAPI document: all operations, or those of one caller',
+    examples: ['openapi > openapi.json', 'openapi --role member --role support'],
+  })
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
     .option(
       '--role <name...>',
       'only what a caller with this role (or anonymous) may do; repeat for a caller with several roles',
       [],
     )
-    .examples('openapi > openapi.json', 'openapi --role member --role support')
-    .action(async (flags: Flags) => {
+    .action(async (flags) => {
       const { openapiDocument } = await import('./document.ts')
-      const { policyPlace } = await import('../policy/policy-place.ts')
-      const usual = settings()
-      const policies = policyPlace(flags.policies ?? usual.policies, usual)
-      print(`${JSON.stringify(await openapiDocument({ ...usual, ...flags, policies }), null, 2)}\n`)
+      const { place, schemas, role } = await settingsWith(flags)
+      print(`${JSON.stringify(await openapiDocument({ policies: place, schemas, role }), null, 2)}\n`)
     })
 }

@@ -26,10 +26,11 @@ import { explainPast, explainRecord } from '../../tools/explain/record/explain-r
 import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
-import type { FolderFlags, PolicySettings } from '../options.ts'
-import { policyPlace } from './policy-place.ts'
+import { settingsWith } from '../options.ts'
 
-export interface ExplainFlags extends FolderFlags {
+interface ExplainFlags {
+  readonly policies?: string
+  readonly schemas?: string
   readonly role: readonly string[]
   readonly subject?: string
   readonly object?: string
@@ -40,7 +41,6 @@ export interface ExplainFlags extends FolderFlags {
   readonly record?: string
   readonly requestId?: string
   readonly at?: string
-  readonly exitCode?: boolean
 }
 
 interface Places {
@@ -54,17 +54,13 @@ interface Files {
 }
 
 /** Throws FileError and ToolError. */
-export async function explainFlags(
-  { method, path, flags }: Question,
-  settings: ReturnType<PolicySettings>,
-): Promise<Explanation> {
-  const policies = policyPlace(flags.policies ?? settings.policies, settings)
-  const places = { ...settings, ...flags, policies }
+export async function explainFlags({ method, path, flags }: Question): Promise<Explanation> {
+  const { place: policies, ...usual } = await settingsWith(flags)
   if (flags.requestId !== undefined) {
-    const past = { ...places, log: settings.decisionLog.file }
+    const past = { ...usual, policies, log: usual.decisionLog.file }
     return explainLogged(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
   }
-  return explainAsked({ method, path, flags }, await readFiles(places), settings.database)
+  return explainAsked({ method, path, flags }, await readFiles({ ...usual, policies }), usual.database)
 }
 
 interface Question {

@@ -1,7 +1,18 @@
-/** What an argument or a setting names as a policy: a directory, or a version that is published in the database. */
-import { DATABASE_POLICIES, versionNamed } from '../../identity/keys/published-settings.ts'
+/**
+ * What an argument or a setting names as a policy, a directory or a version that is published in the database; and what
+ * `policy apply` and its relatives write to.
+ */
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/values.ts'
+import { DATABASE_POLICIES, ofDatabase, versionNamed } from '../../identity/keys/published-settings.ts'
+import type { VersionKeys } from '../../policy/published/signed-version.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
 import type { PolicyPlace, PublishedPlace } from '../../tools/load-policy.ts'
-import { inVersions, type VersionSettings } from './release-target.ts'
+import type { ReleaseTarget } from '../../tools/release/target.ts'
+
+/** The database, and the keys of its versions. */
+type VersionSettings = Pick<Config, 'dataDirectory' | 'database' | 'published'>
 
 /** Anything but `database:` with such a version stays a directory, or a git revision. */
 export function policyPlace(named: string, settings: VersionSettings): PolicyPlace {
@@ -13,16 +24,118 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
   return {
     name: `${DATABASE_POLICIES}${version}`,
     read: () =>
-      inVersions(settings, async (versions, keys) => {
+      inSignedVersions(settings, async (versions, keys) => {
         const { readVersion } = await import('../../tools/release/published-versions.ts')
         const { readingOf } = await import('../../policy/published/published-source.ts')
         const found = await readVersion(versions, keys, version)
         return readingOf(found.version, found.texts)
       }),
     readRevision: (revision) =>
-      inVersions(settings, async (versions, keys) => {
+      inSignedVersions(settings, async (versions, keys) => {
         const { publishedRevision } = await import('../../tools/release/published-revision.ts')
         return publishedRevision(revision, versions, keys)
       }),
   }
+}
+
+interface TargetSettings extends VersionSettings {
+  /** A directory, or `database:`. */
+  readonly policies: string
+  /** See DatabaseTargetOptions. */
+  readonly over?: number | 'any' | undefined
+}
+
+export async function inReleaseTarget<T>(
+  settings: TargetSettings,
+  work: (target: ReleaseTarget) => Promise<T>,
+): Promise<T> {
+  return explained(settings, async () => {
+    const target = await openTarget(settings)
+    try {
+      return await work(target)
+    } finally {
+      await target.close()
+    }
+  })
+}
+
+/** Says which database can't be used. */
+async function explained<T>({ database }: VersionSettings, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const { settingsOf } = await import('../../store/open.ts')
+    throw new ConfigError(`the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}`)
+  }
+}
+
+export async function inVersions<T>(
+  settings: VersionSettings,
+  work: (versions: PolicyVersions) => Promise<T>,
+): Promise<T> {
+  return explained(settings, async () => {
+    const versions = await openVersions(settings)
+    try {
+      return await work(versions)
+    } finally {
+      await versions.close()
+    }
+  })
+}
+
+/** With the keys that are trusted. */
+export async function inSignedVersions<T>(
+  settings: VersionSettings,
+  work: (versions: PolicyVersions, keys: VersionKeys) => Promise<T>,
+): Promise<T> {
+  const keys = await trustedKeys(settings)
+  return inVersions(settings, (versions) => work(versions, keys))
+}
+
+async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
+  const { policies, dataDirectory, published, over } = settings
+  if (policies !== DATABASE_POLICIES) {
+    const { folderTarget } = await import('../../tools/release/folder/folder-target.ts')
+    const { homeOf } = await import('../../tools/release/folder/versions-folder.ts')
+    return folderTarget(await homeOf(policies, dataDirectory))
+  }
+  const { openDatabaseTarget } = await import('../../tools/release/database-target.ts')
+  const { readPolicySigner } = await import('../../identity/keys/policy-keys.ts')
+  const signer = published.signingKey === undefined ? undefined : await readPolicySigner(published.signingKey)
+  const keys = await trustedKeys(settings)
+  const versions = signer && over !== 'any' ? await makeVersions(settings) : await openVersions(settings)
+  return openDatabaseTarget({ versions, signer, keys, over })
+}
+
+/** The keys of POLICY_PUBLIC_KEYS, and the publisher's own. Throws ConfigError without any. */
+async function trustedKeys({ published }: VersionSettings): Promise<VersionKeys> {
+  const { publicHalf, readPolicyKeys, readPolicySigner } = await import('../../identity/keys/policy-keys.ts')
+  const { publicKeys, signingKey } = published
+  const own = signingKey === undefined ? [] : await publicHalf(await readPolicySigner(signingKey))
+  const others = publicKeys === undefined ? [] : await readPolicyKeys(publicKeys)
+  const keys = new Map([...own, ...others])
+  if (keys.size > 0) return keys
+  throw new ConfigError('POLICY_PUBLIC_KEYS is not set; set it to files with the public keys of published policies')
+}
+
+/** Throws ConfigError for a database that isn't there or keeps no policies, and StoreUnavailable. */
+async function openVersions({ database, published }: VersionSettings): Promise<PolicyVersions> {
+  const { databaseExists, openPolicyVersions } = await import('../../store/open.ts')
+  if (!databaseExists(database)) {
+    throw new ConfigError(`there is no database ${database.name}; set DATA_DIR or DATABASE_URL to that of the server`)
+  }
+  const versions = await openPolicyVersions(database)
+  if (versions) return ofDatabase(versions, published)
+  throw new ConfigError(`the database ${database.name} keeps no policies; set DATABASE_URL to another one`)
+}
+
+/** The first version may be published before a server has made its database. */
+async function makeVersions(settings: TargetSettings): Promise<PolicyVersions> {
+  const { databaseExists, openPolicyVersions } = await import('../../store/open.ts')
+  if (databaseExists(settings.database)) return openVersions(settings)
+  const { makeFolder } = await import('../../base/files/make-folder.ts')
+  await makeFolder(settings.dataDirectory)
+  await (await openPolicyVersions(settings.database))?.close()
+  return openVersions(settings)
 }

@@ -1,21 +1,17 @@
 /** sallyport policy status: the instances that follow the policy in the database, and what they have in force. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
-import { type CliCommand, type FormatFlag, lifetime, type PolicySettings } from '../options.ts'
-import { explained, openVersions } from './release-target.ts'
+import { lifetime, settingsWith, TEXT_OR_JSON, withHelp } from '../options.ts'
+import { inVersions } from './policy-place.ts'
 
 const LOOK_MS = 100
-
-interface StatusFlags extends FormatFlag {
-  /** Milliseconds. */
-  readonly wait?: number
-}
 
 interface Row {
   readonly instance: string
@@ -35,17 +31,17 @@ interface Status {
   readonly instances: readonly Row[]
 }
 
-export function declareStatus(policy: CliCommand, settings: PolicySettings): void {
-  policy
-    .command('status')
-    .description('list the instances that follow the policy in the database (POLICIES=database:)')
+export function declareStatus(policy: Command): void {
+  withHelp(policy.command('status'), {
+    about: 'list the instances that follow the policy in the database (POLICIES=database:)',
+    note: `Every process of an instance tells its state at each change and every five seconds.
+Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`,
+    examples: ['policy status', 'policy status --wait 10s --format json'],
+  })
     .option('--wait <duration>', 'wait until no instance is behind, but not longer: 10s, 2m', lifetime)
-    .formats()
-    .note(`Every process of an instance tells its state at each change and every five seconds.
-Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`)
-    .examples('policy status', 'policy status --wait 10s --format json')
-    .action(async ({ wait = 0, format }: StatusFlags) => {
-      const status = await readStatus(settings(), wait)
+    .addOption(TEXT_OR_JSON)
+    .action(async ({ wait = 0, format }) => {
+      const status = await inVersions(await settingsWith({}), (versions) => readStatus(versions, wait))
       printResult(format, status, textOf(status))
       if (isBehind(status)) setExitCode(1)
     })
@@ -55,20 +51,13 @@ function isBehind({ instances }: Status): boolean {
   return instances.some(({ state }) => state === 'behind')
 }
 
-function readStatus(settings: ReturnType<PolicySettings>, waitMs: number): Promise<Status> {
-  return explained(settings, async () => {
-    const versions = await openVersions(settings)
-    try {
-      const end = performance.now() + waitMs
-      for (;;) {
-        const status = await statusOf(versions)
-        if (!isBehind(status) || performance.now() >= end) return status
-        await sleep(LOOK_MS)
-      }
-    } finally {
-      await versions.close()
-    }
-  })
+async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Status> {
+  const end = performance.now() + waitMs
+  for (;;) {
+    const status = await statusOf(versions)
+    if (!isBehind(status) || performance.now() >= end) return status
+    await sleep(LOOK_MS)
+  }
 }
 
 async function statusOf(versions: PolicyVersions): Promise<Status> {

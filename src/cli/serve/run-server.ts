@@ -8,12 +8,11 @@ import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
 import { welcome } from '../../server/parts/demo.ts'
 import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
-import { demoFolders } from './demo-folders.ts'
 
 const AFTER_START_MS = 1000
 
-export async function runServer(flags: Flags): Promise<void> {
-  const fromPackage = demoFolders(flags, process.env)
+/** `fromPackage`: the folders of the demo, if the package has them. */
+export async function runServer(flags: Flags, fromPackage: Flags | undefined): Promise<void> {
   const config = writingApart(readConfig(process.env, { ...flags, ...fromPackage }))
   // Logs go to stderr, so that stdout holds only the result of a command.
   const { log, linesLost } = openServerLog(config.logLevel)

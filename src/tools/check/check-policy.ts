@@ -9,12 +9,14 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
-import type { FindingReport } from '../../present/findings.ts'
+import { type FindingReport, findingFormats } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type PolicyPlace, readPlace } from '../load-policy.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
+
+export const CHECK_FORMATS = findingFormats('policy check', [...CODES.values()])
 
 export interface CheckOptions {
   readonly policies: PolicyPlace

@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline/promises'
 import { commandProcess } from '../../base/command-process.ts'
 import { print, printReport } from '../../present/print.ts'
-import { CHECK_FORMATS } from '../check/formats.ts'
+import { CHECK_FORMATS } from '../check/check-policy.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ToolError } from '../load-policy.ts'
 import type { VersionChange } from './folder/put-in-force.ts'

@@ -15,8 +15,7 @@ import { loadResources, readSchemas } from '../../../src/resources/load/load-res
 import type { Resources } from '../../../src/resources/resource.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
 import { createPolicyLog, policyDetail } from '../../../src/server/policy-changes/policy-log.ts'
-import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
-import { CHECK_FORMATS } from '../../../src/tools/check/formats.ts'
+import { CHECK_FORMATS, checkPolicy } from '../../../src/tools/check/check-policy.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 

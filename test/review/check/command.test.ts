@@ -65,14 +65,14 @@ describe('sallyport policy check', () => {
         [['--schemas', 'policies'], /./],
         [
           ['--format', 'xml'],
-          /^error: option '--format <format>' argument 'xml' is invalid\. Allowed choices are text/,
+          /^sallyport: option '--format <format>' argument 'xml' is invalid\. Allowed choices are text/,
         ],
-        [['--fail-on', 'hint'], /^error: option '--fail-on <severity>' argument 'hint' is invalid/],
+        [['--fail-on', 'hint'], /^sallyport: option '--fail-on <severity>' argument 'hint' is invalid/],
         [
           ['--at', '2026-02-30T00:00:00Z'],
           /^sallyport: --at: `2026-02-30T00:00:00Z` names a day that doesn't exist: write /,
         ],
-        [['policies', 'another'], /^error: too many arguments/],
+        [['policies', 'another'], /^sallyport: too many arguments/],
         [['--directory', 'nobody.txt'], /^sallyport: the directory `nobody.txt` can't be read: ENOENT/],
         [['--directory', 'policies'], /^sallyport: the directory `policies` can't be read: EISDIR/],
         [['--directory', 'users.bin'], /^sallyport: the directory `users.bin` is neither UTF-8 text/],

@@ -1,7 +1,5 @@
 /** Runs `policy diff` as the program would, in this process. */
-import { Command } from 'commander'
-import { printedBy } from '../../command.ts'
-import { policyCommandOf } from '../../settings.ts'
+import { commandRun } from '../../settings.ts'
 import { POLICIES, SCHEMAS } from './shipped.ts'
 
 export interface Outcome {
@@ -12,9 +10,7 @@ export interface Outcome {
 }
 
 export async function policyDiff(...args: readonly string[]): Promise<Outcome> {
-  const command = policyCommandOf('diff', { policies: POLICIES, schemas: SCHEMAS }).exitOverride()
-  command.configureOutput({ writeErr: () => undefined })
-  const program = new Command('sallyport').exitOverride().addCommand(command)
-  const { code, stdout, error } = await printedBy(() => program.parseAsync(['diff', ...args], { from: 'user' }))
+  const given = { policies: POLICIES, schemas: SCHEMAS }
+  const { code, stdout, error } = await commandRun(['policy', 'diff', ...args], given)
   return error === undefined ? { stdout, exitCode: code } : { stdout, exitCode: 2, error }
 }

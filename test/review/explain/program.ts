@@ -1,6 +1,5 @@
 /** `sallyport policy explain` as main.ts runs it: what it prints, and the sentence that it ends with where it can't run. */
-import { printedBy } from '../../command.ts'
-import { policyCommandOf } from '../../settings.ts'
+import { commandRun } from '../../settings.ts'
 
 export interface Ended {
   readonly failed: boolean
@@ -33,11 +32,6 @@ export async function exitCodeOf(folders: Folders, args: readonly string[]): Pro
   return (await explain(folders, args)).code
 }
 
-function explain({ policies, schemas, database }: Folders, args: readonly string[]) {
-  const command = policyCommandOf('explain', {
-    policies,
-    schemas,
-    database: { engine: 'sqlite', name: database, location: database },
-  }).exitOverride()
-  return printedBy(() => command.parseAsync(args, { from: 'user' }))
+function explain(folders: Folders, args: readonly string[]) {
+  return commandRun(['policy', 'explain', ...args], folders)
 }

@@ -1,13 +1,10 @@
 /** `explain --record -` in a process of its own, with a log on its standard input. */
 import { execFile } from 'node:child_process'
 import { expect } from 'chai'
+import { LAUNCHER } from '../../command.ts'
+import { environmentOf } from '../../settings.ts'
 import { SHIPPED } from './program.ts'
 
-const COMMAND = new URL('../../settings.ts', import.meta.url).href
-const PROGRAM = `
-import { policyCommandOf } from '${COMMAND}'
-await policyCommandOf('explain', ${JSON.stringify(SHIPPED)}).parseAsync(process.argv.slice(1), { from: 'user' })
-`
 const RECORD = {
   record: 'decision',
   time: '2026-06-01T00:00:00.000Z',
@@ -31,9 +28,12 @@ describe('sallyport policy explain --record -', () => {
 })
 
 function explainInput(log: string): Promise<string> {
-  const args = ['--input-type=module', '-e', PROGRAM, '--', '--record', '-']
+  const args = [LAUNCHER, 'policy', 'explain', '--record', '-']
+  const env = { ...process.env, ...environmentOf(SHIPPED) }
   return new Promise((resolve, reject) => {
-    const child = execFile(process.execPath, args, (error, stdout) => (error ? reject(error) : resolve(stdout)))
+    const child = execFile(process.execPath, args, { env }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    )
     // It ends before all is written.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(log)

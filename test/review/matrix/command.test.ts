@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
-import { printedBy, sallyport } from '../../command.ts'
+import { sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
 import { startTestServer } from '../../server.ts'
-import { policyCommandOf } from '../../settings.ts'
+import { commandRun } from '../../settings.ts'
 
 interface Ended {
   readonly failed: boolean
@@ -16,8 +16,10 @@ interface Ended {
 }
 
 async function run(...args: readonly string[]): Promise<Ended> {
-  const command = policyCommandOf('matrix', { policies: 'policies', schemas: 'schemas' }).exitOverride()
-  const { stdout, error } = await printedBy(() => command.parseAsync(args, { from: 'user' }))
+  const { stdout, error } = await commandRun(['policy', 'matrix', ...args], {
+    policies: 'policies',
+    schemas: 'schemas',
+  })
   return { failed: error !== undefined, stdout, stderr: error ? `${error.name}: ${error.message}` : '' }
 }
 
