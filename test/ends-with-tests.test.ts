@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { removeNow } from './ends-with-tests.ts'
 import { program } from './programs.ts'
+import { soak } from './runs.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js')
@@ -51,14 +52,14 @@ describe('tests that are ended', () => {
     expect(left()).to.deep.equal([])
   }
 
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+  for (const signal of soak(['SIGINT', 'SIGTERM', 'SIGKILL'] as const, ['SIGINT', 'SIGKILL'] as const)) {
     it(`leave no program and no folder after ${signal}`, async () => {
       await start(process.execPath, [MOCHA])
       await endAll(signal)
     })
   }
 
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  for (const signal of soak(['SIGTERM', 'SIGKILL'] as const, ['SIGTERM'] as const)) {
     it(`leave none either after ${signal} for the npm that runs them`, async () => {
       await start('npx', ['mocha'])
       await endAll(signal)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { soak } from '../runs.ts'
 import { type Commands, LAUNCHER, startCommands } from './commands.ts'
 
 const WHOLE = ['data', 'policies', 'schemas']
@@ -95,7 +96,7 @@ describe('a command of backups that is killed', () => {
 
   it('leaves, at any moment of a backup, no archive or a whole one, and the next command says which', async () => {
     const outcomes: string[] = []
-    for (const afterMs of [0, 120, Number.POSITIVE_INFINITY]) {
+    for (const afterMs of soak([0, 120, Number.POSITIVE_INFINITY], [0, Number.POSITIVE_INFINITY])) {
       const place = await mkdtemp(join(folder, 'killed-'))
       await kill(['backup', join(place, 'a.tar')], place, afterMs, large)
       outcomes.push(await expectNoHalf(place))
@@ -138,7 +139,7 @@ describe('a command of backups that is killed', () => {
 
   it('leaves, at any moment of a restore, nothing, a whole folder or a part, and the next command says which', async () => {
     const outcomes: string[] = []
-    for (const afterMs of [0, 120, Number.POSITIVE_INFINITY]) {
+    for (const afterMs of soak([0, 120, Number.POSITIVE_INFINITY], [0, Number.POSITIVE_INFINITY])) {
       const into = join(folder, `into-${afterMs}`)
       await kill(['restore', 'large.tar', into], into, afterMs)
       outcomes.push(await expectToldOf(into))

@@ -9,10 +9,11 @@ import { openDatabaseBeside } from '../../src/store/open.ts'
 import { backUp } from '../../src/tools/backup/back-up.ts'
 import { restoreArchive } from '../../src/tools/backup/restore.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { databaseAt, ENGINES } from './places.ts'
 
-for (const engine of ENGINES) {
+for (const engine of soak(ENGINES, ENGINES.slice(0, 1))) {
   describe(`records that wait at a backup on ${engine.name}`, () => {
     let folder: string
     let server: TestServer

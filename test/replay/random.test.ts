@@ -59,7 +59,7 @@ function replaysAs(
 describe('a random request, replayed under another policy', () => {
   it('is answered as that policy would have answered it', async () => {
     const seen = new Map<string, number>()
-    await fc.assert(replaysAs(product, seen), { numRuns: runs(1500), interruptAfterTimeLimit: 20_000 })
+    await fc.assert(replaysAs(product, seen), { numRuns: runs(1500) })
     for (const told of ['the same', ...CHANGES.filter((change) => change !== 'other-objects')]) {
       expect(seen.get(told), told).to.be.greaterThan(0)
     }

@@ -53,7 +53,7 @@ describe('a pattern', () => {
         counts.bounded++
         expect(fits).to.equal(false)
       }),
-      { numRuns: runs(1000) },
+      { numRuns: runs(1000, 350) },
     )
     expect(Math.min(counts.bounded, counts.fitting)).to.be.greaterThan(20)
   })

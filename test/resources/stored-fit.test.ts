@@ -165,7 +165,7 @@ describe('whether stored objects fit', () => {
         if (!pair) return
         answers[judge(...pair, { old, seeds }).verdict] += 1
       }),
-      { numRuns: runs(1500) },
+      { numRuns: runs(1500, 450) },
     )
     expect(Math.min(...Object.values(answers)), JSON.stringify(answers)).to.be.greaterThan(20)
   }).timeout(300_000)
@@ -180,7 +180,7 @@ describe('whether stored objects fit', () => {
         answers[fit.verdict] += 1
         expect(fit.verdict, JSON.stringify(fit)).not.to.equal('unknown')
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(3000, 600) },
     )
     expect(Math.min(answers.fits, answers['may not fit']), JSON.stringify(answers)).to.be.greaterThan(100)
   }).timeout(300_000)

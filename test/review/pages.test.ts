@@ -12,10 +12,11 @@ import { chooseColumns } from '../../src/tools/permissions/columns.ts'
 import { buildMatrix, type Matrix } from '../../src/tools/permissions/matrix.ts'
 import { matrixPage } from '../../src/tools/permissions/page.ts'
 import { startChromium } from '../chromium.ts'
+import { soak } from '../runs.ts'
 import { openPage } from './matrix/open-page.ts'
 
 const FOLDER = 'examples/projects'
-const WIDTHS = [1280, 390]
+const WIDTHS = soak([1280, 390], [390])
 const NOW = Date.parse('2027-02-03T04:05:06Z')
 
 describe('the page of each report', () => {

@@ -6,7 +6,7 @@ import { instantOf } from '../../src/base/time.ts'
 import { instantOfText } from '../../src/store/sql/instant-of-text.ts'
 import { runs } from '../runs.ts'
 
-const RUNS = { numRuns: runs(6000), interruptAfterTimeLimit: 20_000 }
+const RUNS = { numRuns: runs(6000) }
 
 const digits = (most: number, length: number) => fc.nat(most).map((number) => String(number).padStart(length, '0'))
 

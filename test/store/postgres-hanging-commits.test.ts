@@ -6,10 +6,11 @@ import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPostgresPolicyVersions } from '../../src/store/postgres/instances/policy-versions.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
+import { soak } from '../runs.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
 
 /** In transaction mode of a pooler, no session has time-outs. */
-const POOLERS = ['none', 'transaction'] as const
+const POOLERS = soak(['none', 'transaction'] as const, ['none'] as const)
 
 describe('a PostgreSQL whose commits hang', () => {
   let server: PostgresServer

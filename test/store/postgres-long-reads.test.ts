@@ -7,6 +7,7 @@ import type { ConnectionSettings, ReadBy } from '../../src/store/contract.ts'
 import { ReadTooLong, TooManyReads } from '../../src/store/errors.ts'
 import { READ_BOUNDS, type ReadBounds } from '../../src/store/lists/read-bounds.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
+import { soak } from '../runs.ts'
 import { failure, type Opened, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
@@ -24,7 +25,7 @@ const ENDLESS: Condition = {
 
 const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone })
 
-for (const pooler of ['none', 'transaction'] as const) {
+for (const pooler of soak(['none', 'transaction'] as const, ['transaction'] as const)) {
   describe(`long reads of PostgreSQL, with a pooler: ${pooler}`, () => {
     const settings: ConnectionSettings = { most: 7, pooler }
     let schema: TestSchema

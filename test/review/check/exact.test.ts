@@ -62,7 +62,7 @@ describe('a check of all requests', () => {
         const needless = /the limit `(.*?)`/.exec(found[0]?.message ?? '')?.[1]
         expect(await refusalsOf(needless ?? '', checked.policy.limits.limits, gapsMs)).to.equal(0)
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(300, 120) },
     )
     expect(shadowed).to.be.greaterThan(20)
   })

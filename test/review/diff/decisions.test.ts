@@ -10,7 +10,7 @@ import { diffOf, type PolicyPair, randomPair, redefinedPair } from './policy-pai
 import { type Diff, decisionsIn, effectsAt, promisesIn, type Space, shortened } from './promises.ts'
 import { CLAIMS, objectPointsOf, pointsOf, type Question, roleLevels } from './whole-space.ts'
 
-const RUNS = { numRuns: runs(600), interruptAfterTimeLimit: 3000 }
+const RUNS = { numRuns: runs(600) }
 
 /** Up to four roles; `ghost` is declared nowhere, `nobody` is named nowhere. */
 const randomCallers = fc.array(

@@ -155,7 +155,6 @@ describe('a diff of names with another meaning', () => {
   it('has the direction of what requests of the second edition gain or lose', () => {
     fc.assert(hasTheDirection(diffOf) as fc.IProperty<unknown>, {
       numRuns: runs(900),
-      interruptAfterTimeLimit: 20_000,
     })
     expect(met).to.be.above(0)
   })

@@ -15,7 +15,7 @@ import type { Json, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 import { ask, recordOf } from './asking-language.ts'
 
-const RUNS = { numRuns: runs(400), interruptAfterTimeLimit: 20_000 }
+const RUNS = { numRuns: runs(400) }
 
 describe('explain, of members, parents, walls and conditions', () => {
   it('says of a stored object under known conditions what the oracle answers', () => {

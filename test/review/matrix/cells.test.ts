@@ -14,7 +14,7 @@ import type { OracleCaller, OraclePolicy, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 import { matrixOf, routed } from './fixture.ts'
 
-const RUNS = { numRuns: runs(150), interruptAfterTimeLimit: 5000 }
+const RUNS = { numRuns: runs(150) }
 
 /** What the oracle says about a cell, as the fields that it grants; none is a refusal. */
 function expected(world: World, row: MatrixRow, relations: ReadonlySet<string>): ReadonlySet<string> {
@@ -103,7 +103,7 @@ describe('the cells of a matrix', () => {
           expectCell(required(cell), onObject(world, row.action, object), `${row.methods} ${row.path}`)
         }
       }),
-      { numRuns: runs(300), interruptAfterTimeLimit: 5000 },
+      { numRuns: runs(300) },
     )
   })
 })

@@ -29,7 +29,7 @@ describe('a matrix as JSON', () => {
         fitsSchema(JSON.parse(matrixJson(matrixOf({ files }))))
         expect(fitsSchema.errors).to.equal(null)
       }),
-      { numRuns: 40, interruptAfterTimeLimit: 4000 },
+      { numRuns: 40 },
     )
   })
 
@@ -59,7 +59,7 @@ describe('a matrix as CSV', () => {
         const cells = table.map((line) => [line.caller, line.methods, line.path, line.outcome, line.fields, line.rules])
         expect(cells).to.deep.equal(cellsOf(matrix))
       }),
-      { numRuns: 40, interruptAfterTimeLimit: 4000 },
+      { numRuns: 40 },
     )
   })
 
