@@ -21,7 +21,7 @@ import { EVERYWHERE, NOWHERE, type Region, Regions, TooManyRegions, whereNamed }
 import { canBeOneCaller } from './rule-index.ts'
 import { concernsObjects, type Decisions, decisionsOf, type Moments, ResourceSpace, RuleSpace } from './space.ts'
 
-export type Side = 'before' | 'after'
+type Side = 'before' | 'after'
 
 /** The same thing in both policies. */
 export type Sides<T> = Readonly<Record<Side, T>>

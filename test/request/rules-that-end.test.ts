@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { openCandidate } from '../../src/tools/replay/candidate.ts'
+import { openCandidate } from '../../src/tools/replay/replay.ts'
 import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

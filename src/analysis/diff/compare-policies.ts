@@ -6,13 +6,10 @@ import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { type PolicyFiles, revisionOf } from '../../policy/policy-files.ts'
 import { type Sides, sidesOf } from '../compare.ts'
 import { type Direction, directionOf, type PolicyDifference } from './change.ts'
-import { compareConditions } from './compare-conditions.ts'
+import { type Circumstances, compareDecisions } from './compare-decisions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
-import { compareRelations } from './compare-relations.ts'
-import { compareBlocked, compareRoles } from './compare-roles.ts'
-import { compareMasks, compareRouteViews } from './compare-shown.ts'
-import { compareTrust } from './compare-trust.ts'
-import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
+import { compareConditions, compareRelations } from './compare-meanings.ts'
+import { compareBlocked, compareMasks, compareRoles, compareRouteViews, compareTrust } from './compare-settings.ts'
 
 export interface PolicyDiff {
   /** The names that the user gave them. */

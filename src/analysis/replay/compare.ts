@@ -1,10 +1,12 @@
 /** Compares a record with the decision of another policy: would its request have been answered differently? */
+
 import { isDeepStrictEqual } from 'node:util'
 import { stageOf } from '../../base/problems/catalogue.ts'
+import type { Condition } from '../../decide/conditions/condition.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { EVERYWHERE, NOWHERE, type Region, Regions, TooManyRegions } from '../regions.ts'
 import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
-import { type ListReach, reachOf } from './list-reach.ts'
-import { shownFields } from './shown.ts'
+import { shownFields } from './recorded.ts'
 
 /**
  * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and the data that the
@@ -92,4 +94,41 @@ function compareShown(
 interface StatusChange {
   readonly was: string
   readonly becomes: string
+}
+
+// ---- Whether a list holds fewer or more objects under another filter.
+
+type ListReach = 'narrower' | 'wider'
+
+/** Undefined where neither filter is proven to lie within the other. */
+export function reachOf(was: Condition, becomes: Condition): ListReach | undefined {
+  const regions = new Regions('a list')
+  const variables = new Map<string, number>()
+  const fits = (text: string) => regions.where(variables.getOrInsertComputed(text, () => variables.size))
+  const regionOf = (condition: Condition): Region => {
+    switch (condition.kind) {
+      case 'always':
+        return EVERYWHERE
+      case 'never':
+        return NOWHERE
+      case 'not':
+        return regions.not(regionOf(condition.of))
+      case 'all':
+        return regions.all(condition.of.map(regionOf))
+      case 'some':
+        return regions.any(condition.of.map(regionOf))
+      case 'holds':
+        return regions.any(condition.values.map((value) => fits(JSON.stringify([condition.field, value]))))
+      default:
+        return fits(JSON.stringify(condition))
+    }
+  }
+  try {
+    const [before, after] = [regionOf(was), regionOf(becomes)]
+    if (regions.isWithin(after, before)) return 'narrower'
+    return regions.isWithin(before, after) ? 'wider' : undefined
+  } catch (error) {
+    if (error instanceof TooManyRegions) return undefined
+    throw error
+  }
 }

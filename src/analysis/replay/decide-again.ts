@@ -20,10 +20,18 @@ import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
 import { forwardedRoutes } from '../../resources/routing/match-route.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
-import { recordedConditions, recordedLookups } from './recorded-answers.ts'
-import { AnswerMissing, FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'
-import { differsByRow, shownFields } from './shown.ts'
-import { isUnknown, unknownFact } from './unknown-fact.ts'
+import {
+  AnswerMissing,
+  differsByRow,
+  FactsMissing,
+  isUnknown,
+  type RecordedRequest,
+  recordedConditions,
+  recordedLookups,
+  recordedObject,
+  shownFields,
+  unknownFact,
+} from './recorded.ts'
 
 /** The policy would allow the request, as far as the request got then. */
 export interface AllowedAgain {

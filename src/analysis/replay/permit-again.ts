@@ -10,7 +10,7 @@ import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
-import { FactsMissing } from './recorded-facts.ts'
+import { FactsMissing } from './recorded.ts'
 
 /** Stands for the new value of a field that changed, where the record doesn't hold the value. */
 const CHANGED = '\u0000changed'

@@ -225,9 +225,7 @@ Exit code: 0 without differences, 1 with differences, 2 when it could not run or
     .addOption(TEXT_OR_JSON)
     .action(async (files, { format, since = -Infinity, until = Infinity, examples: maxExamples, ...flags }) => {
       const { REPLAY_FORMATS } = await import('../../tools/replay/formats.ts')
-      const { replay } = await import('../../tools/replay/replay.ts')
-      const { openCandidate } = await import('../../tools/replay/candidate.ts')
-      const { sizeOf } = await import('../../tools/replay/read-log.ts')
+      const { openCandidate, replay, sizeOf } = await import('../../tools/replay/replay.ts')
       const { loadResources } = await import('../../resources/load/load-resources.ts')
       const { ToolError } = await import('../../tools/load-policy.ts')
       const { policies, schemas, placeOf, candidate, baseline } = await settingsWith(flags)

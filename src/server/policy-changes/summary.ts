@@ -1,8 +1,8 @@
 /** Summarizes a change of the policy for one line of the log. */
 
 import type { Direction } from '../../analysis/diff/change.ts'
+import type { Circumstances } from '../../analysis/diff/compare-decisions.ts'
 import { countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
-import type { Circumstances } from '../../analysis/diff/decisions/compare-decisions.ts'
 import { sectionsOf } from '../../analysis/diff/directions.ts'
 import type { PolicySources } from '../../policy/active-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'

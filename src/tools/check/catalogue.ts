@@ -4,30 +4,44 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
-import { broadAsking } from './rules/asking.ts'
-import { undeclaredAttributes } from './rules/attributes.ts'
-import { wideClimbs } from './rules/climbs.ts'
-import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
-import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
-import { relationGaps, viewGaps } from './rules/gaps.ts'
-import { limitsThatNeverMatch, shadowedLimits } from './rules/limits.ts'
-import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from './rules/never-matches.ts'
-import { rulesWithoutEffect } from './rules/no-effect.ts'
-import { unreachedRoutes } from './rules/routes.ts'
-import { schemaTells, unboundedObjects } from './rules/schemas.ts'
-import { selfGrants } from './rules/self-grants.ts'
-import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
-import { expiredBlocks, expiredRules, unknownUsersInBlocked, unknownUsersInRules } from './rules/stale-lines.ts'
-import { undecidedResources } from './rules/undecided.ts'
-import { rolesWithoutGrant, unusedConditions, unusedRelations, unusedViews } from './rules/unused.ts'
-import { writesBeyondReads } from './rules/write-beyond-read.ts'
+import { selfGrants, writesBeyondReads } from './rules/escalation.ts'
+import { spacesInBlocked, spacesInPolicy, undecidedResources } from './rules/files.ts'
 import {
+  contradictions,
+  duplicateBlocks,
+  duplicateRules,
+  impliedLinks,
+  rulesWithoutEffect,
+  transitionsWithoutField,
+} from './rules/needless-lines.ts'
+import {
+  actionsWithoutRoute,
+  relationGaps,
+  relationsThatNeverHold,
+  undeclaredAttributes,
+  viewGaps,
+  viewsWithoutFields,
+} from './rules/never-matches.ts'
+import {
+  broadAsking,
   inheritedPrivileges,
   privilegedWords,
   publicWrites,
   rolesHandedOut,
   unprivilegedWrites,
-} from './rules/writes.ts'
+} from './rules/privileges.ts'
+import { limitsThatNeverMatch, shadowedLimits, unreachedRoutes, wideClimbs } from './rules/routes-and-limits.ts'
+import { schemaTells, unboundedObjects } from './rules/schemas.ts'
+import {
+  expiredBlocks,
+  expiredRules,
+  rolesWithoutGrant,
+  unknownUsersInBlocked,
+  unknownUsersInRules,
+  unusedConditions,
+  unusedRelations,
+  unusedViews,
+} from './rules/unused.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
 
 const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
@@ -73,7 +87,7 @@ const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [
   spacesInBlocked,
 ]
 
-export interface CataloguedCode extends CodeEntry {
+interface CataloguedCode extends CodeEntry {
   readonly severity: Diagnostic['severity']
 }
 

@@ -26,7 +26,7 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   },
 ]
 
-export interface Suppression extends Place {
+interface Suppression extends Place {
   readonly code: string
   readonly reason: string
   /** The last line that it is about: the first line below the comment that is not a comment. */

@@ -3,21 +3,34 @@
  * test/review/explain compares it with the oracle, and with the answers and records of a running server.
  */
 import { timeText } from '../../base/time.ts'
-import type { Evidence } from '../../decide/evidence.ts'
+import { type Evidence, rulePlace } from '../../decide/evidence.ts'
+import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
+import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
+import { decideByConditions, decideObjects } from './cases.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
-import { conditionFacts, possibleConditionSets } from './facts/condition-facts.ts'
-import { relationFacts } from './facts/relation-facts.ts'
-import { trustNotes } from './facts/trust-notes.ts'
-import { allowedBy, type Finding, problem, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
-import { nearestMisses } from './misses/nearest-misses.ts'
-import { noteNextChange } from './misses/next-change.ts'
-import { decideByConditions, decideObjects } from './objects.ts'
-import { type ExplainQuestion, explainRoles } from './question.ts'
-import { isRedirect, routeAnswer } from './route-answer.ts'
-import { conditionsAsked, decideOn, holdingExactly, type SupposedRequest, supposedRequest } from './supposed-request.ts'
+import { conditionFacts, possibleConditionSets, relationFacts, trustNotes } from './facts.ts'
+import { nearestMisses } from './nearest-misses.ts'
+import {
+  allowedBy,
+  conditionsAsked,
+  decideOn,
+  type ExplainQuestion,
+  explainRoles,
+  type Finding,
+  holdingExactly,
+  isRedirect,
+  problem,
+  reasonOf,
+  refusalAnswer,
+  refusedBy,
+  routeAnswer,
+  rulesThatMayMatch,
+  type SupposedRequest,
+  supposedRequest,
+} from './request.ts'
 import { blockPlace, quoteRules, ruleLines } from './text/quote-rules.ts'
 
 /** Throws ToolError if the rules distinguish too many sets of relations. */
@@ -125,4 +138,37 @@ function undeclaredRoles({ reviewed, caller }: ExplainQuestion): readonly string
   return explainRoles(reviewed.policy, caller)
     .filter(({ declared }) => !declared)
     .map(({ name }) => `roles.yaml doesn't declare the role ${quote(name)}: it grants nothing`)
+}
+
+// ---- Finds how the answer to an explained request changes when a rule or a block ends.
+
+/**
+ * One sentence about the first moment when the answer changes; empty if it never changes. `find` answers a question.
+ */
+function noteNextChange(
+  question: ExplainQuestion,
+  now: Finding,
+  find: (later: ExplainQuestion) => Finding,
+): readonly string[] {
+  const same = meaningOf(now)
+  const { caller, reviewed, request } = question
+  const block = caller.kind === 'caller' ? reviewed.blocked.get(caller.subject ?? '') : undefined
+  const rules: readonly Rule[] = request.kind === 'route' ? rulesThatMayMatch(question, request) : []
+  for (const end of endsOf(block ? [...rules, block] : rules).filter((one) => one > question.now)) {
+    const later = find({ ...question, now: end })
+    if (meaningOf(later) === same) continue
+    const lines = rules.filter(({ until }) => until === end).map((rule) => rulePlace(rule.line))
+    const ending = [...lines, ...(block?.until === end ? ['the block'] : [])].join(', ')
+    return [`from ${timeText(end)} on, when ${ending} ends, ${answerThen(later)}`]
+  }
+  return []
+}
+
+function answerThen({ outcome, answer, reason }: Finding): string {
+  if (outcome === 'depends' || !answer) return reason
+  return `it is ${answer.status}: ${reason}`
+}
+
+function meaningOf({ outcome, answer, cases }: Finding): string {
+  return JSON.stringify([outcome, answer, cases.map(({ rules, ...one }) => one)])
 }

@@ -10,8 +10,7 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Block, Rule } from '../../decide/policy.ts'
 import { endsOf, lives } from '../../decide/rules/rule-expiry.ts'
-import type { RowPlan } from './rows.ts'
-import type { Transition } from './transitions.ts'
+import type { RowPlan, Transition } from './rows.ts'
 
 /**
  * `granted`: a rule grants it. `no-rule`: no rule allows it. `deny-rule`: denies take away everything that is allowed.
@@ -44,7 +43,7 @@ export interface MatrixCell {
   readonly until?: number
 }
 
-export interface CellCaller {
+interface CellCaller {
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
   /** Undefined for a caller who is not in blocked.txt. */
@@ -55,7 +54,7 @@ export interface CellCaller {
 export type PolicyAt = (time?: number) => DirectPolicy
 
 /** When a cell is decided, and under which conditions of the request. */
-export interface CellMoment {
+interface CellMoment {
   /** Milliseconds since the epoch. */
   readonly now: number
   /** The conditions that hold; the others don't. */

@@ -3,7 +3,7 @@
 import { rulePlace } from '../../decide/evidence.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
-import type { MatrixRow } from './matrix-row.ts'
+import type { MatrixRow } from './merge-rows.ts'
 import { matrixPage } from './page.ts'
 import { matrixTable } from './to-table.ts'
 import { markOf, untilOf } from './words.ts'

@@ -3,7 +3,7 @@
 import { type Html, html } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix } from './matrix.ts'
-import type { MatrixRow } from './matrix-row.ts'
+import type { MatrixRow } from './merge-rows.ts'
 import { markOf, relationLabel, relationText, untilOf } from './words.ts'
 
 const HEADINGS = html`<span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span>`

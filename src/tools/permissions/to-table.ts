@@ -4,7 +4,7 @@ import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
-import { type MatrixRow, MERGED } from './matrix-row.ts'
+import { type MatrixRow, MERGED } from './merge-rows.ts'
 import { markOf, RELATIONS, relationLabel, turnsOf } from './words.ts'
 
 const GAP = '  '

@@ -2,7 +2,7 @@
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import type { CellReason, MatrixCell } from './cell.ts'
-import { type MatrixRow, MERGED } from './matrix-row.ts'
+import { type MatrixRow, MERGED } from './merge-rows.ts'
 import type { ObjectKind } from './rows.ts'
 
 /** A cell in a word or two: `all`, the names of views, `3/8` if no views have exactly these fields, `-` for denied. */

@@ -1,6 +1,6 @@
 /** A diff of large policies takes seconds; one of more relations than can be enumerated says so. */
 import { expect } from 'chai'
-import { Incomparable } from '../../../src/analysis/diff/decisions/compare-decisions.ts'
+import { Incomparable } from '../../../src/analysis/diff/compare-decisions.ts'
 import type { OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
 import { diffOf } from './policy-pairs.ts'
 

@@ -5,7 +5,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { ChangeScope, DecisionChange } from '../../../src/analysis/diff/change.ts'
-import { Incomparable } from '../../../src/analysis/diff/decisions/compare-decisions.ts'
+import { Incomparable } from '../../../src/analysis/diff/compare-decisions.ts'
 import { askedAbout } from '../../policy/arbitrary-language.ts'
 import { TASKS } from '../../policy/language-fixture.ts'
 import { grantedWithoutObject, subjects } from '../../policy/oracle.ts'

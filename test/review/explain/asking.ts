@@ -6,7 +6,7 @@ import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Method, Operation, Route, RouteKind } from '../../../src/resources/resource.ts'
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { AskingCaller, KnownObject } from '../../../src/tools/explain/question.ts'
+import type { AskingCaller, KnownObject } from '../../../src/tools/explain/request.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 

@@ -2,7 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { KnownObject } from '../../../src/tools/explain/question.ts'
+import type { KnownObject } from '../../../src/tools/explain/request.ts'
 import { ToolError } from '../../../src/tools/load-policy.ts'
 import { type Asked, askedAbout, randomAsked } from '../../policy/arbitrary-language.ts'
 import { FOLDERS, MEMBERSHIPS, ORACLE_RESOURCES, TASKS } from '../../policy/language-fixture.ts'

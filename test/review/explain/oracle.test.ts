@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { KnownObject } from '../../../src/tools/explain/question.ts'
+import type { KnownObject } from '../../../src/tools/explain/request.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'

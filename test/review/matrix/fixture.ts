@@ -6,8 +6,7 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Operation, Resource, Resources, Route } from '../../../src/resources/resource.ts'
-import { chooseColumns } from '../../../src/tools/permissions/columns.ts'
-import { buildMatrix, type Matrix } from '../../../src/tools/permissions/matrix.ts'
+import { buildMatrix, chooseColumns, type Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { DOCS, HEALTH, JOBS } from '../../policy/fixture.ts'
 
 type RouteParts = Pick<Route, 'path' | 'kind'> &

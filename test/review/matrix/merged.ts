@@ -1,5 +1,5 @@
 /** Reads the labels of merged rows on their own: which states and transitions they say that they stand for. */
-import type { MatrixRow } from '../../../src/tools/permissions/matrix-row.ts'
+import type { MatrixRow } from '../../../src/tools/permissions/merge-rows.ts'
 import type { RowPlan } from '../../../src/tools/permissions/rows.ts'
 
 /** Whether the row is about this state or transition. */

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
-import type { MatrixRow } from '../../../src/tools/permissions/matrix-row.ts'
+import type { MatrixRow } from '../../../src/tools/permissions/merge-rows.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shippedMatrix } from './shipped-page.ts'
 

@@ -6,8 +6,7 @@ import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import type { Operation } from '../../../resources/resource.ts'
-import type { Moment, Place } from './write-around.ts'
-import type { WriteSpace } from './write-space.ts'
+import type { Moment, Place, WriteSpace } from './write-space.ts'
 
 interface Write {
   readonly space: WriteSpace

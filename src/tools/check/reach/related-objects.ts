@@ -11,7 +11,7 @@ import type { Relation, RelationStep } from '../../../decide/relations/relation-
 import type { Resource, Resources } from '../../../resources/resource.ts'
 
 /** Leaves of one resource that lead to the same objects. */
-export interface StepGroup {
+interface StepGroup {
   readonly resource: string
   /** The field that holds the ids: of the object itself, or of the objects that it leads to (`by`). */
   readonly field: string

@@ -14,9 +14,8 @@ import type { Operation, Resource, Resources } from '../../../resources/resource
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { stepGroups } from './related-objects.ts'
-import { routedActions } from './rule-actions.ts'
-import type { Place } from './write-around.ts'
-import { WriteSpace } from './write-space.ts'
+import { type Place, WriteSpace } from './write-space.ts'
+import { routedActions } from './writers.ts'
 
 interface SelfGrant {
   /** The rule that allows the write, and the rule that allows more after it. */
@@ -29,7 +28,7 @@ interface SelfGrant {
 }
 
 /** Lines whose relations and conditions tell too many situations apart. */
-export interface UndecidedGrant {
+interface UndecidedGrant {
   readonly written: ActionRules
   readonly resource: Resource
 }
@@ -40,7 +39,7 @@ interface Known {
   readonly index: ActionRulesIndex
 }
 
-export interface SelfGrants {
+interface SelfGrants {
   readonly found: readonly SelfGrant[]
   readonly undecided: readonly UndecidedGrant[]
 }

@@ -4,10 +4,11 @@
  * stored before a write (language.md, "Relations"), so there are three moments: `old`, the `proposed` object among old
  * ones, and `new`. Objects outside of these can make a relation hold too.
  */
-
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
+import type { ResourceSpace } from '../../../analysis/space.ts'
 import { USERS } from '../../../decide/policy.ts'
 import {
+  comparedAttributes,
   comparedFields,
   holdsForOwnRecord,
   kindOf,
@@ -16,9 +17,8 @@ import {
   valuesWhoeverAsks,
 } from '../../../decide/relations/all-kinds.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
+import type { Field, Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { holdTogether } from './related-objects.ts'
-import type { AskedMoment, Moment, Place, WriteAround } from './write-around.ts'
-import { ANYTHING, changeableAttributes, furtherUp, heldAsMade, needsAttribute } from './written-leaf.ts'
 
 export class WriteSpace {
   readonly regions: Regions
@@ -387,4 +387,68 @@ function inOthers(moment: AskedMoment): Exclude<AskedMoment, 'proposed'> {
 /** No two of them hold together. */
 function apart(regions: Regions, some: readonly Region[]): readonly Region[] {
   return some.flatMap((one, i) => some.slice(i + 1).map((other) => regions.not(regions.both(one, other))))
+}
+
+// ---- What a write is about: its objects and moments. The situations are in write-space.ts.
+
+/** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
+export type Moment = 'old' | 'proposed' | 'new' | 'without'
+
+type AskedMoment = Exclude<Moment, 'without'>
+
+/** An object of these situations. */
+export interface Place {
+  readonly resource: Resource
+  readonly space: ResourceSpace
+}
+
+interface WriteAround {
+  readonly operation: Operation
+  readonly written: Place
+  /** The others: each can lead to each. */
+  readonly others: readonly Place[]
+  readonly resources: Resources
+}
+
+// ---- * What one leaf says by itself about the writes of an object: what holds for an object as it is made, what a climb asks
+// further up, and the attributes of the caller. The situations of a write are made of it (write-space.ts).
+
+/** An unknown text: what accepts it accepts whatever a field has. */
+const ANYTHING = '\u0000'
+
+/**
+ * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not. `filled`:
+ * the attribute of the caller that the field has then.
+ */
+function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
+  if (!field || field.readOnly) return undefined
+  const accepted = valuesWhoeverAsks(leaf)
+  if (filled !== undefined) {
+    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
+    return filled === 'id' && isThere ? true : undefined
+  }
+  if (field.default === undefined) return false
+  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
+}
+
+/** What a climb asks of the objects on its way, with fewer steps left. */
+function furtherUp(leaf: Relation, most: number): readonly Relation[] {
+  const { depth = 1 } = stepOf(leaf) ?? {}
+  if (depth === 1 || most === 0) return []
+  const [name] = leaf.name.split(' within ')
+  const further = { ...leaf, name: `${name} within ${depth - 1}`, depth: depth - 1 }
+  return [further, ...furtherUp(further, most - 1)]
+}
+
+/** The attributes of the caller that a users record can tell. */
+function changeableAttributes(leaf: Relation): readonly string[] {
+  return comparedAttributes(leaf).filter((name) => name !== 'id')
+}
+
+/** Whether the relation holds for no caller without a value of the attribute. */
+function needsAttribute(relation: Relation, attribute: string): boolean {
+  const parts = kindOf(relation).parts?.(relation)
+  if (parts) return parts.of[parts.need === 'all' ? 'some' : 'every']((part) => needsAttribute(part, attribute))
+  const step = stepOf(relation)
+  return step ? needsAttribute(step.relation, attribute) : kindOf(relation).equates?.(relation).attribute === attribute
 }

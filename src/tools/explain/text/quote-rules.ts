@@ -8,7 +8,7 @@ import { parseBlocked } from '../../../policy/parse/parse-blocked.ts'
 import { printable } from '../../../present/quote.ts'
 import type { LoadedPolicy } from '../../load-policy.ts'
 import type { ExplainedRule, QuotedRule } from '../explanation.ts'
-import type { AskingCaller } from '../question.ts'
+import type { AskingCaller } from '../request.ts'
 
 export function ruleLines(
   reviewed: LoadedPolicy,

@@ -5,7 +5,7 @@
 
 import type { ComparedCaller, Sides } from '../../../analysis/compare.ts'
 import type { SettingChange } from '../../../analysis/diff/change.ts'
-import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
+import type { ChangedDecision } from '../../../analysis/diff/compare-decisions.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'

@@ -5,11 +5,14 @@
 
 import type { Sides } from '../../../analysis/compare.ts'
 import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
-import { compareConditions } from '../../../analysis/diff/compare-conditions.ts'
-import { compareRelations } from '../../../analysis/diff/compare-relations.ts'
-import { compareRouteViews } from '../../../analysis/diff/compare-shown.ts'
-import { type ChangedDecision, changedDecisions } from '../../../analysis/diff/decisions/changed-decisions.ts'
-import { type Circumstances, compareDecisions } from '../../../analysis/diff/decisions/compare-decisions.ts'
+import {
+  type ChangedDecision,
+  type Circumstances,
+  changedDecisions,
+  compareDecisions,
+} from '../../../analysis/diff/compare-decisions.ts'
+import { compareConditions, compareRelations } from '../../../analysis/diff/compare-meanings.ts'
+import { compareRouteViews } from '../../../analysis/diff/compare-settings.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isAbout } from '../../../decide/rules/terms.ts'
 import { plainText } from '../../../present/phrase.ts'

@@ -1,7 +1,7 @@
 /** Situations in which a decision differs, out of the regions of the diff: an object, and what a write makes of it. */
 
 import type { Sides } from '../../../analysis/compare.ts'
-import type { ChangedDecision } from '../../../analysis/diff/decisions/changed-decisions.ts'
+import type { ChangedDecision } from '../../../analysis/diff/compare-decisions.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import { concernsObject, type RouteMethod } from '../../../decide/callers-and-routes.ts'

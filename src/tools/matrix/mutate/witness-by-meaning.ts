@@ -3,7 +3,7 @@
  * as it was and not as it is now, or the other way round. A condition with another meaning counts as another one.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { compareConditions } from '../../../analysis/diff/compare-conditions.ts'
+import { compareConditions } from '../../../analysis/diff/compare-meanings.ts'
 import type { Ownership, Policy } from '../../../decide/policy.ts'
 import { meaningOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'

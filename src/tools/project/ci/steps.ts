@@ -1,7 +1,7 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
 
+import { Incomparable } from '../../../analysis/diff/compare-decisions.ts'
 import { countsOf, type FAIL_ON, fails } from '../../../analysis/diff/compare-policies.ts'
-import { Incomparable } from '../../../analysis/diff/decisions/compare-decisions.ts'
 import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
 import { printable } from '../../../present/quote.ts'
 import type { SarifRun } from '../../../present/sarif.ts'

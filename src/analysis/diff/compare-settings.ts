@@ -1,0 +1,208 @@
+/** Settings beside the rules: roles and blocks, what routes and records show, and what other services may assert. */
+import { timeText } from '../../base/time.ts'
+import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from '../../decide/grants/trust.ts'
+import type { Block, Masks, Policy } from '../../decide/policy.ts'
+import { type Blocked, isBlocked } from '../../policy/parse/parse-blocked.ts'
+import { listed, type Phrase, say } from '../../present/phrase.ts'
+import type { Resources, Route } from '../../resources/resource.ts'
+import { type Sides, sidesOf } from '../compare.ts'
+import type { Direction, SettingChange } from './change.ts'
+
+export function compareRoles(policies: Sides<Policy>): readonly SettingChange[] {
+  const names = new Set([...policies.before.roles.keys(), ...policies.after.roles.keys()])
+  return [...names].flatMap((name) => [...compareRole(name, policies), ...compareClaims(name, policies)])
+}
+
+function compareRole(name: string, policies: Sides<Policy>): readonly SettingChange[] {
+  const { before: old, after: now } = sidesOf((side) => policies[side].roles.get(name))
+  const base = { name, direction: 'neutral' } as const
+  if (!old || !now) {
+    const sentence = now ? say`role ${name} is declared` : say`role ${name} is no longer declared`
+    return [{ ...base, kind: 'role', before: old !== undefined, after: now !== undefined, sentence }]
+  }
+  if (old.privileged === now.privileged) return []
+  const sentence = now.privileged
+    ? say`role ${name} is marked privileged`
+    : say`role ${name} is no longer marked privileged`
+  return [{ ...base, kind: 'privileged', before: old.privileged, after: now.privileged, sentence }]
+}
+
+/** The claims of the OpenID provider that give a caller the role. */
+function compareClaims(name: string, policies: Sides<Policy>): readonly SettingChange[] {
+  const { before, after } = sidesOf((side) => policies[side].roles.get(name)?.claims ?? [])
+  const change = (direction: 'widening' | 'narrowing', values: readonly string[]): readonly SettingChange[] => {
+    if (values.length === 0) return []
+    const verb = direction === 'widening' ? say`comes with` : say`no longer comes with`
+    const noun = values.length === 1 ? say`value` : say`values`
+    const sentence = say`role ${name} ${verb} the OpenID claim ${noun} ${listed(values)}`
+    return [{ kind: 'role-claims', direction, name, before, after, sentence }]
+  }
+  const added = after.filter((value) => !before.includes(value))
+  const removed = before.filter((value) => !after.includes(value))
+  return [...change('widening', added), ...change('narrowing', removed)]
+}
+
+/** Ignores blocks that have ended at `now`, in milliseconds since the epoch. */
+export function compareBlocked({ before, after }: Sides<Blocked>, now: number): readonly SettingChange[] {
+  const ids = new Set([...before.keys(), ...after.keys()])
+  const blockIn = (blocked: Blocked, id: string) => (isBlocked(blocked, id, now) ? blocked.get(id) : undefined)
+  return [...ids].sort().flatMap((id) => compareBlock(`user:${id}`, blockIn(before, id), blockIn(after, id)))
+}
+
+function compareBlock(name: string, old: Block | undefined, now: Block | undefined): readonly SettingChange[] {
+  if (endOf(old) === endOf(now)) return []
+  const direction = endOf(now) > endOf(old) ? 'narrowing' : 'widening'
+  const sides = { before: old ? untilText(old) : null, after: now ? untilText(now) : null }
+  return [{ kind: 'blocked', direction, name, ...sides, sentence: blockPhrase(name, old, now) }]
+}
+
+/** A missing block ends before all times. */
+function endOf(block: Block | undefined): number {
+  if (!block) return Number.NEGATIVE_INFINITY
+  return block.until ?? Number.POSITIVE_INFINITY
+}
+
+function blockPhrase(name: string, old: Block | undefined, now: Block | undefined): Phrase {
+  if (!now) return say`${name} is no longer blocked`
+  if (!old) return now.until === undefined ? say`${name} is blocked` : say`${name} is blocked until ${untilText(now)}`
+  return say`${name} is blocked until ${untilText(old)} -> ${untilText(now)}`
+}
+
+function untilText({ until }: Block): string {
+  return until === undefined ? 'forever' : timeText(until)
+}
+
+// ---- views.yaml where routes use it, and masks.yaml: which fields routes show, and which fields decision records hold.
+
+/** The view of a route limits what the route shows, whatever rules grant. */
+export function compareRouteViews(policies: Sides<Policy>, { routes }: Resources): readonly SettingChange[] {
+  return routes.flatMap((route) => {
+    const { view, resource } = route
+    if (view === undefined) return []
+    const { before, after } = sidesOf((side) => policies[side].views.get(resource)?.get(view) ?? new Set<string>())
+    const fields = { before: [...before].sort(), after: [...after].sort() }
+    return [
+      ...compareShown(route, 'widening', after.difference(before), fields),
+      ...compareShown(route, 'narrowing', before.difference(after), fields),
+    ]
+  })
+}
+
+function compareShown(
+  { path, resource }: Route,
+  direction: 'widening' | 'narrowing',
+  fields: ReadonlySet<string>,
+  sides: Sides<readonly string[]>,
+): readonly SettingChange[] {
+  if (fields.size === 0) return []
+  const verb = direction === 'widening' ? say`also shows` : say`no longer shows`
+  const sentence = say`route ${path} ${verb} ${fields.size === 1 ? say`field` : say`fields`} ${listed([...fields])}`
+  return [{ kind: 'route-view', direction, name: path, resource, ...sides, sentence }]
+}
+
+/** Masks change what readers of the log see. They change no decision. */
+export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] {
+  const { before, after } = sidesOf((side) => maskNames(policies[side].masks))
+  const change = (name: string, was: boolean): SettingChange => ({
+    kind: 'mask',
+    direction: 'neutral',
+    name,
+    before: was,
+    after: !was,
+    sentence: was ? say`decision records hold ${name} from now on` : say`decision records mask ${name} from now on`,
+  })
+  return [
+    ...[...before.difference(after)].map((name) => change(name, true)),
+    ...[...after.difference(before)].map((name) => change(name, false)),
+  ]
+}
+
+function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
+  const ofFacts = [...facts].flatMap(([resource, names]) => [...names].map((name) => `${resource}.${name}`))
+  return new Set([...fields, ...ofFacts])
+}
+
+// ---- callers.yaml: what an asking service may assert in one policy and not in the other. More trust widens.
+
+export function compareTrust({ before, after }: Sides<Policy>): readonly SettingChange[] {
+  const names = new Set([...before.callers.keys(), ...after.callers.keys()])
+  return [...names].flatMap((name) => {
+    const entries = { before: before.callers.get(name), after: after.callers.get(name) }
+    const parts = { before: partsOf(entries.before), after: partsOf(entries.after) }
+    const keys = new Set([...parts.before.keys(), ...parts.after.keys()])
+    return [
+      ...boundChange(name, entries),
+      ...[...keys].flatMap((key) => partChange(name, parts.before.get(key), parts.after.get(key))),
+    ]
+  })
+}
+
+/** A thing that the service may assert. */
+interface Part {
+  readonly what: Phrase
+  readonly text: string
+  /** Among the texts that one thing may have, more is more trust; equal ones differ otherwise. */
+  readonly rank: number
+}
+
+/** By words that name the thing. Without an entry, the defaults. */
+function partsOf(entry: CallerEntry | undefined): ReadonlyMap<string, Part> {
+  const { subjects, words, understandsFields, aliases, conditions, profiles }: Trust = entry ?? DEFAULT_TRUST
+  return new Map<string, Part>([
+    ...[...subjects].flatMap(([type, source]) => subjectParts(type, source)),
+    ...[...words].map((resource) => part(say`attributes of ${resource}`, 'told')),
+    ...(understandsFields ? [part(say`fields`, 'understood')] : []),
+    ...[...aliases].flatMap(([resource, names]) =>
+      [...names].map(([alias, action]) => part(say`action ${alias} of ${resource}`, action)),
+    ),
+    ...[...conditions].map(([name, by]) => part(say`condition ${name}`, `${by.in}.${by.member}`)),
+    ...(entry?.addresses ?? []).map((network) => part(say`address ${network}`, 'proves it')),
+    ...(profiles ? [...profiles].map((name) => part(say`profile ${name}`, PROFILE)) : [part(say`profile`, 'each')]),
+  ])
+}
+
+/** Named profiles take the place of `each`, so a new one may be less than before. */
+const PROFILE = 'usable'
+
+const SOURCES: readonly SubjectSource['kind'][] = ['token', 'directory', 'word']
+
+function subjectParts(type: string, source: SubjectSource): readonly (readonly [string, Part])[] {
+  const from = part(say`subject ${type}`, source.kind, 1 + SOURCES.indexOf(source.kind))
+  const roles = source.kind === 'word' ? [...source.roles] : []
+  return [from, ...roles.map((role) => part(say`role ${role} of ${type}`, 'told'))]
+}
+
+function part(what: Phrase, text: string, rank = 1): readonly [string, Part] {
+  return [JSON.stringify(what), { what, text, rank }]
+}
+
+function partChange(name: string, before: Part | undefined, after: Part | undefined): readonly SettingChange[] {
+  const part = after ?? before
+  if (!part || before?.text === after?.text) return []
+  const texts = { before: before?.text ?? null, after: after?.text ?? null }
+  const none = say`none`
+  const sentence = say`caller ${name}: ${part.what} ${texts.before ?? none} -> ${texts.after ?? none}`
+  return [{ kind: 'caller', direction: directionOf(before, after), name, ...texts, sentence }]
+}
+
+function directionOf(before: Part | undefined, after: Part | undefined): Direction {
+  const [old, now] = [before?.rank ?? 0, after?.rank ?? 0]
+  if (old === now || [before, after].some((part) => part?.text === PROFILE)) return 'either'
+  return now > old ? 'widening' : 'narrowing'
+}
+
+/** A new entry also bounds what other roles of the same caller let it assert; an entry of a user replaces those. */
+function boundChange(
+  name: string,
+  { before, after }: { readonly before: CallerEntry | undefined; readonly after: CallerEntry | undefined },
+): readonly SettingChange[] {
+  if ((before === undefined) === (after === undefined)) return []
+  const change = { kind: 'caller', name, before: before ? 'an entry' : null, after: after ? 'an entry' : null } as const
+  if (name.startsWith('user:')) {
+    const sentence = say`caller ${name}: its own entry ${after ? say`counts now` : say`is gone`}, in place of its roles' entries`
+    return [{ ...change, direction: 'either', sentence }]
+  }
+  const verb = after ? say`also bounds` : say`no longer bounds`
+  const sentence = say`caller ${name}: its entry ${verb} what other roles of the same caller may assert`
+  return [{ ...change, direction: after ? 'narrowing' : 'widening', sentence }]
+}

@@ -1,0 +1,399 @@
+/**
+ * The nearest misses of a refused request: the minimal sets of changes to caller, object or rules that would allow it.
+ */
+import { rulePlace } from '../../decide/evidence.ts'
+import { directPolicy } from '../../decide/grants/direct.ts'
+import type { Grant } from '../../decide/grants/grant.ts'
+import type { Rule } from '../../decide/policy.ts'
+import { describeRelation, holdsForOwnRecord, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { conditionNeedsCaller, describeCondition } from '../../decide/request-conditions/all-conditions.ts'
+import { quote } from '../../present/quote.ts'
+import type { NeededChange } from './explanation.ts'
+import { conditionFacts, relationFacts } from './facts.ts'
+import { type Held, heldAfter, leavesBehind, namesFrom, settled, waysToFit, waysToMiss } from './needed-terms.ts'
+import {
+  actionTable,
+  conditionsAsked,
+  decideOn,
+  declaredRelations,
+  type ExplainQuestion,
+  hasAttribute,
+  holdingExactly,
+  type NearMiss,
+  relationsAsked,
+  requestOf,
+  type SupposedRequest,
+  supposedResultOf,
+  writtenBy,
+} from './request.ts'
+
+interface Candidate {
+  readonly changes: readonly NeededChange[]
+  /**
+   * The rules that allow it; if the candidate is another caller, only the rules about what that caller has in addition.
+   */
+  readonly rules: readonly Rule[]
+}
+
+/** Another caller, and the changes that turn this caller into that one. */
+interface OtherCaller {
+  readonly request: SupposedRequest
+  readonly changes: readonly NeededChange[]
+  /** A rule about this subject must be among the allowing rules; otherwise the change is unnecessary. */
+  readonly needed: string | undefined
+}
+
+/** The limit of sets of changes that are tried for one caller. */
+const MOST_TRIED = 200
+
+/** The denies that one set of changes avoids or drops at most. */
+const MOST_DENIES = 3
+
+/** The ways in which open names may hold; of callers with more, no miss is told. */
+const MOST_WAYS = 512
+
+/**
+ * Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `held`: the relations and conditions that
+ * hold; relations with parts too. `decided`: the names of which it is known that they don't hold otherwise.
+ */
+export function nearestMisses(
+  question: ExplainQuestion,
+  refused: SupposedRequest,
+  { decided, ...told }: Held & { readonly decided: ReadonlySet<string> },
+): readonly NearMiss[] {
+  const request = withRules(refused, rulesAboutAction(refused))
+  const anybody = { ...request, subject: request.policy.anybody }
+  const known = namesKnown(question, refused, { decided, named: new Set(actionTable(anybody).conditions) })
+  const held = { ...told, conditions: told.conditions.union(known.certain) }
+  const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
+  const before = new Set(grantsTo(request, base).at(-1)?.allows)
+  const candidates = (other: OtherCaller) => {
+    const open = openFor(other, question, known)
+    const its = withCertain(other.request, { ...base, open })
+    return settled(its, other.request).length > MOST_WAYS ? [] : candidatesOf(other, its)
+  }
+
+  const mine = candidates({ request, changes: [], needed: undefined })
+  const others = otherCallers(request).map(candidates)
+  // Two other callers have no change in common, so each is compared only with itself and with the present caller.
+  const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
+  return distinct(least.filter(({ rules }) => rules.length > 0))
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map(({ changes, rules }) => {
+      const fresh = rules.filter((rule) => !before.has(rule))
+      return { changes, sentence: missSentence(request, changes), rules: fresh.length > 0 ? fresh : rules }
+    })
+}
+
+/** What holds after the write, if a change of states is supposed. */
+function withResult(held: Held, { becomes }: SupposedRequest): Held {
+  return becomes ? { ...held, result: writtenBy(becomes, held.relations).after } : held
+}
+
+/** All rules that could start to match if the caller changes. */
+function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): readonly Rule[] {
+  return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true, 'any').rules
+}
+
+/**
+ * The same request under other rules. A redirect is decided by roles alone, but a miss names the relations that it
+ * needs, so the redirect is removed.
+ */
+function withRules(request: SupposedRequest, rules: readonly Rule[]): SupposedRequest {
+  const { redirect: _, ...route } = request.route
+  const parsed = { ...request.parsed, rules }
+  const policy = directPolicy(parsed, request.resources)
+  return { ...request, route, parsed, policy, subject: policy.subjectOf(request.subject.caller), blocked: false }
+}
+
+function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
+  const { policy, parsed, subject } = request
+  const roles = subject.caller?.roles ?? []
+  const named = new Set(policy.anybody.names).difference(new Set(subject.names))
+  const withCredentials = (): OtherCaller => {
+    return { request: requestOf(request, { roles }), changes: [{ kind: 'credentials' }], needed: undefined }
+  }
+  const withRole = (name: string): OtherCaller => {
+    const caller = { ...subject.caller, roles: [...roles, name] }
+    return { request: requestOf(request, caller), changes: [{ kind: 'role', name }], needed: name }
+  }
+  const asUser = (user: string): OtherCaller => {
+    const name = user.slice('user:'.length)
+    return { request: requestOf(request, { id: name, roles }), changes: [{ kind: 'user', name }], needed: user }
+  }
+  return [
+    ...(subject.caller ? [] : [withCredentials()]),
+    ...[...parsed.roles.keys()].filter((role) => named.has(role)).map(withRole),
+    ...[...named].filter((name) => name.startsWith('user:')).map(asUser),
+  ]
+}
+
+/** The relations that certainly hold between a caller and the caller's own record. */
+function withCertain(request: SupposedRequest, held: Held): Held {
+  if (request.route.kind !== 'caller' || !request.subject.caller) return held
+  const certain = declaredRelations(request)
+    .filter(holdsForOwnRecord)
+    .map(({ name }) => name)
+  const names = new Set([...namesFrom(held.relations, request), ...certain])
+  const open = held.open?.difference(new Set(certain))
+  return withResult({ ...held, open, relations: leavesBehind(names, request) }, request)
+}
+
+/** Begins with each rule that could allow it, and goes on where denies take that away. */
+function candidatesOf(other: OtherCaller, held: Held): readonly Candidate[] {
+  const { request } = other
+  const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
+  const starts = anyConditions.relationColumns('allows').flatMap((column) => waysToFit(column, held, request))
+  const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
+  const found: Candidate[] = []
+  // A Map's iterator also visits entries that are added while it runs.
+  for (const changes of queue.values()) {
+    if (isAllowedWith(request, held, changes)) {
+      found.push(candidateOf(other, held, least(request, held, changes)))
+    } else if (queue.size < MOST_TRIED && changes.filter(avoidsDeny).length < MOST_DENIES) {
+      for (const more of withoutADeny(request, held, changes)) queue.set(keyOf(more), more)
+    }
+  }
+  return found
+}
+
+function avoidsDeny({ kind }: NeededChange): boolean {
+  return kind === 'deny' || kind.startsWith('not-')
+}
+
+/** These changes with one more, which removes a matching deny or makes it not match. */
+function withoutADeny(
+  request: SupposedRequest,
+  held: Held,
+  changes: readonly NeededChange[],
+): readonly (readonly NeededChange[])[] {
+  const after = heldAfter(changes, held, request)
+  if (!after) return []
+  const gone = droppedBy(changes)
+  const refused = settled(after, request).filter((one) => !isAllowed(request, one, gone))
+  const matching = new Set(refused.slice(0, 1).flatMap((one) => grantsTo(request, one).flatMap(({ denies }) => denies)))
+  const denies = [...matching].filter((rule) => !gone.has(rulePlace(rule.line)))
+  const drops = denies.map((rule) => [...changes, denyChange(rule)])
+  const fewest = denies.length > 1 ? [[...changes, ...denies.map(denyChange)]] : []
+  const misses = denies.flatMap((rule) => waysToMiss(rule, after, request))
+  return [...drops, ...fewest, ...misses.map((way) => [...changes, ...way])]
+}
+
+/** Without the changes that aren't needed. */
+function least(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): readonly NeededChange[] {
+  return changes.reduce<readonly NeededChange[]>((kept, change) => {
+    const fewer = kept.filter((one) => one !== change)
+    return isAllowedWith(request, held, fewer) ? fewer : kept
+  }, changes)
+}
+
+function candidateOf(other: OtherCaller, held: Held, changes: readonly NeededChange[]): Candidate {
+  const after = heldAfter(changes, held, other.request) ?? held
+  const allows = grantsTo(other.request, after).at(-1)?.allows ?? []
+  const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
+  return { changes: [...other.changes, ...changes], rules }
+}
+
+/** The first decision, and the second one if a result is supposed. */
+function grantsTo(request: SupposedRequest, { relations, conditions, result }: Held): readonly Grant[] {
+  const table = actionTable(request)
+  const stored = namesFrom(relations, request)
+  const first = table.grant([...stored, ...conditions])
+  if (!result) return [first]
+  const { names } = supposedResultOf(request, stored, { before: relations, after: result })
+  const [before, mixed] = [names.stored, names.mixed].map((some) => [...some, ...conditions])
+  return [first, table.grantResult({ stored: before ?? [], mixed: mixed ?? [], proposed: names.proposed })]
+}
+
+function isAllowedWith(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): boolean {
+  const after = heldAfter(changes, held, request)
+  return after !== undefined && settled(after, request).every((one) => isAllowed(request, one, droppedBy(changes)))
+}
+
+function isAllowed(request: SupposedRequest, held: Held, dropped: ReadonlySet<string>): boolean {
+  const asked = holdingExactly(without(request, dropped), [...held.conditions])
+  const written = held.result && { before: held.relations, after: held.result }
+  const decision = decideOn(asked, namesFrom(held.relations, request), written)
+  return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
+}
+
+function droppedBy(changes: readonly NeededChange[]): ReadonlySet<string> {
+  return new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
+}
+
+function without(request: SupposedRequest, gone: ReadonlySet<string>): SupposedRequest {
+  if (gone.size === 0) return request
+  return withRules(
+    request,
+    request.parsed.rules.filter((rule) => !gone.has(rulePlace(rule.line))),
+  )
+}
+
+function denyChange(rule: Rule): NeededChange {
+  return { kind: 'deny', rule: rulePlace(rule.line) }
+}
+
+function isLessThan(more: Candidate): (less: Candidate) => boolean {
+  const many = keysOf(more)
+  return (less) => less.changes.length < many.size && keysOf(less).isSubsetOf(many)
+}
+
+function keysOf({ changes }: Pick<Candidate, 'changes'>): ReadonlySet<string> {
+  return new Set(changes.map((change) => JSON.stringify(change)))
+}
+
+function keyOf(changes: readonly NeededChange[]): string {
+  return [...keysOf({ changes })].toSorted().join()
+}
+
+function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...new Map(candidates.map((one) => [keyOf(one.changes), one])).values()]
+}
+
+const ORDER: readonly NeededChange['kind'][] = [
+  'relation',
+  'result',
+  'condition',
+  'not-relation',
+  'not-result',
+  'not-condition',
+  'deny',
+  'credentials',
+  'role',
+  'user',
+]
+
+/** Few changes come first; for the same number, a relation comes before another role. */
+function rank({ changes }: Candidate): number {
+  return changes.length * ORDER.length + Math.max(0, ...changes.map(({ kind }) => ORDER.indexOf(kind)))
+}
+
+// ---- * The relations and conditions that a near miss can't count on: nobody told them, and no case is about them. What holds
+// for nobody without credentials may hold for somebody with them, and what holds for one person may not for another.
+
+type Names = ReadonlySet<string>
+
+/** Relations without parts, and conditions. */
+interface NamesKnown {
+  /** Those that hold, also if no rule about the caller names them. */
+  readonly certain: Names
+  readonly unknown: Names
+}
+
+/** `decided`: the names of a case, which says of each whether it holds. `named`: the conditions that any rule names. */
+function namesKnown(
+  question: ExplainQuestion,
+  request: SupposedRequest,
+  { decided, named }: { readonly decided: Names; readonly named: Names },
+): NamesKnown {
+  const leaves = new Set(declaredRelations(request).flatMap(leavesOf))
+  const relations = relationFacts(question, request).filter(({ name }) => [...leaves].some((one) => one.name === name))
+  const conditions = conditionFacts(question, named)
+  const those = (holds: boolean | null) => [...relations, ...conditions].filter((one) => one.holds === holds)
+  const certain = conditions.filter(({ holds }) => holds === true).map(({ name }) => name)
+  return { certain: new Set(certain), unknown: new Set(those(null).map(({ name }) => name)).difference(decided) }
+}
+
+/** The names that the cases of a request tell apart. */
+export function decidedByCases(request: SupposedRequest): Names {
+  const leaves = relationsAsked(request).flatMap(leavesOf)
+  return new Set([...leaves.map(({ name }) => name), ...conditionsAsked(request)])
+}
+
+interface OtherCaller {
+  readonly request: SupposedRequest
+  readonly changes: readonly NeededChange[]
+}
+
+/** Of the names that rules about a caller have; --becomes tells its states. */
+function openFor({ request, changes }: OtherCaller, question: ExplainQuestion, { unknown }: NamesKnown): Names {
+  const table = actionTable(request)
+  const leaves = table.compared.flatMap(leavesOf).filter(({ name }) => !request.becomes?.states.has(name))
+  const isAnonymous = request.subject.caller === undefined
+  const relations = leaves.filter((leaf) => {
+    if (needsCaller(leaf) && isAnonymous) return false
+    return unknown.has(leaf.name) || (isStranger(question, changes) && needsCaller(leaf))
+  })
+  const conditions = table.conditions.filter((name) => unknown.has(name) || isNew(question, changes, request, name))
+  return new Set([...relations.map(({ name }) => name), ...conditions])
+}
+
+/** Whether the relations of the caller who asks say nothing about this one; --relation tells those of any caller. */
+function isStranger({ caller, known }: ExplainQuestion, changes: readonly NeededChange[]): boolean {
+  if (changes.length === 0 || (known.kind === 'relations' && known.from === '--relation')) return false
+  if (caller.kind === 'anonymous') return true
+  return caller.subject !== undefined && changes.some(({ kind }) => kind === 'user')
+}
+
+/** Whether a condition may hold because the caller has credentials now; --with tells what holds. */
+function isNew(
+  { caller, told }: ExplainQuestion,
+  changes: readonly NeededChange[],
+  { parsed }: SupposedRequest,
+  name: string,
+): boolean {
+  if (changes.length === 0 || caller.kind !== 'anonymous' || told.conditions?.from === '--with') return false
+  const condition = parsed.conditions.get(name)
+  return condition !== undefined && conditionNeedsCaller(condition)
+}
+
+// ---- A near miss in words: "if the caller were owner (ownerId is the caller)", "without the deny policy.csv:30".
+
+/** For example `the caller` and `were owner`. */
+interface Condition {
+  readonly who: string
+  readonly what: string
+}
+
+function missSentence(request: SupposedRequest, changes: readonly NeededChange[]): string {
+  const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
+  const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
+  const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
+  const noun = denies.length > 1 ? 'denies' : 'deny'
+  const without = denies.length > 0 ? `without the ${noun} ${denies.join(' and ')}` : ''
+  return [condition, without].filter((part) => part !== '').join(', ')
+}
+
+/** Joins conditions; names the caller or the object only once for consecutive conditions. */
+function joined(conditions: readonly Condition[]): string {
+  const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
+  return said.join(' and ')
+}
+
+function conditionOf(request: SupposedRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
+  const { parsed } = request
+  switch (change.kind) {
+    case 'credentials':
+      return { who: 'the caller', what: 'sent credentials' }
+    case 'role':
+      return { who: 'the caller', what: `had the role ${change.name}` }
+    case 'user':
+      return { who: 'the caller', what: `were ${quote(change.name)}` }
+    case 'relation':
+    case 'not-relation':
+      return relationCondition(request, change)
+    case 'result':
+    case 'not-result': {
+      const kind = change.kind === 'result' ? 'relation' : 'not-relation'
+      const { what } = relationCondition(request, { kind, name: change.name })
+      return { who: 'the object after the write', what }
+    }
+    case 'condition':
+    case 'not-condition': {
+      const condition = parsed.conditions.get(change.name)
+      const asks = condition ? ` (${describeCondition(condition)})` : ''
+      const verb = change.kind === 'condition' ? 'held' : 'did not hold'
+      return { who: `the condition ${change.name}${asks}`, what: verb }
+    }
+  }
+}
+
+function relationCondition(
+  { parsed, resource }: SupposedRequest,
+  { kind, name }: { readonly kind: 'relation' | 'not-relation'; readonly name: string },
+): Condition {
+  const relation = parsed.ownership.get(resource.name)?.relations.get(name)
+  const asks = relation ? ` (${describeRelation(relation)})` : ''
+  const who = relation && !needsCaller(relation) ? 'the object' : 'the caller'
+  return { who, what: `${kind === 'relation' ? 'were' : 'were not'} ${name}${asks}` }
+}
