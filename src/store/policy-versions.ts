@@ -4,6 +4,7 @@
  * tests every engine.
  */
 import { createHash, randomUUID } from 'node:crypto'
+import { StoreUnavailable } from './errors.ts'
 
 /** Which database this is. It is made when the program first opens the versions of a database, and never changes. */
 export interface DatabaseIdentity {
@@ -63,7 +64,7 @@ export interface PolicyVersions {
 /** Of the row that keeps it. */
 export function identityIn(id: unknown, former: unknown): DatabaseIdentity {
   if (typeof id === 'string' && typeof former === 'string') return { id, former: JSON.parse(former) }
-  throw new Error('the table `policy_database` has lost its row; start again')
+  throw new StoreUnavailable(new Error('the table `policy_database` has lost its row; start again'))
 }
 
 /** Call it in the transaction that stores the identity. */

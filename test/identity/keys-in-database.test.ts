@@ -15,7 +15,7 @@ import { type KeysSecret, readKeysSecret } from '../../src/identity/keys/embedde
 import { openKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
 import { readDatabaseUrl } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
-import { openSqliteSigningKeys } from '../../src/store/sqlite/instances/signing-keys.ts'
+import { openSqliteSigningKeys } from '../../src/store/sqlite/instances.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 describe('the embedded keys in a database', () => {

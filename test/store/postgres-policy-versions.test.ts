@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { PolicyVersions } from '../../src/store/policy-versions.ts'
-import { openPostgresPolicyVersions } from '../../src/store/postgres/instances/policy-versions.ts'
+import { openPostgresPolicyVersions } from '../../src/store/postgres/instances.ts'
 import { policyVersionsContract, type TestPolicyDatabase } from './contract-policy-versions.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
-import { openPostgresSigningKeys } from '../../src/store/postgres/instances/signing-keys.ts'
+import { openPostgresSigningKeys } from '../../src/store/postgres/instances.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { signingKeysContract, type TestKeyDatabase } from './contract-signing-keys.ts'

@@ -1,8 +1,9 @@
 /** Named values next to the objects: secrets that instances share, and marks that describe the data. */
+
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailable } from '../errors.ts'
+import type { Statement } from '../sql/statement.ts'
 import type { Connections } from './connections/connections.ts'
-import type { Statement } from './query/statement.ts'
 import { encodeText } from './stored-text.ts'
 
 const SECRET_BYTES = 32

@@ -1,11 +1,12 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
+
 import { isScalar, type StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
 import { type ObjectRow, parsedObject } from '../parse-stored.ts'
 import { quoteName } from '../sql/quote.ts'
+import type { Row, Statement } from '../sql/statement.ts'
 import { type KeptReplay, keepSql, takenSql } from './commits/idempotency-keys.ts'
 import { recordSql } from './commits/outbox.ts'
-import type { Row } from './connections/connection.ts'
 import { brokenConstraint } from './failures.ts'
 import type { TablePlan } from './layout/indexes.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
@@ -13,7 +14,7 @@ import { quoteText } from './layout/names.ts'
 import { idConstraint } from './layout/tables.ts'
 import { ASKED_FOR, askedText, oneRow } from './query/asked-for.ts'
 import { keySql } from './query/fields.ts'
-import { type Parameters, type Statement, statement } from './query/statement.ts'
+import { type Parameters, statement } from './query/statement.ts'
 import { decodeText, encodeId, encodeText } from './stored-text.ts'
 
 const COLUMNS = 'id, version, created_at, updated_at, document'

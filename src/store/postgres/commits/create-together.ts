@@ -2,9 +2,10 @@
  * Creates that wait together, as one statement. It isn't for creates that rest on other objects than their caller's users
  * record or keep an idempotency key, and it doesn't tell why an object wasn't made.
  */
+
 import type { Permit, RestsOn } from '../../../decide/permits/permit.ts'
 import type { StoredObject } from '../../../resources/object.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../../sql/statement.ts'
 import type { Shared } from '../connections/sending.ts'
 import { keysOf } from '../layout/keys.ts'
 import { encodeId, encodeText } from '../stored-text.ts'

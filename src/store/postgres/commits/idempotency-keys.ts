@@ -1,13 +1,14 @@
 /** Idempotency keys and the objects created under them, kept for a day. */
+
 import { isObject } from '../../../base/is-object.ts'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import type { Kept, Replay, ReplayKey } from '../../contract.ts'
 import { DamagedObject } from '../../errors.ts'
 import { parseStored } from '../../parse-stored.ts'
-import type { Row } from '../connections/connection.ts'
-import { endedBy } from '../query/ended-by.ts'
-import type { Parameters, Statement } from '../query/statement.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
+import { DIALECT } from '../dialect.ts'
+import type { Parameters } from '../query/statement.ts'
 import { encodeText } from '../stored-text.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
@@ -52,6 +53,6 @@ export function keepSql({ replay, object, at }: KeptReplay, made: string, to: Pa
 /** Deletes at most this many expired keys. */
 export function sweepReplays(now: number, limit: number): Statement {
   const text = `delete from replays where (subject, route, key) in (
-    select subject, route, key from replays where at <= ${endedBy('$1')} - ${KEPT_MS} order by at limit $2)`
+    select subject, route, key from replays where at <= ${DIALECT.endedBy('$1')} - ${KEPT_MS} order by at limit $2)`
   return { text, values: [now, limit] }
 }

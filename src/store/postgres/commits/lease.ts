@@ -1,6 +1,6 @@
 /** Work that only one instance at a time may do: whoever holds its lease, which ends if the holder doesn't renew it. */
+import type { Ask } from '../../sql/statement.ts'
 import type { Connections } from '../connections/connections.ts'
-import type { Ask } from '../connections/writer.ts'
 
 const FIND = 'select holder, renewals from leases where name = $1'
 

@@ -1,7 +1,7 @@
 /** Reads what a database knows of migrations. */
+
 import type { FittedSchemas, StoredMigration } from '../../migrations.ts'
-import type { Row } from '../connections/connection.ts'
-import type { Ask } from '../connections/writer.ts'
+import type { Ask, Row } from '../../sql/statement.ts'
 import { decodeText } from '../stored-text.ts'
 
 const STORED = `select number, name, digest, begun_at, ended_at, objects, resource, id from migrations order by number`

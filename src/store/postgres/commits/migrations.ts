@@ -1,4 +1,5 @@
 /** The contract's Migrations on PostgreSQL. */
+
 import type { StoredObject } from '../../../resources/object.ts'
 import { LeaseLost, StaleObject, UnfitObject, UniqueTaken } from '../../errors.ts'
 import type {
@@ -10,11 +11,9 @@ import type {
   PlannedChange,
   StoredMigration,
 } from '../../migrations.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import type { Connections } from '../connections/connections.ts'
-import type { Ask } from '../connections/writer.ts'
 import { answering } from '../failures.ts'
-import type { Statement } from '../query/statement.ts'
 import { encodeText } from '../stored-text.ts'
 import { type ObjectTable, storedObject } from '../table.ts'
 import { Lease } from './lease.ts'

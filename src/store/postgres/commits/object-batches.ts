@@ -1,8 +1,8 @@
 /** Statements about many objects of one resource at once, for migrations. */
+
 import type { Document } from '../../../resources/object.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { keysOf } from '../layout/keys.ts'
-import type { Statement } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 export interface Rewritten {

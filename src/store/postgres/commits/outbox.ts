@@ -1,8 +1,10 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
+
 import type { Outbox, OutboxRecord } from '../../contract.ts'
+import type { Statement } from '../../sql/statement.ts'
 import type { Connections } from '../connections/connections.ts'
 import { answering } from '../failures.ts'
-import type { Parameters, Statement } from '../query/statement.ts'
+import type { Parameters } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 import { Lease } from './lease.ts'
 

@@ -1,9 +1,8 @@
 /** An open connection that takes statements without waiting for the answers of those before (pipelining). */
+
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import type { SqlValue } from '../query/statement.ts'
-
-export type Row = readonly SqlValue[]
+import type { SqlValue } from '../../sql/statement.ts'
 
 export interface Asked {
   readonly text: string

@@ -2,13 +2,14 @@
  * The connections of one instance: lines for short look-ups, a line for writes, and a pool for everything that may take
  * longer.
  */
+
 import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
+import type { Row, SqlValue, Statement } from '../../sql/statement.ts'
 import { answering, asOfContract, isOfServer } from '../failures.ts'
-import type { SqlValue, Statement } from '../query/statement.ts'
 import { BEGIN_BOUNDED, clientOptions, STATEMENT_MS } from './client-options.ts'
-import type { Asked, Row } from './connection.ts'
+import type { Asked } from './connection.ts'
 import { endWhenLost } from './end-when-lost.ts'
 import { Gathered } from './gathered.ts'
 import { Line } from './line.ts'

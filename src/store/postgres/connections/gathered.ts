@@ -2,9 +2,8 @@
  * Look-ups of one kind that are asked for in the same turn of the event loop: one statement answers them all. It is sent
  * after the last of them was asked for, so each sees everything that was committed before (docs/decisions/0081).
  */
+import type { Row, Statement } from '../../sql/statement.ts'
 import { asOfContract, isOfData } from '../failures.ts'
-import type { Statement } from '../query/statement.ts'
-import type { Row } from './connection.ts'
 
 export interface GatheredOptions<Found> {
   /** Rejects with the driver's errors. */

@@ -1,7 +1,9 @@
 /** One connection at a time: opened when it is needed, and opened again after it was lost. */
+
 import type pg from 'pg'
+import type { Row } from '../../sql/statement.ts'
 import { BEGIN_BOUNDED } from './client-options.ts'
-import { type Asked, Connection, type Patience, type Row } from './connection.ts'
+import { type Asked, Connection, type Patience } from './connection.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
@@ -26,12 +28,15 @@ export class Line {
     return (await (await this.connection()).send(asked)).rows
   }
 
-  /** One statement that changes something, sent with its transaction at once. */
-  async change(asked: Asked): Promise<readonly Row[]> {
+  /** Statements that change something, sent with their transaction at once. Returns the rows of the first one. */
+  async change(first: Asked, ...others: readonly Asked[]): Promise<readonly Row[]> {
     const connection = await this.connection()
-    const sent = [connection.tell(BEGIN_BOUNDED), connection.send(asked), connection.tell('commit')] as const
-    for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason
-    const [, { rows }, { command }] = await Promise.all(sent)
+    const begun = connection.tell(BEGIN_BOUNDED)
+    const changed = [first, ...others].map((asked) => connection.send(asked))
+    const ended = connection.tell('commit')
+    for (const outcome of await Promise.allSettled([begun, ...changed, ended]))
+      if (outcome.status === 'rejected') throw outcome.reason
+    const [{ command }, rows] = [await ended, (await changed[0])?.rows ?? []]
     if (command !== 'COMMIT') throw new Error('the transaction was not committed')
     return rows
   }

@@ -2,13 +2,13 @@
  * Reads that may take long, each on a connection of the pool. A read ends at its bound of time, and soon after its
  * client is gone. Reads that have taken long never have all connections, and those of one caller at most half of them.
  */
+
 import type pg from 'pg'
 import { UnderWay } from '../../../base/under-way.ts'
 import type { ReadBy } from '../../contract.ts'
 import { ReadTooLong, TooManyReads } from '../../errors.ts'
+import type { Row, SqlValue } from '../../sql/statement.ts'
 import { isCancelled } from '../failures.ts'
-import type { SqlValue } from '../query/statement.ts'
-import type { Row } from './connection.ts'
 
 /** Most reads take less: until then, nobody asks whether their client is gone. */
 const LONG_AFTER_MS = 250

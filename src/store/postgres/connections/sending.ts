@@ -2,8 +2,7 @@
  * What a transaction of waiting writes sends: a statement for each write, or one for many writes of one kind. A write
  * that such a statement hasn't done is sent again by a statement of its own, which tells why.
  */
-import type { Statement } from '../query/statement.ts'
-import type { Row } from './connection.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 
 /** It changes everything or nothing. */
 export interface StoreWrite {

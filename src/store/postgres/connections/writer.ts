@@ -3,15 +3,14 @@
  * instances write one after the other: each transaction first takes the turn, so it sees everything that was committed
  * before, and records get their numbers in the order of the commits (docs/decisions/0075).
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import { isAftermath, isLost, isOfOneStatement, isPassing } from '../failures.ts'
-import type { Statement } from '../query/statement.ts'
-import type { Asked, Connection, Row } from './connection.ts'
+import type { Asked, Connection } from './connection.ts'
 import { Line } from './line.ts'
 import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
-
-export type Ask = (statement: Statement) => Promise<readonly Row[]>
 
 /**
  * The time-outs are shorter than those of clients: a stalled instance loses its turn before others give up. Nothing is

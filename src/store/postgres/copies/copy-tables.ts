@@ -2,14 +2,15 @@
  * Copies the rows of a PostgreSQL database beside running servers: COPY in one transaction that sees one state and
  * writes nothing. docs/decisions/0065 says why not pg_dump.
  */
+
 import pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import type { CopiedPart, CopyFacts, DatabaseCopy } from '../../copies.ts'
 import { quoteName } from '../../sql/quote.ts'
+import type { SqlValue } from '../../sql/statement.ts'
 import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { asOfContract } from '../failures.ts'
 import { TABLE_PREFIX } from '../layout/names.ts'
-import type { SqlValue } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
 import { type CopiedTable, isCopied, TABLES_PART, type TablesPart } from './tables-of-copy.ts'
 

@@ -1,14 +1,15 @@
 /** Puts the copied rows into an empty PostgreSQL database, in one transaction: all of them, or nothing. */
+
 import pg from 'pg'
 import { type DatabasePlace, lastNumberBefore, NotACopy, OccupiedDatabase } from '../../copies.ts'
 import { laterLayout } from '../../sql/layout-faults.ts'
+import type { SqlValue } from '../../sql/statement.ts'
 import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { asOfContract, isOfOneStatement } from '../failures.ts'
 import { LAYOUT, migrate } from '../layout/migrate.ts'
 import { MIGRATION_LOCK } from '../layout/migrating.ts'
 import { TABLE_PREFIX } from '../layout/names.ts'
 import { objectTable } from '../layout/tables.ts'
-import type { SqlValue } from '../query/statement.ts'
 import { RowsInto } from './rows-into.ts'
 import { isCopied, OPTIONAL_TABLES, TABLES_PART, type TablesPart, tableIn } from './tables-of-copy.ts'
 

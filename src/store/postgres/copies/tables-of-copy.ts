@@ -1,6 +1,7 @@
 /** Which tables are in a copy of a PostgreSQL database. Only rows are copied: this program knows the tables themselves. */
-import { POLICY_VERSION_TABLES } from '../instances/policy-versions.ts'
-import { SIGNING_KEYS_TABLE } from '../instances/signing-keys.ts'
+import { policyVersionTables } from '../../sql/policy-versions.ts'
+import { signingKeysTable } from '../../sql/signing-keys.ts'
+import { DIALECT } from '../dialect.ts'
 import { TABLE_PREFIX } from '../layout/names.ts'
 import { DIRECTORY_TABLES, STORE_TABLES } from '../layout/tables.ts'
 
@@ -21,7 +22,7 @@ export interface TablesPart {
 }
 
 /** Tables that some databases don't have: a server makes them when it needs them. */
-export const OPTIONAL_TABLES: readonly string[] = [...POLICY_VERSION_TABLES, SIGNING_KEYS_TABLE]
+export const OPTIONAL_TABLES: readonly string[] = [...policyVersionTables(DIALECT), signingKeysTable(DIALECT)]
 
 /** They belong to running servers, or are made with the layout. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['layout', 'turns', 'leases', 'policy_instances'])

@@ -1,11 +1,11 @@
 /** The people of the directory: users records, each with its account. */
+
 import type { Document } from '../../../resources/object.ts'
 import type { Account, NewPassword, Person } from '../../directory.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { keyOf } from '../layout/keys.ts'
 import { keysSql } from '../query/fields.ts'
-import type { Statement } from '../query/statement.ts'
 import { decodeText, encodeId, encodeText } from '../stored-text.ts'
 import { rolesOf, rolesSql } from './standings.ts'
 

@@ -1,8 +1,8 @@
 /** The stored part of API keys, which never includes the secret. */
+
 import type { ApiKey, NewApiKey } from '../../directory.ts'
 import { DamagedObject } from '../../errors.ts'
-import type { Row } from '../connections/connection.ts'
-import type { Statement } from '../query/statement.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { decodeText, encodeId, encodeText } from '../stored-text.ts'
 
 export const API_KEY_COLUMNS = [

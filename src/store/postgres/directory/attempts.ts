@@ -1,9 +1,10 @@
 /** The contract's Attempts on PostgreSQL. */
+
 import type { Attempts, Counters, JudgedAttempts } from '../../attempts.ts'
+import type { Ask } from '../../sql/statement.ts'
 import type { Connections } from '../connections/connections.ts'
-import type { Ask } from '../connections/writer.ts'
+import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
-import { endedBy } from '../query/ended-by.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 /** Expired counters are deleted a few at a time, together with changes of other counters. */
@@ -17,7 +18,7 @@ const PUT = `insert into attempts (key, failures, at, expires_at) values ($1, $2
 const DROP = 'delete from attempts where key = $1'
 
 const SWEEP = `delete from attempts where key in (
-  select key from attempts where expires_at <= ${endedBy('$1')} limit $2)`
+  select key from attempts where expires_at <= ${DIALECT.endedBy('$1')} limit $2)`
 
 export class PostgresAttempts implements Attempts {
   readonly #connections: Connections

@@ -1,4 +1,5 @@
 /** The contract's Directory on PostgreSQL. Each write is one transaction, and all writes come one after the other. */
+
 import { USERS } from '../../../decide/policy.ts'
 import type { Document } from '../../../resources/object.ts'
 import type {
@@ -17,11 +18,9 @@ import type {
   Standing,
   VerifiedPassword,
 } from '../../directory.ts'
-import type { Row } from '../connections/connection.ts'
-import type { Ask } from '../connections/writer.ts'
+import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import { answering } from '../failures.ts'
 import { readMark, writeMark } from '../named-values.ts'
-import type { Statement } from '../query/statement.ts'
 import { type PostgresEngine, tableOf } from '../store.ts'
 import { encodeText } from '../stored-text.ts'
 import * as accounts from './accounts.ts'

@@ -1,8 +1,8 @@
 /** The open sessions. A session that ends is deleted, so that nothing can reopen it. */
+
 import type { NewSession } from '../../directory.ts'
-import type { Row } from '../connections/connection.ts'
-import { endedBy } from '../query/ended-by.ts'
-import type { Statement } from '../query/statement.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
+import { DIALECT } from '../dialect.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 const COLUMNS = 'id, user_id, created_at, ends_at, idle_ends_at, family, current'
@@ -35,7 +35,7 @@ export function endAllOf(userId: string): Statement {
 /** Deletes at most this many ended sessions. */
 export function sweepSessions(now: number, limit: number): Statement {
   const text = `delete from sessions where id in (
-    select id from sessions where least(ends_at, idle_ends_at) <= ${endedBy('$1')} limit $2)`
+    select id from sessions where least(ends_at, idle_ends_at) <= ${DIALECT.endedBy('$1')} limit $2)`
   return { text, values: [now, limit] }
 }
 

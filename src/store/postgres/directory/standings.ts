@@ -1,6 +1,7 @@
 /** The current state of a subject, and of its session or key. Every request asks the database. */
+
 import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../../sql/statement.ts'
 import type { Connections } from '../connections/connections.ts'
 import type { Gathered } from '../connections/gathered.ts'
 import { KIND } from '../layout/keys.ts'

@@ -1,9 +1,10 @@
 /** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
+
 import type { Resource } from '../../../resources/resource.ts'
 import { UnfitDatabase } from '../../errors.ts'
 import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
 import { quoteName } from '../../sql/quote.ts'
-import type { Ask } from '../connections/writer.ts'
+import type { Ask } from '../../sql/statement.ts'
 import { brokenConstraint } from '../failures.ts'
 import { indexedSql } from '../query/fields.ts'
 import { nameOf, tableOf } from './names.ts'

@@ -1,9 +1,10 @@
 /** Migrates a database to what the resources declare: adds tables, triggers and indexes. */
+
 import { USERS } from '../../../decide/policy.ts'
 import { UnfitDatabase } from '../../errors.ts'
 import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
 import { quoteName } from '../../sql/quote.ts'
-import type { Ask } from '../connections/writer.ts'
+import type { Ask } from '../../sql/statement.ts'
 import { isOfOtherTable } from '../failures.ts'
 import { keySql } from '../query/fields.ts'
 import type { QueriedTable } from '../query/scope.ts'

@@ -1,9 +1,9 @@
 /** A transaction that changes the layout of the database, one instance at a time. */
+
 import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
+import type { Ask, SqlValue } from '../../sql/statement.ts'
 import { clientOptions } from '../connections/client-options.ts'
-import type { Ask } from '../connections/writer.ts'
-import type { SqlValue } from '../query/statement.ts'
 
 /** The advisory lock of migrations: any number that no other program uses. */
 export const MIGRATION_LOCK = 7_255_311

@@ -2,9 +2,10 @@
  * Pages of lists that were read before. A page that has the same text has the same rows: they aren't made again, and
  * what others make of them can be kept with them. Each page is read each time, so nothing here can be out of date.
  */
+
 import { LRUCache } from 'lru-cache'
 import type { ListedObject } from '../../contract.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row } from '../../sql/statement.ts'
 
 interface KeptPage {
   readonly count: unknown

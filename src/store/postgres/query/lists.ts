@@ -1,15 +1,17 @@
 /** The statements of one resource's lists: filtered, sorted, page by page. Each reads one state of the database. */
+
 import type { ObjectQuery } from '../../contract.ts'
 import { SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
 import { simplifySelection } from '../../lists/simplify-selection.ts'
 import { looksUp } from '../../sql/find-leaders.ts'
+import type { Statement } from '../../sql/statement.ts'
 import { conditionSql } from './condition.ts'
 import { leadingSql } from './leading.ts'
 import { canBeLong, hasLongSql } from './long-texts.ts'
 import { comparisonSql, indexedOrderSql, type OrderSql, segmentSql, wholeOrderSql } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
-import { type Parameters, type Statement, statement } from './statement.ts'
+import { type Parameters, statement } from './statement.ts'
 
 const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
 

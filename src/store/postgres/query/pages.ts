@@ -2,17 +2,18 @@
  * A page of a list as one text: PostgreSQL and the driver need half the time for it that they need for rows. It is for
  * the usual page; query/lists.ts reads all others.
  */
+
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
 import { simplifySelection } from '../../lists/simplify-selection.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { decodeText } from '../stored-text.ts'
 import { ASKED_FOR, oneRow } from './asked-for.ts'
 import { canMisplace, type Listing, markSql, misplacedSql, planned, segmentPage, selectedSql } from './lists.ts'
 import { indexedOrderSql } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
-import { AskedValues, type Statement } from './statement.ts'
+import { AskedValues } from './statement.ts'
 
 /** Stands between two cells. No JSON text has it as itself (RFC 7464 uses it likewise). */
 const SEPARATOR = '\u001e'

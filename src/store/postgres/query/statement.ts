@@ -1,14 +1,6 @@
-/** A statement: its text, and the values that it binds. */
+/** Statements of PostgreSQL, whose values are collected while their texts are written. */
+import type { SqlValue, Statement } from '../../sql/statement.ts'
 import { askedText } from './asked-for.ts'
-
-export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[]
-
-export interface Statement {
-  readonly text: string
-  readonly values: readonly SqlValue[]
-  /** The values decide on the best plan, so it is made each time. */
-  readonly plannedAnew?: boolean
-}
 
 /** Collects the values of a statement while its text is written. */
 export class Parameters {

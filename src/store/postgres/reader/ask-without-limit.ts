@@ -1,9 +1,9 @@
 /** A statement that may read a whole table, on a connection of its own: it locks no writer out, and may take its time. */
+
 import pg from 'pg'
+import type { Row, SqlValue, Statement } from '../../sql/statement.ts'
 import { clientOptions } from '../connections/client-options.ts'
-import type { Row } from '../connections/connection.ts'
 import { answering } from '../failures.ts'
-import type { SqlValue, Statement } from '../query/statement.ts'
 
 /** Throws errors of the contract. */
 export function askWithoutLimit(url: string, { text, values }: Statement): Promise<readonly Row[]> {

@@ -1,12 +1,14 @@
 /** Looks at a database of PostgreSQL beside its servers, on one connection. */
+
 import { type Checked, clockChecked, faulted, passed, warned } from '../../../base/problems/checked.ts'
 import { againWith, shellWord } from '../../../base/problems/mend.ts'
 import type { ExamineOptions } from '../../contract.ts'
 import type { Examined } from '../../object-reader.ts'
 import type { StoredKeys } from '../../signing-keys.ts'
 import { laterLayout } from '../../sql/layout-faults.ts'
+import type { Row } from '../../sql/statement.ts'
 import { clientOptions } from '../connections/client-options.ts'
-import { Connection, type Row } from '../connections/connection.ts'
+import { Connection } from '../connections/connection.ts'
 import { serverPlace } from '../connections/mend.ts'
 import { nameOfUrl } from '../connections/url.ts'
 import { answering } from '../failures.ts'

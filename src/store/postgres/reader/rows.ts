@@ -1,15 +1,16 @@
 /** The statements that read rows as they are stored, damaged ones too, and what they make of the results. */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import type { RowPage, StoredRow } from '../../object-reader.ts'
 import { parseStored } from '../../parse-stored.ts'
 import { quoteName } from '../../sql/quote.ts'
-import type { Row } from '../connections/connection.ts'
+import type { Row, Statement } from '../../sql/statement.ts'
 import { keysOf } from '../layout/keys.ts'
 import { tableOf } from '../layout/names.ts'
 import { keySql } from '../query/fields.ts'
-import { type Statement, statement } from '../query/statement.ts'
+import { statement } from '../query/statement.ts'
 import { decodeText, encodeText } from '../stored-text.ts'
 
 const COLUMNS = 'id, version, created_at, updated_at, document, keys, times'

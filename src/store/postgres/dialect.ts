@@ -1,0 +1,24 @@
+/** PostgreSQL's dialect. */
+import type { Dialect } from '../sql/dialect.ts'
+import { decodeText, encodeText } from './stored-text.ts'
+
+/** The clock of the moment, or of the start of a statement: only the latter lets an index be used. */
+const [NOW, STATEMENT_NOW] = ['clock_timestamp', 'statement_timestamp'].map((clock) => {
+  return `(extract(epoch from ${clock}()) * 1000)::bigint`
+})
+
+export const DIALECT: Dialect = {
+  number: 'bigint',
+  key: 'text collate "C"',
+  strict: '',
+  now: NOW ?? '',
+  greatest: 'greatest',
+  least: 'least',
+  // An instance whose clock is ahead must not delete what others still need.
+  endedBy: (now) => `least(${now}::bigint, ${STATEMENT_NOW})`,
+  tables: 'select table_name from information_schema.tables where table_schema = current_schema()',
+  elements: (list) => `jsonb_array_elements(${list}::jsonb)`,
+  text: encodeText,
+  sought: encodeText,
+  told: (stored) => decodeText(String(stored)),
+}

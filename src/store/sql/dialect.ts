@@ -1,0 +1,27 @@
+/** What differs between the engines in the statements that both of them understand. */
+import type { SqlValue } from './statement.ts'
+
+export interface Dialect {
+  /** The types of columns: whole numbers of eight bytes, and texts that compare by code points. */
+  readonly number: string
+  readonly key: string
+  /** The end of `create table`. */
+  readonly strict: string
+  /** The engine's own clock: milliseconds since the epoch, the same for a whole statement. */
+  readonly now: string
+  /** The functions that give the greatest and the least of their arguments. */
+  readonly greatest: string
+  readonly least: string
+  /** The latest end that is over. `now`: the parameter of the instance's time. */
+  readonly endedBy: (now: string) => string
+  /** Selects the names of the tables. */
+  readonly tables: string
+  /** The elements of a JSON list, as rows with a column `value`. `list`: the parameter. */
+  readonly elements: (list: string) => string
+  /** A text as the engine keeps it. */
+  readonly text: (text: string) => string
+  /** A text to find a row by: null, which equals nothing, if no row can have it. */
+  readonly sought: (text: string) => string | null
+  /** A text that was kept. */
+  readonly told: (stored: SqlValue | undefined) => string
+}

@@ -1,0 +1,18 @@
+/** SQLite's dialect. */
+import type { Dialect } from '../sql/dialect.ts'
+
+export const DIALECT: Dialect = {
+  number: 'integer',
+  key: 'text',
+  strict: 'strict',
+  now: "cast(unixepoch('subsec') * 1000 as integer)",
+  greatest: 'max',
+  least: 'min',
+  endedBy: (now) => now,
+  tables: "select name from sqlite_schema where type = 'table'",
+  elements: (list) => `json_each(${list})`,
+  text: (text) => text,
+  // It would be bound with U+FFFD in it, and could find another row.
+  sought: (text) => (text.isWellFormed() ? text : null),
+  told: String,
+}

@@ -1,0 +1,60 @@
+/** Opens what instances share beside the store, in a SQLite file on a connection of its own. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { PolicyVersions } from '../policy-versions.ts'
+import type { SigningKeys } from '../signing-keys.ts'
+import type { InstanceDatabase } from '../sql/instances.ts'
+import { policyVersionsIn } from '../sql/policy-versions.ts'
+import { signingKeysIn } from '../sql/signing-keys.ts'
+import type { Row, Statement, Work } from '../sql/statement.ts'
+import { answering, inTransaction, openDatabaseFile } from './database.ts'
+import { DIALECT } from './dialect.ts'
+import { Statements } from './statements.ts'
+
+/** A missing file is created; its folder must exist. Throws StoreUnavailable. */
+export async function openSqlitePolicyVersions(file: string): Promise<PolicyVersions> {
+  return policyVersionsIn(new InstanceFile(answering(() => openDatabaseFile(file))))
+}
+
+/** A missing file is created; its folder must exist. Throws StoreUnavailable. */
+export async function openSqliteSigningKeys(file: string): Promise<SigningKeys> {
+  return signingKeysIn(new InstanceFile(answering(() => openDatabaseFile(file))))
+}
+
+class InstanceFile implements InstanceDatabase {
+  readonly dialect = DIALECT
+  readonly #database: DatabaseSync
+  readonly #statements: Statements
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#statements = new Statements(database)
+  }
+
+  async ask(statement: Statement): Promise<readonly Row[]> {
+    return answering(() => this.#statements.ask(statement))
+  }
+
+  look(statement: Statement): Promise<readonly Row[]> {
+    return this.ask(statement)
+  }
+
+  async change(first: Statement, ...others: readonly Statement[]): Promise<readonly Row[]> {
+    return this.#transaction(() => {
+      const rows = this.#statements.ask(first)
+      for (const other of others) this.#statements.ask(other)
+      return rows
+    })
+  }
+
+  async make(work: () => Work<void>): Promise<void> {
+    this.#transaction(() => this.#statements.run(work()))
+  }
+
+  async close(): Promise<void> {
+    if (this.#database.isOpen) answering(() => this.#database.close())
+  }
+
+  #transaction<T>(work: () => T): T {
+    return answering(() => inTransaction(this.#database, work))
+  }
+}
