@@ -1,6 +1,9 @@
 /** The guarded GET, lists and durable creates on PostgreSQL, by the CPU time of the server. */
+
+import { DIALECT } from '../../src/store/postgres/dialect.ts'
 import { tableOf } from '../../src/store/postgres/layout/names.ts'
-import { ObjectTable } from '../../src/store/postgres/table.ts'
+import { objectById } from '../../src/store/sql/objects.ts'
+import { quoteName } from '../../src/store/sql/quote.ts'
 import { ours, postgresByHand } from '../contenders.ts'
 import { USUAL } from '../fixture/shape.ts'
 import { type PostgresServer, startPostgres } from '../machine/postgres.ts'
@@ -22,17 +25,10 @@ const BARE = 'node:http + pg, the same SELECT'
 const CREATE_BY_HAND = 'create by node:http + pg, 64 connections'
 const PEER = 'Fastify, token cache, pg'
 
-const NOTES = new ObjectTable({
-  resource: 'notes',
-  table: tableOf('notes'),
-  indexed: [],
-  unique: [],
-  leading: new Set(),
-  orders: [],
-})
+const NOTES = quoteName(tableOf('notes'))
 const STATEMENTS = {
-  select: NOTES.get('').text,
-  insert: `insert into ${NOTES.name} (id, version, created_at, updated_at, document, keys, times)
+  select: objectById(NOTES, '', DIALECT).text,
+  insert: `insert into ${NOTES} (id, version, created_at, updated_at, document, keys, times)
     values ($1, $2, $3, $4, $5, $6, $7)`,
 }
 

@@ -5,16 +5,18 @@ import { pino } from 'pino'
 import { readConfig } from '../../src/config/config.ts'
 import { LogFile } from '../../src/decision-log/log-file.ts'
 import { startApp } from '../../src/server/app.ts'
-import { SqliteOutbox } from '../../src/store/sqlite/commits/outbox.ts'
+import { Statements } from '../../src/store/sqlite/statements.ts'
 
 const [folder = '', fault] = process.argv.slice(2)
 
 /** How it would be without the guards: the test must find that out. */
 const FAULTS: Readonly<Record<string, () => void>> = {
   'record after the commit': () => {
-    const { add } = SqliteOutbox.prototype
-    SqliteOutbox.prototype.add = function (record) {
-      setTimeout(() => add.call(this, record), 5)
+    const { ask } = Statements.prototype
+    Statements.prototype.ask = function (statement) {
+      if (!statement.text.startsWith('insert into outbox')) return ask.call(this, statement)
+      setTimeout(() => ask.call(this, statement), 5)
+      return []
     }
   },
   'no look at what the log holds': () => {

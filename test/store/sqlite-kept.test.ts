@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import type { StoredObject } from '../../src/resources/object.ts'
 import type { Standing } from '../../src/store/directory.ts'
 import { ParsedObjects } from '../../src/store/parse-stored.ts'
-import { SqliteStandings } from '../../src/store/sqlite/directory/standings.ts'
 import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
+import { SqliteStandings } from '../../src/store/sqlite/standings.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
 
@@ -172,12 +172,14 @@ describe('standings and objects that are kept', () => {
 
   function compare(directory: Opened['directory'], store: Opened['store']): void {
     // One that keeps nothing yet.
-    const fresh = new SqliteStandings(reader, { name: 'objects_users' }, new SharedReads(reader))
+    const fresh = new SqliteStandings(reader, { name: '"objects_users"' }, new SharedReads(reader))
     const stored = reader.prepare('select document from objects_users where id = ?')
     for (const id of PEOPLE) {
-      expect(directory.standing(id)).to.deep.equal(fresh.of(id))
-      expect(directory.sessionStanding(id, `session of ${id}`)).to.deep.equal(fresh.ofSession(id, `session of ${id}`))
-      expect(directory.keyStanding(`key of ${id}`)).to.deep.equal(fresh.ofKey(`key of ${id}`))
+      expect(directory.standing(id)).to.deep.equal(fresh.standing(id))
+      expect(directory.sessionStanding(id, `session of ${id}`)).to.deep.equal(
+        fresh.sessionStanding(id, `session of ${id}`),
+      )
+      expect(directory.keyStanding(`key of ${id}`)).to.deep.equal(fresh.keyStanding(`key of ${id}`))
       const document = (store.get('users', id) as StoredObject | undefined)?.document
       expect(JSON.stringify(document)).to.equal(stored.get(id)?.document)
     }

@@ -10,6 +10,10 @@ const [NOW, STATEMENT_NOW] = ['clock_timestamp', 'statement_timestamp'].map((clo
 export const DIALECT: Dialect = {
   number: 'bigint',
   key: 'text collate "C"',
+  flag: 'boolean',
+  bytes: 'bytea',
+  outboxNumber: 'bigint generated always as identity primary key',
+  leaseMark: 'renewals',
   strict: '',
   now: NOW ?? '',
   greatest: 'greatest',

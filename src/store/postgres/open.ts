@@ -1,29 +1,38 @@
 /** The engine for many instances: a PostgreSQL database behind the contract of contract.ts. */
 
+import { USERS } from '../../decide/policy.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
-import { sweepReplays } from './commits/idempotency-keys.ts'
-import { PostgresMigrations } from './commits/migrations.ts'
-import { PostgresOutbox } from './commits/outbox.ts'
+import { SqlAttempts, SqlCounters } from '../sql/attempts.ts'
+import { SqlDirectory } from '../sql/directory/directory.ts'
+import { sweepSessions } from '../sql/directory/sessions.ts'
+import type { SqlEngine } from '../sql/engine.ts'
+import { sweepReplays } from '../sql/idempotency-keys.ts'
+import { SqlMigrations } from '../sql/migrations.ts'
+import type { SqlObjects } from '../sql/objects.ts'
+import { SqlOutbox } from '../sql/outbox.ts'
+import { SqlSeeding } from '../sql/seeding.ts'
+import { done, sql } from '../sql/statement.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Connections } from './connections/connections.ts'
 import { mendOfServer } from './connections/mend.ts'
-import { PostgresAttempts } from './directory/attempts.ts'
-import { PostgresDirectory } from './directory/directory.ts'
-import { sweepSessions } from './directory/sessions.ts'
-import { asOfContract } from './failures.ts'
+import { DIALECT } from './dialect.ts'
+import { answering, asOfContract } from './failures.ts'
 import { openPostgresPolicyVersions, openPostgresSigningKeys } from './instances.ts'
 import { planTable, type TablePlan } from './layout/indexes.ts'
 import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { migrating } from './layout/migrating.ts'
 import { openPostgresReader } from './reader/reader.ts'
-import { PostgresSeeding } from './seeding.ts'
-import { type PostgresEngine, PostgresStore } from './store.ts'
+import { PostgresStandings } from './standings.ts'
+import { type PostgresEngine, PostgresStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
+
+/** The statistics would show only later that a table has become large. */
+const LARGE = 1000
 
 interface PostgresOptions extends OpenOptions {
   readonly url: string
@@ -47,8 +56,8 @@ export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {
     const { url, connections: settings = DEFAULT_SETTINGS } = options
     await migrating(url, settings, (ask) => migrate(ask, plans))
     const now = options.now().getTime()
-    await connections.change(sweepReplays(now, SWEPT_AT_START))
-    await connections.change(sweepSessions(now, SWEPT_AT_START))
+    await connections.change(sweepReplays(DIALECT, now, SWEPT_AT_START))
+    await connections.change(sweepSessions(DIALECT, now, SWEPT_AT_START))
   })
 }
 
@@ -69,18 +78,42 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
       const queried = await queriedTable((asked) => connections.slow(asked), plan)
       tables.set(plan.resource, { objects: new ObjectTable(plan), queried })
     }
-    const engine: PostgresEngine = { connections, tables, now, bounds }
-    return {
-      store: new PostgresStore(engine),
-      seeding: new PostgresSeeding(engine),
-      outbox: new PostgresOutbox(connections),
-      directory: new PostgresDirectory(engine),
-      attempts: new PostgresAttempts(connections, now),
-      migrations: new PostgresMigrations(engine),
-    }
+    const engine: PostgresEngine = { connections, sql: sqlEngine(connections, now), tables, now, bounds }
+    return assemble(engine)
   } catch (error) {
     await connections.close()
     throw asOfContract(error)
+  }
+}
+
+function assemble(engine: PostgresEngine): OpenedStore {
+  const { connections, sql: database, tables } = engine
+  const users = tables.get(USERS)?.objects
+  const store = new PostgresStore(engine)
+  const standings = new PostgresStandings(connections, users?.name)
+  const objectsOf = (resource: string) => tableOf(engine, resource).objects
+  const grown = async ({ name }: SqlObjects, count: number) => {
+    if (count >= LARGE) await connections.slow(sql(`analyze ${name}`))
+  }
+  return {
+    store,
+    seeding: new SqlSeeding({ engine: database, objectsOf, grown }),
+    outbox: new SqlOutbox(database),
+    directory: new SqlDirectory({ engine: database, standings, store, users }),
+    attempts: new SqlAttempts(new SqlCounters(database)),
+    migrations: new SqlMigrations({ engine: database, objectsOf, waitForDisk: () => undefined }),
+  }
+}
+
+function sqlEngine(connections: Connections, now: () => Date): SqlEngine {
+  const change = connections.change.bind(connections)
+  return {
+    dialect: DIALECT,
+    now,
+    ask: (statement) => connections.slow(statement),
+    write: (work) => answering(() => connections.writer.transaction((ask) => done(work(), ask))),
+    change,
+    changeSoon: change,
   }
 }
 

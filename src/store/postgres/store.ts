@@ -20,37 +20,39 @@ import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts
 import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
+import type { SqlEngine } from '../sql/engine.ts'
 import { looksUp } from '../sql/find-leaders.ts'
+import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
+import { secretOf } from '../sql/named-values.ts'
+import { objectRow } from '../sql/objects.ts'
 import type { Row, Statement } from '../sql/statement.ts'
-import { SharedCreates } from './commits/create-together.ts'
-import { findReplay, type KeptReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
-import { restingSql } from './commits/resting.ts'
+import type { KeptReplay } from './beside.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import { type StoreWrite, single } from './connections/sending.ts'
 import { WriteProbe } from './connections/write-probe.ts'
+import { SharedCreates } from './create-together.ts'
+import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
-import { readSecret } from './named-values.ts'
 import { KeptPages } from './query/kept-pages.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { lookupSql } from './query/lookups.ts'
 import { gatheredPage, pageStatement, readPage } from './query/pages.ts'
 import type { QueriedTable, TableOf } from './query/scope.ts'
 import { statement } from './query/statement.ts'
+import { restingSql } from './resting.ts'
 import { decodeText, encodeText } from './stored-text.ts'
-import { type Beside, createdOf, type ObjectTable, objectRow } from './table.ts'
+import { type Beside, createdOf, type ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface PostgresEngine {
   readonly connections: Connections
+  readonly sql: SqlEngine
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, { readonly objects: ObjectTable; readonly queried: QueriedTable }>
   readonly now: () => Date
   readonly bounds: ReadBounds
 }
-
-/** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
-const SWEPT_AT_ONCE = 10
 
 /** The texts of statements for pages: filters and orders of clients make ever new ones. */
 const MOST_PAGE_TEXTS = 1000
@@ -159,7 +161,7 @@ export class PostgresStore implements Store {
   }
 
   async kept(key: ReplayKey): Promise<Kept | undefined> {
-    const [row] = await this.#engine.connections.quick(findReplay(key, this.#engine.now().getTime()))
+    const [row] = await this.#engine.connections.quick(findReplay(DIALECT, key, this.#engine.now().getTime()))
     return row && keptOf(row, key.subject)
   }
 
@@ -199,7 +201,7 @@ export class PostgresStore implements Store {
   }
 
   secret(name: string): Promise<Uint8Array> {
-    return readSecret(this.#engine.connections, name)
+    return secretOf(this.#engine.sql, name)
   }
 
   ping(): Promise<void> {
@@ -209,7 +211,7 @@ export class PostgresStore implements Store {
   #objectsOf(resource: string): Gathered<StoredObject | undefined> {
     return this.#gathered.getOrInsertComputed(resource, () => {
       const text = tableOf(this.#engine, resource).objects.gather()
-      const found = (row: Row | undefined) => row && this.#parsed.of(resource, objectRow(row))
+      const found = (row: Row | undefined) => row && this.#parsed.of(resource, objectRow(row, DIALECT))
       return this.#engine.connections.gathered(text, found)
     })
   }
@@ -250,7 +252,7 @@ export class PostgresStore implements Store {
 
   #sweepReplays(now: number): void {
     // The object is stored; the next sweep deletes what this one leaves.
-    this.#engine.connections.change(sweepReplays(now, SWEPT_AT_ONCE)).catch(() => undefined)
+    this.#engine.connections.change(sweepReplays(DIALECT, now, SWEPT_AT_ONCE)).catch(() => undefined)
   }
 
   #timeOf({ time }: WriteOptions): string {

@@ -1,12 +1,11 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
 
 import { isScalar, type StoredObject } from '../../resources/object.ts'
-import { UniqueTaken } from '../errors.ts'
-import { type ObjectRow, parsedObject } from '../parse-stored.ts'
+import { StaleObject, UniqueTaken } from '../errors.ts'
+import { NotUnique, OBJECT_COLUMNS, type Rewritten, type SqlObjects } from '../sql/objects.ts'
 import { quoteName } from '../sql/quote.ts'
-import type { Row, Statement } from '../sql/statement.ts'
-import { type KeptReplay, keepSql, takenSql } from './commits/idempotency-keys.ts'
-import { recordSql } from './commits/outbox.ts'
+import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
+import { type KeptReplay, keepSql, recordSql, takenSql } from './beside.ts'
 import { brokenConstraint } from './failures.ts'
 import type { TablePlan } from './layout/indexes.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
@@ -17,7 +16,8 @@ import { keySql } from './query/fields.ts'
 import { type Parameters, statement } from './query/statement.ts'
 import { decodeText, encodeId, encodeText } from './stored-text.ts'
 
-const COLUMNS = 'id, version, created_at, updated_at, document'
+/** A statement's values are sent at once. */
+const AT_ONCE = 1000
 
 /** What a write does besides its change. */
 export interface Beside {
@@ -34,7 +34,7 @@ export interface Created {
   readonly taken: string | null
 }
 
-export class ObjectTable {
+export class ObjectTable implements SqlObjects {
   /** Quoted. */
   readonly name: string
   readonly #plan: TablePlan
@@ -44,18 +44,10 @@ export class ObjectTable {
     this.#plan = plan
   }
 
-  get(id: string): Statement {
-    return { text: `select ${COLUMNS} from ${this.name} where id = $1`, values: [encodeText(id)] }
-  }
-
   /** Of many objects: the place of the id among those that are asked for, then the row of `get`. */
   gather(): string {
-    const object = oneRow(`select ${COLUMNS} from ${this.name} where id = ${askedText(0)}`)
+    const object = oneRow(`select ${OBJECT_COLUMNS} from ${this.name} where id = ${askedText(0)}`)
     return `select asked.nth, o.* from ${ASKED_FOR} cross join ${object} as o`
-  }
-
-  count(): Statement {
-    return { text: `select count(*) from ${this.name}`, values: [] }
   }
 
   /** `replay`: the idempotency key that is kept with the object, if it is free. */
@@ -75,7 +67,7 @@ export class ObjectTable {
       const free = replay ? `not ${takenSql(replay, to)}` : 'true'
       const parts = [
         `checked as (select (${allowed(to)}) as allowed, (${free}) as free)`,
-        `made as (insert into ${this.name} (${COLUMNS}, keys, times)
+        `made as (insert into ${this.name} (${OBJECT_COLUMNS}, keys, times)
           select ${values.join()} from checked where allowed and free on conflict do nothing returning id)`,
         ...(replay ? [`kept as (${keepSql(replay, 'made', to)})`] : []),
         ...(record === undefined ? [] : [`recorded as (${recordSql(record, 'made', to)})`]),
@@ -129,20 +121,72 @@ export class ObjectTable {
       union all select ${own}, ${createdAt}, ${time}, ${to.bind(keys)}::jsonb, ${to.bind(times)}::jsonb)`
   }
 
-  /** Inserts all objects or, with an error, none. */
-  insertAll(objects: readonly StoredObject[]): Statement {
-    const keys = objects.map(({ id, document }) => keysOf(id, document))
-    const [{ createdAt = '', updatedAt = '', version = 1 } = {}] = objects
-    const text = `insert into ${this.name} (${COLUMNS}, keys, times)
-      select o.id, $5::bigint, $6::text, $7::text, o.document, o.keys::jsonb, o.times::jsonb
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as o(id, document, keys, times)`
-    const columns = [
-      objects.map(({ id }) => encodeId(id)),
-      objects.map(({ document }) => JSON.stringify(document)),
-      keys.map((one) => one.keys),
-      keys.map((one) => one.times),
-    ]
-    return { text, values: [...columns, version, createdAt, updatedAt] }
+  *insertAll(objects: readonly StoredObject[]): Work<void> {
+    for (let at = 0; at < objects.length; at += AT_ONCE) {
+      const chunk = objects.slice(at, at + AT_ONCE)
+      yield* this.#taking(
+        sql(
+          `insert into ${this.name} (${OBJECT_COLUMNS}, keys, times)
+            select o.id, o.version, o.created_at, o.updated_at, o.document, o.keys::jsonb, o.times::jsonb
+            from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+              as o(id, version, created_at, updated_at, document, keys, times)`,
+          chunk.map(({ id }) => encodeId(id)),
+          chunk.map(({ version }) => version),
+          chunk.map(({ createdAt }) => createdAt),
+          chunk.map(({ updatedAt }) => updatedAt),
+          ...contentsOf(chunk),
+        ),
+      )
+    }
+  }
+
+  *rewriteAll(objects: readonly Rewritten[], time: string): Work<void> {
+    yield sql('savepoint objects')
+    try {
+      yield* this.#rewrite(objects, time)
+    } catch (error) {
+      if (!(error instanceof UniqueTaken)) throw error
+      yield sql('rollback to objects')
+      throw new NotUnique(yield* this.#firstUnfit(objects, time), error)
+    }
+  }
+
+  *#rewrite(objects: readonly Rewritten[], time: string): Work<void> {
+    const rows = yield* this.#taking(
+      sql(
+        `update ${this.name} as t set version = t.version + 1, updated_at = $1, document = o.document,
+            keys = o.keys::jsonb, times = o.times::jsonb
+          from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+            as o(id, version, document, keys, times)
+          where t.id = o.id and t.version = o.version returning 1`,
+        time,
+        objects.map(({ id }) => encodeText(id)),
+        objects.map(({ version }) => version),
+        ...contentsOf(objects),
+      ),
+    )
+    if (rows.length !== objects.length) throw new StaleObject()
+  }
+
+  /** The object whose value is taken: the statement about all of them doesn't say. Its changes are undone. */
+  *#firstUnfit(objects: readonly Rewritten[], time: string): Work<string> {
+    for (const object of objects) {
+      try {
+        yield* this.#rewrite([object], time)
+      } catch (error) {
+        if (error instanceof UniqueTaken) return object.id
+        throw error
+      }
+    }
+    return ''
+  }
+
+  *#taking(statement: Statement): Work<readonly Row[]> {
+    try {
+      return yield statement
+    } catch (error) {
+      throw this.#told(error)
+    }
   }
 
   /** Runs a write; an error about a unique field becomes UniqueTaken. */
@@ -150,9 +194,13 @@ export class ObjectTable {
     try {
       return await write()
     } catch (error) {
-      const field = this.#fieldOf(brokenConstraint(error))
-      throw field === undefined ? error : new UniqueTaken(field)
+      throw this.#told(error)
     }
+  }
+
+  #told(error: unknown): unknown {
+    const field = this.#fieldOf(brokenConstraint(error))
+    return field === undefined ? error : new UniqueTaken(field)
   }
 
   #fieldOf(constraint: string | undefined): string | undefined {
@@ -186,15 +234,11 @@ export class ObjectTable {
   }
 }
 
-/** A row of `get`. */
-export function objectRow(row: Row): ObjectRow {
-  const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
-  return { id: decodeText(id), version, createdAt, updatedAt, text }
-}
-
-/** Throws DamagedObject. */
-export function storedObject(row: Row): StoredObject {
-  return parsedObject(objectRow(row))
+/** The documents, and their keys and times. */
+function contentsOf(objects: readonly Pick<StoredObject, 'id' | 'document'>[]) {
+  const keys = objects.map(({ id, document }) => keysOf(id, document))
+  const texts = objects.map(({ document }) => JSON.stringify(document))
+  return [texts, keys.map((one) => one.keys), keys.map((one) => one.times)] as const
 }
 
 /** A row of `create`'s result. */

@@ -2,9 +2,15 @@
 import type { SqlValue } from './statement.ts'
 
 export interface Dialect {
-  /** The types of columns: whole numbers of eight bytes, and texts that compare by code points. */
+  /** The types of columns: whole numbers of eight bytes, texts that compare by code points, true or false, bytes. */
   readonly number: string
   readonly key: string
+  readonly flag: string
+  readonly bytes: string
+  /** A number that grows with every row. */
+  readonly outboxNumber: string
+  /** The column of leases that each renewal changes. */
+  readonly leaseMark: string
   /** The end of `create table`. */
   readonly strict: string
   /** The engine's own clock: milliseconds since the epoch, the same for a whole statement. */

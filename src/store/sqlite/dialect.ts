@@ -4,6 +4,10 @@ import type { Dialect } from '../sql/dialect.ts'
 export const DIALECT: Dialect = {
   number: 'integer',
   key: 'text',
+  flag: 'integer',
+  bytes: 'blob',
+  outboxNumber: 'integer primary key autoincrement',
+  leaseMark: 'until',
   strict: 'strict',
   now: "cast(unixepoch('subsec') * 1000 as integer)",
   greatest: 'max',

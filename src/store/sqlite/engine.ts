@@ -1,15 +1,19 @@
 /** Puts the parts of an open database together: the same ones in a command, a server and the thread that writes for it. */
 import type { DatabaseSync } from 'node:sqlite'
+import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore } from '../contract.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
-import { GroupCommits } from './commits/commits.ts'
-import { SqliteReplays } from './commits/idempotency-keys.ts'
-import { SqliteMigrations } from './commits/migrations.ts'
-import { SqliteOutbox } from './commits/outbox.ts'
-import { SqliteSeeding } from './commits/seeding.ts'
-import { SqliteAttempts, SqliteCounters } from './directory/attempts.ts'
-import { SqliteDirectory } from './directory/directory.ts'
-import { NamedValues } from './layout/meta.ts'
+import { SqlAttempts, SqlCounters } from '../sql/attempts.ts'
+import { SqlDirectory } from '../sql/directory/directory.ts'
+import type { SqlEngine } from '../sql/engine.ts'
+import { SqlMigrations } from '../sql/migrations.ts'
+import { PROBED, writeMark } from '../sql/named-values.ts'
+import { SqlOutbox } from '../sql/outbox.ts'
+import { SqlSeeding } from '../sql/seeding.ts'
+import type { Statement, Work } from '../sql/statement.ts'
+import { GroupCommits } from './commits.ts'
+import { answering, renewStatistics } from './database.ts'
+import { DIALECT } from './dialect.ts'
 import { queriedTable } from './layout/migrate.ts'
 import type { TablePlan } from './layout/schema.ts'
 import { SqliteProbe } from './probe.ts'
@@ -17,7 +21,9 @@ import { Damage } from './query/damage.ts'
 import { ObjectLists } from './query/lists.ts'
 import { Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
-import { getOrFail, type SqliteEngine, SqliteStore } from './store.ts'
+import { SqliteStandings } from './standings.ts'
+import { Statements } from './statements.ts'
+import { getOrFail, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 export interface DatabaseParts {
@@ -44,29 +50,57 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage, reads)
     tables.set(plan.resource, new ObjectTable(database, plan, lists))
   }
+  const statements = new Statements(database)
   const commits = new GroupCommits(database)
-  const values = new NamedValues(database)
+  const sql = sqlEngine(statements, commits, now)
   const engine: SqliteEngine = {
     database,
+    statements,
+    sql,
     reads,
     tables,
     lookups: new Lookups(database, queriedOf, damage),
-    values,
     commits,
-    outbox: new SqliteOutbox(database, commits, now),
-    replays: new SqliteReplays(database, now),
-    counters: new SqliteCounters(database, commits, now),
-    probe: new SqliteProbe(file, () => commits.write(() => values.touch())),
+    counters: new SqlCounters(sql),
+    probe: new SqliteProbe(file, () => sql.write(touch)),
     now,
     bounds,
   }
+  const store = new SqliteStore(engine)
+  const users = tables.get(USERS)
+  const objectsOf = (resource: string) => tableOf(engine, resource)
   const opened = {
-    store: new SqliteStore(engine),
-    seeding: new SqliteSeeding(engine),
-    outbox: engine.outbox,
-    directory: new SqliteDirectory(engine),
-    attempts: new SqliteAttempts(engine.counters),
-    migrations: new SqliteMigrations(engine),
+    store,
+    seeding: new SqlSeeding({ engine: sql, objectsOf, grown: () => renewStatistics(database) }),
+    outbox: new SqlOutbox(sql),
+    directory: new SqlDirectory({ engine: sql, standings: new SqliteStandings(database, users, reads), store, users }),
+    attempts: new SqlAttempts(engine.counters),
+    migrations: new SqlMigrations({ engine: sql, objectsOf, waitForDisk: (waits) => waitForDisk(database, waits) }),
   }
   return { engine, opened }
+}
+
+function sqlEngine(statements: Statements, commits: GroupCommits, now: () => Date): SqlEngine {
+  const ask = (statement: Statement) => answering(() => statements.ask(statement))
+  return {
+    dialect: DIALECT,
+    now,
+    ask: async (statement) => ask(statement),
+    write: (work) => commits.write(() => answering(() => statements.run(work()))),
+    change: (statement) => commits.write(() => ask(statement)),
+    changeSoon: (statement) => commits.join(() => ask(statement)),
+  }
+}
+
+/** A write that changes nothing. */
+export function* touch(): Work<void> {
+  // Two values: SQLite writes no page whose content stays the same. The second write restores the first value.
+  yield writeMark(PROBED, 'asked')
+  yield writeMark(PROBED, 'answered')
+}
+
+/** https://sqlite.org/pragma.html#pragma_synchronous */
+function waitForDisk(database: DatabaseSync, waits: boolean): void {
+  const [synchronous, pages] = waits ? ['full', 1000] : ['normal', 10_000]
+  answering(() => database.exec(`pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${pages}`))
 }

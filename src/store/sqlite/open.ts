@@ -4,15 +4,17 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
-import { SqliteReplays } from './commits/idempotency-keys.ts'
+import { sweepSessions } from '../sql/directory/sessions.ts'
+import { sweepReplays } from '../sql/idempotency-keys.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
-import { SqliteSessions } from './directory/sessions.ts'
+import { DIALECT } from './dialect.ts'
 import { assemble } from './engine.ts'
 import { openSqlitePolicyVersions, openSqliteSigningKeys } from './instances.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { mendOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
+import { Statements } from './statements.ts'
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
@@ -47,8 +49,9 @@ export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {
   return open(options, (database, plans) => {
     migrate(database, plans)
     renewStatistics(database)
-    new SqliteReplays(database, options.now).sweep(SWEPT_AT_START)
-    new SqliteSessions(database).sweep(options.now().getTime(), SWEPT_AT_START)
+    const [statements, now] = [new Statements(database), options.now().getTime()]
+    statements.ask(sweepReplays(DIALECT, now, SWEPT_AT_START))
+    statements.ask(sweepSessions(DIALECT, now, SWEPT_AT_START))
   })
 }
 

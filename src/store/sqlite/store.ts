@@ -1,5 +1,4 @@
 /** The contract's Store on SQLite: a write is one transaction with its decision record, durable when it returns. */
-import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Lookup } from '../../decide/conditions/condition.ts'
 import {
@@ -17,42 +16,44 @@ import type {
   Kept,
   ListedObject,
   ObjectQuery,
+  Replay,
   ReplayKey,
   Store,
   WriteOptions,
 } from '../contract.ts'
-import { StaleObject } from '../errors.ts'
+import { ReplayTaken, StaleObject } from '../errors.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
-import type { GroupCommits } from './commits/commits.ts'
-import type { SqliteReplays } from './commits/idempotency-keys.ts'
-import type { SqliteOutbox } from './commits/outbox.ts'
+import type { SqlCounters } from '../sql/attempts.ts'
+import type { SqlEngine } from '../sql/engine.ts'
+import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
+import { PROBED, readMark, secretOf } from '../sql/named-values.ts'
+import { addRecord } from '../sql/outbox.ts'
+import { sql, type Work } from '../sql/statement.ts'
+import type { GroupCommits } from './commits.ts'
 import { answering, renewStatistics } from './database.ts'
-import type { SqliteCounters } from './directory/attempts.ts'
-import { type NamedValues, PROBED } from './layout/meta.ts'
+import { DIALECT } from './dialect.ts'
 import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
 import type { SharedReads } from './shared-reads.ts'
+import type { Statements } from './statements.ts'
 import type { ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface SqliteEngine {
   readonly database: DatabaseSync
+  readonly statements: Statements
+  readonly sql: SqlEngine
   readonly reads: SharedReads
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly lookups: Lookups
-  readonly values: NamedValues
   readonly commits: GroupCommits
-  readonly outbox: SqliteOutbox
-  readonly replays: SqliteReplays
-  readonly counters: SqliteCounters
+  readonly counters: SqlCounters
   readonly probe: SqliteProbe
   readonly now: () => Date
   readonly bounds: ReadBounds
 }
-
-const SECRET_BYTES = 32
 
 /** Small enough that the statistics soon show that a new table has become large. */
 const WRITES_PER_STATISTICS = 1000
@@ -113,46 +114,42 @@ export class SqliteStore implements Store {
   async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
     const { commits, lookups } = this.#engine
     const work = () => {
-      if (permit.kind === 'create') this.#insert(permit, {})
-      else this.#change(permit, {})
+      this.#engine.statements.run<unknown>(
+        permit.kind === 'create' ? this.#insert(permit, {}) : this.#change(permit, {}),
+      )
       return lookups.holds(lookup)
     }
     return commits.undone(() => answering(work))
   }
 
   async kept(key: ReplayKey): Promise<Kept | undefined> {
-    return answering(() => this.#engine.replays.find(key))
-  }
-
-  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
-    return this.#write(permit, options, () => {
-      const created = this.#insert(permit, options)
-      if (options.replay) this.#engine.replays.keep(options.replay, created)
-      return created
+    const { statements, now } = this.#engine
+    return answering(() => {
+      const [row] = statements.ask(findReplay(DIALECT, key, now().getTime()))
+      return row && keptOf(row, key.subject)
     })
   }
 
+  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
+    return this.#write(permit, options, this.#insert(permit, options))
+  }
+
   async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
-    return this.#write(permit, options, () => this.#change(permit, options))
+    return this.#write(permit, options, this.#change(permit, options))
   }
 
   async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
     const table = tableOf(this.#engine, permit.resource)
-    await this.#write(permit, options, () => {
-      if (!table.delete(permit.id, permit.version)) throw new StaleObject()
-    })
+    await this.#write(permit, options, table.delete(permit.id, permit.version))
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    const { commits, values } = this.#engine
-    const kept = answering(() => values.secret(name))
-    return kept ?? commits.write(() => answering(() => values.keepSecret(name, randomBytes(SECRET_BYTES))))
+    return secretOf(this.#engine.sql, name)
   }
 
   async ping(): Promise<void> {
-    const { values, probe } = this.#engine
-    answering(() => values.mark(PROBED))
-    await probe.ask()
+    await this.#engine.sql.ask(readMark(PROBED))
+    await this.#engine.probe.ask()
   }
 
   async close(): Promise<void> {
@@ -161,38 +158,40 @@ export class SqliteStore implements Store {
     if (database.isOpen) answering(() => database.close())
   }
 
-  #insert(permit: Permit<'create'>, options: WriteOptions): StoredObject {
+  *#insert(permit: Permit<'create'>, options: CreateOptions): Work<StoredObject> {
     const created = createdObject(permit, this.#timeOf(options))
-    tableOf(this.#engine, permit.resource).insert(created)
+    yield* tableOf(this.#engine, permit.resource).insert(created)
+    if (options.replay) yield* keepReplay(options.replay, created, this.#engine.now().getTime())
     return created
   }
 
-  #change(permit: Permit<'update'>, options: WriteOptions): StoredObject {
+  *#change(permit: Permit<'update'>, options: WriteOptions): Work<StoredObject> {
     const { resource, id, version, document } = permit
     const updatedAt = this.#timeOf(options)
-    const createdAt = tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
-    if (createdAt === undefined) throw new StaleObject()
+    const createdAt = yield* tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
     return updatedObject(permit, { createdAt }, updatedAt)
   }
 
-  async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: () => T): Promise<T> {
-    const { commits, outbox } = this.#engine
-    const work = () => {
-      this.#refuseChanged(restsOn)
-      const changed = change()
-      if (record !== undefined) outbox.add(record)
-      return changed
-    }
-    const written = await commits.write(() => answering(work))
+  /** The change runs at most once. */
+  async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
+    const written = await this.#engine.sql.write(() => this.#changing(restsOn, record, change))
     this.#countWrite()
     return written
   }
 
+  *#changing<T>(restsOn: RestsOn, record: string | undefined, change: Work<T>): Work<T> {
+    yield* this.#refuseChanged(restsOn)
+    const changed = yield* change
+    if (record !== undefined) yield addRecord(DIALECT, record)
+    return changed
+  }
+
   /** Sees the writes that were made before in the same group. */
-  #refuseChanged({ lookups, caller }: RestsOn): void {
+  *#refuseChanged({ lookups, caller }: RestsOn): Work<void> {
     const engine = this.#engine
+    const users = engine.tables.get(USERS)
     // Without users records, every caller is as before.
-    const sameCaller = !caller || engine.tables.get(USERS)?.version(caller.id) === caller.version
+    const sameCaller = !caller || (users && (yield* users.version(caller.id))) === caller.version
     const same = sameCaller && lookups.every(({ lookup, holds }) => engine.lookups.holds(lookup) === holds)
     if (!same) throw new StaleObject()
   }
@@ -205,4 +204,15 @@ export class SqliteStore implements Store {
     this.#writes += 1
     if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
   }
+}
+
+/** Replaces an expired key of the same name. Throws ReplayTaken. */
+function* keepReplay({ subject, route, key, fingerprint }: Replay, object: StoredObject, now: number): Work<void> {
+  const keep = `insert into replays (subject, route, key, fingerprint, object, at) values ($1, $2, $3, $4, $5, $6)
+    on conflict (subject, route, key) do update
+    set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= $7
+    returning 1`
+  const values = [subject, route, key, fingerprint, JSON.stringify(object), now, forgottenAt(now)]
+  if ((yield sql(keep, ...values)).length === 0) throw new ReplayTaken()
+  yield sweepReplays(DIALECT, now, SWEPT_AT_ONCE)
 }

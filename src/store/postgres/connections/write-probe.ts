@@ -1,11 +1,9 @@
 /** Asks the database for readiness: whether it answers, and takes writes. */
 import { answerWithin } from '../../../base/under-way.ts'
+import { PROBED, writeMark } from '../../sql/named-values.ts'
 import { answering } from '../failures.ts'
-import { writeMark } from '../named-values.ts'
 import type { Connections } from './connections.ts'
 
-/** The mark that is written. */
-const PROBED = 'probed'
 /** Written at most this often, however often somebody asks. */
 const BETWEEN_MS = 1000
 /** A write that takes longer counts as refused. */

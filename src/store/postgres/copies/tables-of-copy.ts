@@ -1,9 +1,10 @@
 /** Which tables are in a copy of a PostgreSQL database. Only rows are copied: this program knows the tables themselves. */
 import { policyVersionTables } from '../../sql/policy-versions.ts'
 import { signingKeysTable } from '../../sql/signing-keys.ts'
+import { directoryTables, storeTables } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
 import { TABLE_PREFIX } from '../layout/names.ts'
-import { DIRECTORY_TABLES, STORE_TABLES } from '../layout/tables.ts'
+import { OWN_TABLES } from '../layout/tables.ts'
 
 /** The part that names the tables. */
 export const TABLES_PART = 'tables.json'
@@ -28,7 +29,9 @@ export const OPTIONAL_TABLES: readonly string[] = [...policyVersionTables(DIALEC
 const LEFT_OUT: ReadonlySet<string> = new Set(['layout', 'turns', 'leases', 'policy_instances'])
 
 const KNOWN: ReadonlySet<string> = new Set(
-  [...STORE_TABLES, ...DIRECTORY_TABLES, ...OPTIONAL_TABLES].flatMap((text) => tableIn(text) ?? []),
+  [...OWN_TABLES, ...storeTables(DIALECT), ...directoryTables(DIALECT), ...OPTIONAL_TABLES].flatMap(
+    (text) => tableIn(text) ?? [],
+  ),
 )
 
 export function isCopied(table: string): boolean {

@@ -4,7 +4,9 @@ import { USERS } from '../../../decide/policy.ts'
 import { UnfitDatabase } from '../../errors.ts'
 import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
 import { quoteName } from '../../sql/quote.ts'
-import type { Ask } from '../../sql/statement.ts'
+import { type Ask, sql } from '../../sql/statement.ts'
+import { directoryTables, storeTables } from '../../sql/tables.ts'
+import { DIALECT } from '../dialect.ts'
 import { isOfOtherTable } from '../failures.ts'
 import { keySql } from '../query/fields.ts'
 import type { QueriedTable } from '../query/scope.ts'
@@ -12,7 +14,7 @@ import { CUT, HASH_LENGTH } from '../stored-text.ts'
 import { migrateIndexes, type TablePlan } from './indexes.ts'
 import { LIST } from './keys.ts'
 import { TABLE_PREFIX } from './names.ts'
-import { DIRECTORY_TABLES, directoryTriggers, objectTable, STORE_TABLES } from './tables.ts'
+import { directoryTriggers, OWN_TABLES, objectTable } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
 export const LAYOUT = 2
@@ -34,7 +36,7 @@ export async function migrate(ask: Ask, plans: readonly TablePlan[]): Promise<vo
 
 async function addMissing(ask: Ask, plans: readonly TablePlan[]): Promise<void> {
   const run = (text: string) => ask({ text, values: [] })
-  for (const table of [...STORE_TABLES, ...DIRECTORY_TABLES]) await run(table)
+  for (const table of [...OWN_TABLES, ...storeTables(DIALECT), ...directoryTables(DIALECT)]) await run(table)
   await takeLayout(ask)
   await run('insert into turns select 0 where not exists (select 1 from turns)')
   for (const plan of plans) {
@@ -103,8 +105,7 @@ async function haveIndexes(ask: Ask, names: readonly string[]): Promise<boolean>
 }
 
 export async function tablesIn(ask: Ask): Promise<ReadonlySet<string>> {
-  const text = 'select table_name from information_schema.tables where table_schema = current_schema()'
-  return new Set((await ask({ text, values: [] })).map(([name]) => String(name)))
+  return new Set((await ask(sql(DIALECT.tables))).map(([name]) => String(name)))
 }
 
 /**

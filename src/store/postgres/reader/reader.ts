@@ -3,13 +3,13 @@
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { ObjectReader } from '../../object-reader.ts'
+import { fittedSchemas, storedMigrations } from '../../sql/migrations.ts'
+import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
-import type { Statement } from '../../sql/statement.ts'
-import { readFitted, readStored } from '../commits/migration-state.ts'
-import { pageOf } from '../commits/object-batches.ts'
+import { done, type Statement, sql } from '../../sql/statement.ts'
 import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { Connections } from '../connections/connections.ts'
-import { planTable } from '../layout/indexes.ts'
+import { DIALECT } from '../dialect.ts'
 import { tablesIn } from '../layout/migrate.ts'
 import { tableOf } from '../layout/names.ts'
 import { conditionSql } from '../query/condition.ts'
@@ -17,7 +17,6 @@ import { lookupSql } from '../query/lookups.ts'
 import { outermost, type TableOf } from '../query/scope.ts'
 import { statement } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
-import { ObjectTable, storedObject } from '../table.ts'
 import { rowReader } from './row-reader.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
@@ -37,20 +36,18 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
     await connections.close()
     throw error
   })
+  const objects = async (asked: Statement) => {
+    return (await connections.slow(asked)).map((row) => storedObject(row, DIALECT))
+  }
   return {
     async get(resource, id) {
-      const plan = planTable(resource, [])
-      if (!present.has(plan.table)) return undefined
-      const [row] = await connections.slow(new ObjectTable(plan).get(id))
-      return row && storedObject(row)
+      const table = tableOf(resource.name)
+      return present.has(table) ? (await objects(objectById(quoteName(table), id, DIALECT)))[0] : undefined
     },
     async ids(resource) {
       const table = tableOf(resource.name)
       if (!present.has(table)) throw new StoreUnavailable(new Error(`there is no table \`${table}\``))
-      const rows = await connections.slow({
-        text: `select id from ${new ObjectTable(planTable(resource, [])).name}`,
-        values: [],
-      })
+      const rows = await connections.slow(sql(`select id from ${quoteName(table)}`))
       return new Set(rows.map(([id]) => decodeText(String(id))))
     },
     async find(resource, field, values, most) {
@@ -60,10 +57,10 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       const table = { source: quoteName(name), scalars: NONE, leading: NONE }
       const found = statement((to) => {
         const scope = outermost(table, () => table, to)
-        return `select id, version, created_at, updated_at, document from ${scope.source}
+        return `select ${OBJECT_COLUMNS} from ${scope.source}
           where ${conditionSql(holds, scope)} order by id limit ${to.bind(most)}`
       })
-      return (await connections.slow(found)).map(storedObject)
+      return objects(found)
     },
     async lookup(lookup, { byName }) {
       const tables: TableOf = (name) => {
@@ -75,13 +72,12 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
     },
     async objects(resource, after, limit) {
       const table = tableOf(resource.name)
-      if (!present.has(table)) return []
-      return (await connections.slow(pageOf(quoteName(table), after, limit))).map(storedObject)
+      return present.has(table) ? objects(objectsAfter(quoteName(table), after, limit, DIALECT)) : []
     },
     async migrationState() {
       if (!present.has('fitted_schemas')) return { stored: [], fitted: undefined }
       const ask = (asked: Statement) => connections.slow(asked)
-      return { stored: await readStored(ask), fitted: await readFitted(ask) }
+      return { stored: await done(storedMigrations(DIALECT), ask), fitted: await done(fittedSchemas(DIALECT), ask) }
     },
     ...rowReader(url, connections, present),
     close: () => connections.close(),

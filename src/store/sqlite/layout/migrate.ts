@@ -2,57 +2,28 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
 import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
+import { PROBED } from '../../sql/named-values.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
+import { AFTER_INSERTED_USER, afterDeletedUser, directoryTables, storeTables } from '../../sql/tables.ts'
 import { inTransaction } from '../database.ts'
-import { createDirectory } from '../directory/tables.ts'
+import { DIALECT } from '../dialect.ts'
 import type { Columns } from '../query/order.ts'
 import type { QueriedTable } from '../query/scope.ts'
 import { migrateIndexes } from './indexes.ts'
-import { PROBED } from './meta.ts'
 import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
-
-const TABLES = `
-  create table if not exists secrets (name text primary key not null, value blob not null) strict;
-  create table if not exists marks (name text primary key not null, value text not null) strict;
-
-  -- A number is never used again, even after its row is deleted.
-  create table if not exists outbox (sequence integer primary key autoincrement, record text not null) strict;
-
-  -- Leases for work that only one process at a time may do.
-  create table if not exists leases (
-    name text primary key not null, holder text not null, until integer not null) strict;
-
-  -- The object is JSON, in its state at creation; times are milliseconds since the epoch.
-  create table if not exists replays (
-    subject text not null, route text not null, key text not null, fingerprint text not null, object text not null,
-    at integer not null, constraint "replays key" primary key (subject, route, key)) strict;
-  create index if not exists "replays at" on replays (at);
-
-  -- The migrations that ran, or run: all objects up to a place (resource, id) are migrated.
-  create table if not exists migrations (
-    number integer primary key not null, name text not null, digest text not null, begun_at text not null,
-    ended_at text, objects integer not null, resource text, id text) strict;
-  -- One row: the schemas that the data last fitted.
-  create table if not exists fitted_schemas (
-    one integer primary key not null, digest text not null, schemas text not null) strict;
-
-  -- Sign-ins that failed; times in milliseconds since the epoch.
-  create table if not exists attempts (
-    key text primary key not null, failures integer not null, at integer not null, expires_at integer not null) strict;
-  create index if not exists "attempts expires" on attempts (expires_at)`
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): void {
   // When two processes start together, the second one waits and finds everything done.
   inTransaction(database, () => {
     takeLayout(database)
-    database.exec(TABLES)
+    for (const table of [...storeTables(DIALECT), ...directoryTables(DIALECT)]) database.exec(table)
     // The readiness check writes this mark; it changes nothing else.
     database.prepare(`insert into marks (name, value) values (?, 'answered') on conflict do nothing`).run(PROBED)
     for (const plan of plans) migrateTable(database, plan)
     const users = plans.find(({ resource }) => resource === USERS)
-    createDirectory(database, users)
+    if (users) createTriggers(database, users)
   })
 }
 
@@ -81,6 +52,14 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
     document text not null) strict`)
   addColumns(database, plan)
   migrateIndexes(database, plan)
+}
+
+function createTriggers(database: DatabaseSync, { table }: TablePlan): void {
+  const on = quoteName(table)
+  database.exec(
+    `create trigger if not exists "users deleted" after delete on ${on} begin ${afterDeletedUser(DIALECT)} end`,
+  )
+  database.exec(`create trigger if not exists "users inserted" after insert on ${on} begin ${AFTER_INSERTED_USER} end`)
 }
 
 function addColumns(database: DatabaseSync, plan: TablePlan): void {

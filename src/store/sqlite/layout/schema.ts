@@ -1,15 +1,9 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
-import type { SQLOutputValue } from 'node:sqlite'
-import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { type ObjectRow, parsedObject } from '../../parse-stored.ts'
 import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
 import { quoteLiteral } from '../../sql/quote.ts'
 import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
-
-/** `document` is JSON, as JSON.stringify writes it: no name twice. */
-export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
 
 /** The beginning of the name of a table of objects. */
 const TABLE_PREFIX = 'objects_'
@@ -121,15 +115,4 @@ export function comparable(type: string, value: string): string {
     when 'false' then x'00'
     when 'array' then ${LIST_MARK}
   end`
-}
-
-/** A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes an array faster than an object. */
-export function objectRow(row: readonly SQLOutputValue[]): ObjectRow {
-  const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
-  return { id, version, createdAt, updatedAt, text }
-}
-
-/** Throws DamagedObject. */
-export function stored(row: readonly SQLOutputValue[]): StoredObject {
-  return parsedObject(objectRow(row))
 }

@@ -1,11 +1,10 @@
 /** The values that a condition's SQL binds, and its shape, which is the key of the statement. */
-import type { SQLInputValue } from 'node:sqlite'
 import { instantBounds } from '../../../base/time.ts'
 import type { Between, Condition } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 
 /** The values of `conditionSql`'s parameters, in their order. */
-export function boundValues(condition: Condition): readonly SQLInputValue[] {
+export function boundValues(condition: Condition): readonly (string | number | Uint8Array)[] {
   switch (condition.kind) {
     case 'always':
     case 'never':

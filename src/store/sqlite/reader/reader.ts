@@ -1,18 +1,22 @@
 /** Reads objects of a database file that may belong to a running server; creates, changes and migrates nothing. */
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Scalar, StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { MigrationState } from '../../migrations.ts'
 import type { ObjectReader } from '../../object-reader.ts'
+import { fittedSchemas, storedMigrations } from '../../sql/migrations.ts'
+import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
-import { readFitted, readStored } from '../commits/migration-state.ts'
+import { type Statement, sql } from '../../sql/statement.ts'
+import { DIALECT } from '../dialect.ts'
 import { columnsOf, queriedTable } from '../layout/migrate.ts'
-import { OBJECT_COLUMNS, planTable, stored } from '../layout/schema.ts'
+import { planTable } from '../layout/schema.ts'
 import { conditionSql } from '../query/condition.ts'
 import { boundValues } from '../query/condition-values.ts'
 import { Lookups } from '../query/lookups.ts'
 import { outermost, type TableOf } from '../query/scope.ts'
+import { Statements } from '../statements.ts'
 import { getOrFail } from '../store.ts'
 import { FileBeside } from './file-beside.ts'
 import {
@@ -39,7 +43,8 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
     hasTable: (resource) => beside.read((database) => hasTable(database, tableNameOf(resource))),
     count: (resource) => beside.read((database) => countRows(database, resource)),
     rows: (resource, page) => beside.read((database) => readRows(database, resource, page)),
-    objects: (resource, after, limit) => beside.read((database) => readObjects(database, resource, { after, limit })),
+    objects: (resource, after, limit) =>
+      beside.read((database) => objectsOf(database, resource, (table) => objectsAfter(table, after, limit, DIALECT))),
     migrationState: () => beside.read(readMigrationState),
     existing: (resource, ids) => beside.read((database) => findExisting(database, resource, ids)),
     shared: (resource, field, most) => beside.read((database) => findShared(database, resource, field, most)),
@@ -50,36 +55,24 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
 }
 
 function read(database: DatabaseSync, resource: Resource, id: string): StoredObject | undefined {
-  const { table } = planTable(resource, [])
-  // Text that isn't well-formed would be bound with U+FFFD in it, and could match another object.
-  if (!hasTable(database, table) || !id.isWellFormed()) return undefined
-  const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id = ?`)
-  query.setReturnArrays(true)
-  const row = query.get(id)
-  return row && stored(row as unknown as readonly SQLOutputValue[])
+  return objectsOf(database, resource, (table) => objectById(table, id, DIALECT))[0]
 }
 
-interface ObjectPage {
-  readonly after: string | undefined
-  readonly limit: number
-}
-
-function readObjects(
+/** Those that the statement selects: none without the table. */
+function objectsOf(
   database: DatabaseSync,
   resource: Resource,
-  { after, limit }: ObjectPage,
+  select: (table: string) => Statement,
 ): readonly StoredObject[] {
   const { table } = planTable(resource, [])
   if (!hasTable(database, table)) return []
-  const text = `select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id > ? order by id limit ?`
-  const query = database.prepare(text)
-  query.setReturnArrays(true)
-  return (query.all(after ?? '', limit) as unknown as readonly (readonly SQLOutputValue[])[]).map(stored)
+  return new Statements(database).ask(select(quoteName(table))).map((row) => storedObject(row, DIALECT))
 }
 
 function readMigrationState(database: DatabaseSync): MigrationState {
   if (!hasTable(database, 'fitted_schemas')) return { stored: [], fitted: undefined }
-  return { stored: readStored(database), fitted: readFitted(database) }
+  const statements = new Statements(database)
+  return { stored: statements.run(storedMigrations(DIALECT)), fitted: statements.run(fittedSchemas(DIALECT)) }
 }
 
 interface Sought {
@@ -95,11 +88,9 @@ function find(database: DatabaseSync, { resource, field, values, most }: Sought)
   const holds = simplify({ kind: 'holds', field, values })
   if (holds.kind === 'never' || !hasTable(database, planTable(resource, []).table)) return []
   const where = conditionSql(holds, outermost(table, tableOf))
-  const columns = OBJECT_COLUMNS.join()
-  const query = database.prepare(`select ${columns} from ${quoteName(table.name)} where ${where} order by id limit ?`)
-  query.setReturnArrays(true)
-  const rows = query.all(...boundValues(holds), most) as unknown as readonly (readonly SQLOutputValue[])[]
-  return rows.map(stored)
+  const text = `select ${OBJECT_COLUMNS} from ${quoteName(table.name)} where ${where} order by id limit ?`
+  const rows = new Statements(database).ask(sql(text, ...boundValues(holds), most))
+  return rows.map((row) => storedObject(row, DIALECT))
 }
 
 /**

@@ -4,8 +4,7 @@ import type { Permit } from '../../../decide/permits/permit.ts'
 import type { CreateOptions, WriteOptions } from '../../contract.ts'
 import type { PolicyVersions } from '../../policy-versions.ts'
 import type { SigningKeys } from '../../signing-keys.ts'
-import { answering } from '../database.ts'
-import type { Assembled } from '../engine.ts'
+import { type Assembled, touch } from '../engine.ts'
 
 export type StoreTargets = ReturnType<typeof storeTargets>
 
@@ -20,7 +19,7 @@ export type Remote<T> = {
 }
 
 export function storeTargets({ engine, opened: { store, seeding, outbox, directory } }: Assembled) {
-  const { commits, values, counters } = engine
+  const { counters } = engine
   return {
     /** The server knows the objects that it writes, so none is sent back. */
     objects: {
@@ -33,7 +32,7 @@ export function storeTargets({ engine, opened: { store, seeding, outbox, directo
       delete: (permit: Permit<'delete'>, options: WriteOptions) => store.delete(permit, options),
       lookupAfter: (permit: Permit<'create'> | Permit<'update'>, lookup: Lookup) => store.lookupAfter(permit, lookup),
       secret: (name: string) => store.secret(name),
-      probe: () => commits.write(() => answering(() => values.touch())),
+      probe: () => engine.sql.write(touch),
     },
     seeding,
     outbox,

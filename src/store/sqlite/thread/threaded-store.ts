@@ -17,10 +17,10 @@ import type {
   WriteOptions,
 } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
+import { SqlAttempts } from '../../sql/attempts.ts'
+import { PROBED, readMark, readSecret } from '../../sql/named-values.ts'
 import { answering } from '../database.ts'
-import { SqliteAttempts } from '../directory/attempts.ts'
 import type { Assembled, DatabaseParts } from '../engine.ts'
-import { PROBED } from '../layout/meta.ts'
 import { identityOf, SqliteProbe } from '../probe.ts'
 import { PastBound, type WorkBound } from '../query/work.ts'
 import { type SqliteEngine, tableOf } from '../store.ts'
@@ -45,7 +45,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     seeding: seedingInThread(opened.seeding, remote('seeding')),
     outbox: outboxInThread(opened.outbox, remote('outbox')),
     directory: directoryInThread(directory, remote('directory')),
-    attempts: new SqliteAttempts({ read: (keys) => engine.counters.read(keys), put: (change) => counters.put(change) }),
+    attempts: new SqlAttempts({ read: (keys) => engine.counters.read(keys), put: (change) => counters.put(change) }),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,
   }
@@ -134,13 +134,12 @@ class ThreadedStore implements Store {
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    const { values } = this.#parts.engine
-    return answering(() => values.secret(name)) ?? this.#objects.secret(name)
+    const [kept] = await this.#parts.engine.sql.ask(readSecret(name))
+    return kept ? (kept[0] as Uint8Array) : this.#objects.secret(name)
   }
 
   async ping(): Promise<void> {
-    const { values } = this.#parts.engine
-    answering(() => values.mark(PROBED))
+    await this.#parts.engine.sql.ask(readMark(PROBED))
     await this.#probe.ask()
   }
 

@@ -1,6 +1,6 @@
 /**
  * The thread of a server that writes: it has the one connection that does. What arrives while it waits for the disk
- * makes the next group (commits/commits.ts), and a group is answered with one message.
+ * makes the next group (commits.ts), and a group is answered with one message.
  */
 import '../../../base/node-24.ts'
 import { parentPort } from 'node:worker_threads'

@@ -3,12 +3,12 @@
  * record or keep an idempotency key, and it doesn't tell why an object wasn't made.
  */
 
-import type { Permit, RestsOn } from '../../../decide/permits/permit.ts'
-import type { StoredObject } from '../../../resources/object.ts'
-import type { Row } from '../../sql/statement.ts'
-import type { Shared } from '../connections/sending.ts'
-import { keysOf } from '../layout/keys.ts'
-import { encodeId, encodeText } from '../stored-text.ts'
+import type { Permit, RestsOn } from '../../decide/permits/permit.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import type { Row } from '../sql/statement.ts'
+import type { Shared } from './connections/sending.ts'
+import { keysOf } from './layout/keys.ts'
+import { encodeId, encodeText } from './stored-text.ts'
 
 /** Versions begin with 1. */
 const NO_RECORD = 0

@@ -1,9 +1,9 @@
 /** What a permit rests on, as a condition of its write: the store writes only if all of it is still so. */
-import type { RestsOn } from '../../../decide/permits/permit.ts'
-import { lookupSql } from '../query/lookups.ts'
-import type { TableOf } from '../query/scope.ts'
-import type { Parameters } from '../query/statement.ts'
-import type { ObjectTable } from '../table.ts'
+import type { RestsOn } from '../../decide/permits/permit.ts'
+import { lookupSql } from './query/lookups.ts'
+import type { TableOf } from './query/scope.ts'
+import type { Parameters } from './query/statement.ts'
+import type { ObjectTable } from './table.ts'
 
 interface Tables {
   readonly tableOf: TableOf

@@ -1,15 +1,17 @@
 /** The current state of a subject, and of its session or key. Every request asks the database. */
 
-import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
-import type { Row } from '../../sql/statement.ts'
-import type { Connections } from '../connections/connections.ts'
-import type { Gathered } from '../connections/gathered.ts'
-import { KIND } from '../layout/keys.ts'
-import { ASKED_FOR, askedText, oneRow } from '../query/asked-for.ts'
-import { decodeText, encodeText } from '../stored-text.ts'
-import { API_KEY_COLUMNS, apiKeyOf } from './api-keys.ts'
+import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
+import { API_KEY_COLUMNS, apiKeyOf } from '../sql/directory/api-keys.ts'
+import type { Standings } from '../sql/directory/directory.ts'
+import type { Row } from '../sql/statement.ts'
+import type { Connections } from './connections/connections.ts'
+import type { Gathered } from './connections/gathered.ts'
+import { DIALECT } from './dialect.ts'
+import { KIND } from './layout/keys.ts'
+import { ASKED_FOR, askedText, oneRow } from './query/asked-for.ts'
+import { decodeText, encodeText } from './stored-text.ts'
 
-export class PostgresStandings {
+export class PostgresStandings implements Standings {
   readonly #bySubject: Gathered<Standing>
   readonly #bySession: Gathered<SessionStanding>
   readonly #byKey: Gathered<KeyStanding | undefined>
@@ -22,18 +24,21 @@ export class PostgresStandings {
       ...standingOf(row),
       sessionEndsAt: Number(row?.[4] ?? 0),
     }))
-    this.#byKey = connections.gathered(texts.key, (row) => row && { ...standingOf(row), key: apiKeyOf(row.slice(4)) })
+    this.#byKey = connections.gathered(
+      texts.key,
+      (row) => row && { ...standingOf(row), key: apiKeyOf(row.slice(4), DIALECT) },
+    )
   }
 
-  of(subject: string): Promise<Standing> {
+  standing(subject: string): Promise<Standing> {
     return this.#bySubject.of(encodeText(subject))
   }
 
-  ofSession(subject: string, session: string): Promise<SessionStanding> {
+  sessionStanding(subject: string, session: string): Promise<SessionStanding> {
     return this.#bySession.of(encodeText(subject), encodeText(session))
   }
 
-  ofKey(id: string): Promise<KeyStanding | undefined> {
+  keyStanding(id: string): Promise<KeyStanding | undefined> {
     return this.#byKey.of(encodeText(id))
   }
 }
@@ -65,12 +70,12 @@ function standingOf(row: Row | undefined): Standing {
 }
 
 /** The keys of the users record's field `roles`. */
-export function rolesSql(alias: string): string {
+function rolesSql(alias: string): string {
   return `${alias}.keys -> 'roles'`
 }
 
 /** The texts of the list whose keys `rolesSql` selects; the schema of users may be any. */
-export function rolesOf(keys: Row[number] | undefined): readonly string[] {
+function rolesOf(keys: Row[number] | undefined): readonly string[] {
   const [first, ...elements]: string[] = typeof keys === 'string' ? JSON.parse(keys) : []
   if (first !== KIND.list) return []
   return elements.filter((key) => key.startsWith(KIND.text)).map((key) => decodeText(key.slice(1)))

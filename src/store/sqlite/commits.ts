@@ -4,7 +4,7 @@
  * isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { answering, inTransaction, inUndoneTransaction } from '../database.ts'
+import { answering, inTransaction, inUndoneTransaction } from './database.ts'
 
 /** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10

@@ -1,0 +1,80 @@
+/** The table of one resource's objects, and the statements about it that all engines understand. */
+import type { Document, StoredObject } from '../../resources/object.ts'
+import { type ObjectRow, parsedObject } from '../parse-stored.ts'
+import type { Dialect } from './dialect.ts'
+import { type Row, type Statement, sql, type Work } from './statement.ts'
+
+export interface ObjectVersion {
+  readonly id: string
+  readonly version: number
+}
+
+export interface Rewritten extends ObjectVersion {
+  readonly document: Document
+}
+
+/** What each engine does in its own way. Work for the transaction of a write. */
+export interface SqlObjects {
+  /** Quoted. */
+  readonly name: string
+  /** All objects or, with an error, none. Throws UniqueTaken. */
+  insertAll(objects: readonly StoredObject[]): Work<void>
+  /** Throws StaleObject when an object hasn't its version any more, and NotUnique. */
+  rewriteAll(objects: readonly Rewritten[], time: string): Work<void>
+}
+
+/** Which object has the value of another one. */
+export class NotUnique extends Error {
+  readonly id: string
+  constructor(id: string, cause: Error) {
+    super(cause.message, { cause })
+    this.id = id
+  }
+}
+
+/** `document` is JSON, as JSON.stringify writes it: no name twice. */
+export const OBJECT_COLUMNS = 'id, version, created_at, updated_at, document'
+
+/** A row of OBJECT_COLUMNS. */
+export function objectRow(row: Row, { told }: Pick<Dialect, 'told'>): ObjectRow {
+  const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
+  return { id: told(id), version, createdAt, updatedAt, text }
+}
+
+/** A row of OBJECT_COLUMNS. Throws DamagedObject. */
+export function storedObject(row: Row, dialect: Pick<Dialect, 'told'>): StoredObject {
+  return parsedObject(objectRow(row, dialect))
+}
+
+export function objectById(table: string, id: string, { sought }: Dialect): Statement {
+  return sql(`select ${OBJECT_COLUMNS} from ${table} where id = $1`, sought(id))
+}
+
+/** The objects after this id, in the order of their ids. */
+export function objectsAfter(table: string, after: string | undefined, limit: number, { text }: Dialect): Statement {
+  return sql(`select ${OBJECT_COLUMNS} from ${table} where id > $1 order by id limit $2`, text(after ?? ''), limit)
+}
+
+/** Of all objects after one id, and up to another if it is given. */
+export function* versionsIn(
+  table: string,
+  { after = '', upTo }: { readonly after: string | undefined; readonly upTo: string | undefined },
+  { text, told }: Dialect,
+): Work<readonly ObjectVersion[]> {
+  const select = (end: string) => `select id, version from ${table} where id > $1 ${end} order by id`
+  const rows = yield upTo === undefined
+    ? sql(select(''), text(after))
+    : sql(select('and id <= $2'), text(after), text(upTo))
+  return rows.map(([id, version]) => ({ id: told(id), version: Number(version) }))
+}
+
+/** Returns how many had still this version. */
+export function* deleteAll(
+  table: string,
+  objects: readonly ObjectVersion[],
+  { text, elements }: Dialect,
+): Work<number> {
+  const those = `select o.value ->> 0, cast(o.value ->> 1 as bigint) from ${elements('$1')} as o`
+  const list = JSON.stringify(objects.map(({ id, version }) => [text(id), version]))
+  return (yield sql(`delete from ${table} where (id, version) in (${those}) returning 1`, list)).length
+}

@@ -1,0 +1,54 @@
+/** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
+import type { Outbox, OutboxRecord } from '../contract.ts'
+import type { Dialect } from './dialect.ts'
+import type { SqlEngine } from './engine.ts'
+import { Lease } from './lease.ts'
+import { type Statement, sql } from './statement.ts'
+
+const HOLD_MS = 1000
+
+/** Belongs in the transaction of the write that the record is about. */
+export function addRecord({ text }: Dialect, record: string): Statement {
+  return sql('insert into outbox (record) values ($1)', text(record))
+}
+
+/** Adds records in this order. */
+export function addRecords({ text, elements }: Dialect, records: readonly string[]): Statement {
+  const add = `insert into outbox (record) select r.value ->> 0 from ${elements('$1')} as r`
+  return sql(add, JSON.stringify(records.map((record) => [text(record)])))
+}
+
+export class SqlOutbox implements Outbox {
+  readonly #engine: SqlEngine
+  readonly #lease: Lease
+
+  constructor(engine: SqlEngine) {
+    this.#engine = engine
+    this.#lease = new Lease(engine, { name: 'outbox', holdMs: HOLD_MS })
+  }
+
+  async note(records: readonly string[]): Promise<void> {
+    const { write, dialect } = this.#engine
+    await write(function* () {
+      yield addRecords(dialect, records)
+    })
+  }
+
+  async waiting(limit: number): Promise<readonly OutboxRecord[]> {
+    const { ask, dialect } = this.#engine
+    const rows = await ask(sql('select sequence, record from outbox order by sequence limit $1', limit))
+    return rows.map(([sequence, record]) => ({ sequence: Number(sequence), record: dialect.told(record) }))
+  }
+
+  async shipped(sequence: number): Promise<void> {
+    await this.#engine.changeSoon(sql('delete from outbox where sequence <= $1', sequence))
+  }
+
+  hold(holder: string): Promise<boolean> {
+    return this.#lease.hold(holder)
+  }
+
+  release(holder: string): Promise<void> {
+    return this.#lease.release(holder)
+  }
+}

@@ -1,0 +1,67 @@
+/** The contract's Seeding. */
+import type { Document } from '../../resources/object.ts'
+import type { Seeding } from '../contract.ts'
+import { UniqueTaken } from '../errors.ts'
+import type { SqlEngine } from './engine.ts'
+import { readMark, writeMark } from './named-values.ts'
+import { NotUnique, type SqlObjects } from './objects.ts'
+import { sql, type Work } from './statement.ts'
+
+interface Parts {
+  readonly engine: SqlEngine
+  readonly objectsOf: (resource: string) => SqlObjects
+  /** Called when so many objects were inserted: statistics would show only later that a table has become large. */
+  readonly grown: (objects: SqlObjects, count: number) => unknown
+}
+
+export class SqlSeeding implements Seeding {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async insert(
+    resource: string,
+    objects: readonly { readonly id: string; readonly document: Document }[],
+  ): Promise<void> {
+    const { engine, objectsOf, grown } = this.#parts
+    const table = objectsOf(resource)
+    const at = engine.now().toISOString()
+    const made = objects.map((object) => ({ ...object, version: 1, createdAt: at, updatedAt: at }))
+    await engine.write(() => table.insertAll(made))
+    await grown(table, made.length)
+  }
+
+  async replace(
+    resource: string,
+    object: { readonly id: string; readonly version: number; readonly document: Document },
+  ): Promise<void> {
+    const { engine, objectsOf } = this.#parts
+    const time = engine.now().toISOString()
+    await engine.write(() => naming(objectsOf(resource).rewriteAll([object], time)))
+  }
+
+  async readMark(name: string): Promise<string | undefined> {
+    const { ask, dialect } = this.#parts.engine
+    const [row] = await ask(readMark(name))
+    return row && dialect.told(row[0])
+  }
+
+  async writeMark(name: string, value: string): Promise<void> {
+    await this.#parts.engine.change(writeMark(name, this.#parts.engine.dialect.text(value)))
+  }
+
+  async count(resource: string): Promise<number> {
+    const [row] = await this.#parts.engine.ask(sql(`select count(*) from ${this.#parts.objectsOf(resource).name}`))
+    return Number(row?.[0])
+  }
+}
+
+function* naming(work: Work<void>): Work<void> {
+  try {
+    yield* work
+  } catch (error) {
+    throw error instanceof NotUnique && error.cause instanceof UniqueTaken ? error.cause : error
+  }
+}
