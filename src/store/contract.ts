@@ -13,8 +13,7 @@ import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Migrations } from './migrations.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
-import type { PolicyVersions } from './policy-versions.ts'
-import type { SigningKeys } from './signing-keys.ts'
+import type { InstanceDatabase } from './sql/instances.ts'
 
 /** An object as a list finds it. Most objects are only passed on, so the engine needn't parse their stored text. */
 export interface ListedObject {
@@ -215,10 +214,12 @@ export interface StoreEngine {
   readonly layoutOf: (database: string) => Promise<number | undefined>
   /** The command that mends what kept a database from being opened; undefined if no command does. */
   readonly mendOf: (database: string, cause: unknown) => string | undefined
-  /** Creates what is missing. Throws StoreUnavailable. */
-  readonly openPolicyVersions: (database: string, writer?: WritePlace) => Promise<PolicyVersions>
-  /** Creates what is missing. Throws StoreUnavailable. */
-  readonly openSigningKeys: (database: string, writer?: WritePlace) => Promise<SigningKeys>
+  /** Throws StoreUnavailable. */
+  readonly openInstances: (
+    database: string,
+    kind: 'keys' | 'versions',
+    writer?: WritePlace,
+  ) => Promise<InstanceDatabase>
   /** `folder`: exists, and is removed after the copy was closed. Throws StoreUnavailable. */
   readonly copy: (database: string, folder: string) => Promise<DatabaseCopy>
   /** Throws OccupiedDatabase or StoreUnavailable. */

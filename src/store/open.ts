@@ -12,6 +12,8 @@ import type { Examined, ObjectReader } from './object-reader.ts'
 import type { PolicyVersions } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
 import type { SigningKeys } from './signing-keys.ts'
+import { policyVersionsIn } from './sql/policy-versions.ts'
+import { signingKeysIn } from './sql/signing-keys.ts'
 
 interface EngineEntry {
   /** The beginning of its DATABASE_URL, and the form. */
@@ -186,7 +188,8 @@ export async function openDatabaseBeside(
  */
 export async function openPolicyVersions(database: Database): Promise<PolicyVersions | undefined> {
   const { engine, location, writer } = database
-  return isShared(database) ? (await ENGINES[engine].load()).openPolicyVersions(location, writer) : undefined
+  if (!isShared(database)) return undefined
+  return policyVersionsIn(await (await ENGINES[engine].load()).openInstances(location, 'versions', writer))
 }
 
 /** Opens the database read-only. Throws StoreUnavailable. */
@@ -209,5 +212,5 @@ export async function placeDatabase({ engine, location }: Database): Promise<Dat
 
 /** On connections of their own; creates what is missing. Throws StoreUnavailable. */
 export async function openSigningKeys({ engine, location, writer }: Database): Promise<SigningKeys> {
-  return (await ENGINES[engine].load()).openSigningKeys(location, writer)
+  return signingKeysIn(await (await ENGINES[engine].load()).openInstances(location, 'keys', writer))
 }

@@ -13,9 +13,9 @@ import { createKeySeal } from '../../src/identity/keys/embedded/key-seal.ts'
 import { KeysInDatabase } from '../../src/identity/keys/embedded/keys-in-database.ts'
 import { type KeysSecret, readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
 import { openKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
-import { readDatabaseUrl } from '../../src/store/open.ts'
+import { openSigningKeys, readDatabaseUrl } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
-import { openSqliteSigningKeys } from '../../src/store/sqlite/instances.ts'
+import { databaseAt } from '../backup/places.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 describe('the embedded keys in a database', () => {
@@ -42,7 +42,11 @@ describe('the embedded keys in a database', () => {
 
   /** As another instance does. */
   async function open(current = secret, old?: KeysSecret): Promise<KeysInDatabase> {
-    const keys = new KeysInDatabase(await openSqliteSigningKeys(file), createKeySeal({ current, old }), 'shared.db')
+    const keys = new KeysInDatabase(
+      await openSigningKeys(databaseAt(`sqlite:${file}`)),
+      createKeySeal({ current, old }),
+      'shared.db',
+    )
     opened.push(keys)
     return keys
   }
@@ -218,7 +222,7 @@ describe('the embedded keys in a database', () => {
       await until(() => told.length > 0)
       await find(ring, kid)
       const generation = ring.generation()
-      await openSqliteSigningKeys(file).then(async (stored) => {
+      await openSigningKeys(databaseAt(`sqlite:${file}`)).then(async (stored) => {
         await stored.remove(1)
         await stored.close()
       })
@@ -249,7 +253,7 @@ describe('the embedded keys in a database', () => {
   })
 
   it('are read a bounded number of times, however many kids somebody makes up', async () => {
-    const stored = await openSqliteSigningKeys(file)
+    const stored = await openSigningKeys(databaseAt(`sqlite:${file}`))
     let reads = 0
     const counted: SigningKeys = {
       read: () => {

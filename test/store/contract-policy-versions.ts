@@ -6,9 +6,9 @@ import { LONGEST_SIGNED, type PolicyVersions } from '../../src/store/policy-vers
 import { failure } from './fixture.ts'
 
 /** A database of its own, empty at first. */
-export interface TestPolicyDatabase {
+export interface TestInstances<T> {
   /** Each call opens the same database once more, as another instance does. */
-  open(): Promise<PolicyVersions>
+  open(): Promise<T>
   /** As somebody does who may write to the database. */
   sql(text: string): Promise<void>
   /** Closes all that it opened. */
@@ -19,9 +19,9 @@ const NO_FILES = new Map<string, string>()
 /** Texts that no engine may change: any Unicode, quotes, ends of lines. */
 const ODD_TEXT = `a'b"c\\d\r\n\u{1f511}é\u0301 \t%s $1 ?`
 
-export function policyVersionsContract(engine: string, create: () => Promise<TestPolicyDatabase>): void {
+export function policyVersionsContract(engine: string, create: () => Promise<TestInstances<PolicyVersions>>): void {
   describe(`published policies on ${engine}`, () => {
-    let database: TestPolicyDatabase
+    let database: TestInstances<PolicyVersions>
     beforeEach(async () => {
       database = await create()
     })
@@ -157,6 +157,33 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       await versions.note('b', 'x')
       const [a, b] = await versions.instances()
       expect((a?.ageMs ?? 0) - (b?.ageMs ?? 0)).to.be.within(40, 60_000)
+    })
+
+    it('forgets instances that told nothing for a day', async () => {
+      const versions = await open()
+      await versions.note('gone', 'x')
+      await database.sql(`update policy_instances set at = at - ${24 * 60 * 60 * 1000} - 1000`)
+      await versions.note('here', 'x')
+      expect((await versions.instances()).map(({ name }) => name)).to.deep.equal(['here'])
+    })
+
+    it('repairs a stored file that somebody changed when it is published again', async () => {
+      const versions = await open()
+      const files = new Map([['a', ODD_TEXT]])
+      await versions.publish({ number: 1, signed: 'one', files })
+      await database.sql("update policy_files set content = 'other'")
+      expect(await versions.file('a')).to.equal('other')
+      await versions.publish({ number: 2, signed: 'two', files })
+      expect(await versions.file('a')).to.equal(ODD_TEXT)
+    })
+
+    it('answers with StoreUnavailable when a table is gone, and recovers when it is back', async () => {
+      const versions = await open()
+      await versions.publish({ number: 1, signed: 'one', files: NO_FILES })
+      await database.sql('alter table policy_versions rename to away')
+      expect(await failure(versions.latest())).to.be.instanceOf(StoreUnavailable)
+      await database.sql('alter table away rename to policy_versions')
+      expect(await versions.latest()).to.equal(1)
     })
 
     it('finds everything again after it was closed', async () => {

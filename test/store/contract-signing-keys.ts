@@ -3,23 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
+import type { TestInstances } from './contract-policy-versions.ts'
 import { failure } from './fixture.ts'
-
-/** A database of its own, empty at first. */
-export interface TestKeyDatabase {
-  /** Each call opens the same database once more, as another instance does. */
-  open(): Promise<SigningKeys>
-  /** Closes all that it opened. */
-  remove(): Promise<void>
-}
 
 /** A text that no engine may change: any Unicode, quotes, ends of lines. */
 const ODD_TEXT = `a'b"c\\d\r\n\u{1f511}é\u0301 \t%s $1 ?`
 const HOUR = 3_600_000
 
-export function signingKeysContract(engine: string, create: () => Promise<TestKeyDatabase>): void {
+export function signingKeysContract(engine: string, create: () => Promise<TestInstances<SigningKeys>>): void {
   describe(`signing keys on ${engine}`, () => {
-    let database: TestKeyDatabase
+    let database: TestInstances<SigningKeys>
     beforeEach(async () => {
       database = await create()
     })
@@ -113,6 +106,21 @@ export function signingKeysContract(engine: string, create: () => Promise<TestKe
       ])
       expect(await first.add(2, 'x')).to.equal(false)
       expect(await first.add(4, '4')).to.equal(true)
+    })
+
+    it('can be opened by several at once in a new database, and one makes the first key', async () => {
+      const instances = await Promise.all(Array.from({ length: 4 }, open))
+      const added = await Promise.all(instances.map((keys, i) => keys.add(1, `by ${i}`)))
+      expect(added.filter(Boolean)).to.have.length(1)
+    })
+
+    it('answer with StoreUnavailable when the table is gone, and recover when it is back', async () => {
+      const keys = await open()
+      await keys.add(1, 'one')
+      await database.sql('alter table signing_keys rename to away')
+      expect(await failure(keys.read())).to.be.instanceOf(StoreUnavailable)
+      await database.sql('alter table away rename to signing_keys')
+      expect((await keys.read()).keys).to.have.length(1)
     })
 
     it('finds everything again after it was closed', async () => {

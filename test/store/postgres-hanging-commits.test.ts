@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { StoreUnavailable } from '../../src/store/errors.ts'
-import { openPostgresPolicyVersions } from '../../src/store/postgres/instances.ts'
+import { openInstanceLines } from '../../src/store/postgres/instances.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
+import { policyVersionsIn } from '../../src/store/sql/policy-versions.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { soak } from '../runs.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
@@ -71,7 +72,7 @@ describe('a PostgreSQL whose commits hang', () => {
   }
 
   it('gets no connection more for each note that an instance repeats', async () => {
-    const versions = await openPostgresPolicyVersions(server.url)
+    const versions = await policyVersionsIn(openInstanceLines(server.url, 'versions'))
     await versions.note('a', 'before')
     await hang(true)
     // The first one hangs in its commit until it is given up; the others wait for its lock, and end by themselves.

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
-import { openSqlitePolicyVersions } from '../../src/store/sqlite/instances.ts'
+import { policyVersionsIn } from '../../src/store/sql/policy-versions.ts'
+import { signingKeysIn } from '../../src/store/sql/signing-keys.ts'
 import { sqlite } from '../../src/store/sqlite/open.ts'
-import { policyVersionsInThread } from '../../src/store/sqlite/thread/threaded-instances.ts'
 import { MOST_WAITING } from '../../src/store/sqlite/thread/writer.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, type Opened } from './fixture.ts'
@@ -208,8 +208,8 @@ describe('what instances share, written by a thread', () => {
   it('is read here, and written there', async () => {
     const folder = await Folder.make()
     await (await folder.open()).store.close()
-    const keys = await sqlite.openSigningKeys(folder.file, 'thread')
-    const versions = policyVersionsInThread(await openSqlitePolicyVersions(folder.file), folder.file)
+    const keys = await signingKeysIn(await sqlite.openInstances(folder.file, 'keys', 'thread'))
+    const versions = await policyVersionsIn(await sqlite.openInstances(folder.file, 'versions', 'thread'))
     const seen = await statementsOf(async () => {
       expect(await keys.add(1, 'one')).to.equal(true)
       expect(await keys.add(1, 'other')).to.equal(false)

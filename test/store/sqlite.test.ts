@@ -14,7 +14,7 @@ import type { Opened } from './fixture.ts'
 /** Keeps the thread from ending between two tests: a start of it takes longer than most of them. */
 let kept: WriterPart
 before(() => {
-  kept = new WriterPart({ file: 'no such file', identity: 'none', content: { kind: 'keys' } }, () => new Date())
+  kept = new WriterPart({ file: 'no such file', identity: 'none', content: { kind: 'instances' } }, () => new Date())
 })
 after(() => kept.close())
 

@@ -1,9 +1,5 @@
-/** Opens what instances share beside the store, on connections of its own to PostgreSQL. */
-import type { PolicyVersions } from '../policy-versions.ts'
-import type { SigningKeys } from '../signing-keys.ts'
+/** Where PostgreSQL keeps what instances share beside the store: on connections of its own. */
 import type { InstanceDatabase } from '../sql/instances.ts'
-import { policyVersionsIn } from '../sql/policy-versions.ts'
-import { signingKeysIn } from '../sql/signing-keys.ts'
 import { done, type Row, type Statement, type Work } from '../sql/statement.ts'
 import { clientOptions, DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Line } from './connections/line.ts'
@@ -19,19 +15,11 @@ const LOOK_SILENCE_MS = 900
 /** The texts of a large policy may take so long. */
 const SILENCE_MS = 10_000
 
-/** On two connections. Throws StoreUnavailable. */
-export async function openPostgresPolicyVersions(url: string): Promise<PolicyVersions> {
-  return policyVersionsIn(new InstanceLines(url, lineTo(url, LOOK_SILENCE_MS), lineTo(url, SILENCE_MS)))
-}
-
-/** On one connection. Throws StoreUnavailable. */
-export async function openPostgresSigningKeys(url: string): Promise<SigningKeys> {
-  const line = lineTo(url, LOOK_SILENCE_MS)
-  return signingKeysIn(new InstanceLines(url, line, line))
-}
-
-function lineTo(url: string, silenceMs: number): Line {
-  return new Line({ client: clientOptions(url, SETTINGS), silenceMs })
+/** Only versions have long texts: a look doesn't wait behind them. Throws StoreUnavailable. */
+export function openInstanceLines(url: string, kind: 'keys' | 'versions'): InstanceDatabase {
+  const lineFor = (silenceMs: number) => new Line({ client: clientOptions(url, SETTINGS), silenceMs })
+  const looks = lineFor(LOOK_SILENCE_MS)
+  return new InstanceLines(url, looks, kind === 'keys' ? looks : lineFor(SILENCE_MS))
 }
 
 class InstanceLines implements InstanceDatabase {

@@ -19,7 +19,7 @@ import { Connections } from './connections/connections.ts'
 import { mendOfServer } from './connections/mend.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, asOfContract } from './failures.ts'
-import { openPostgresPolicyVersions, openPostgresSigningKeys } from './instances.ts'
+import { openInstanceLines } from './instances.ts'
 import { planTable, type TablePlan } from './layout/indexes.ts'
 import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { migrating } from './layout/migrating.ts'
@@ -45,8 +45,7 @@ export const postgres: StoreEngine = {
   mendOf: mendOfServer,
   layoutOf: async () => undefined,
   examine: async (url, options) => (await import('./reader/examine.ts')).examinePostgres(url, options),
-  openPolicyVersions: openPostgresPolicyVersions,
-  openSigningKeys: openPostgresSigningKeys,
+  openInstances: async (url, kind) => openInstanceLines(url, kind),
   copy: async (url) => (await import('./copies/copy-tables.ts')).copyPostgres(url),
   place: async (url) => (await import('./copies/place-tables.ts')).placePostgres(url),
 }

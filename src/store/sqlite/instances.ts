@@ -1,33 +1,20 @@
-/** Opens what instances share beside the store, in a SQLite file on a connection of its own. */
+/** Where a SQLite file keeps what instances share beside the store: on a connection of its own. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { PolicyVersions } from '../policy-versions.ts'
-import type { SigningKeys } from '../signing-keys.ts'
 import type { InstanceDatabase } from '../sql/instances.ts'
-import { policyVersionsIn } from '../sql/policy-versions.ts'
-import { signingKeysIn } from '../sql/signing-keys.ts'
 import type { Row, Statement, Work } from '../sql/statement.ts'
 import { answering, inTransaction, openDatabaseFile } from './database.ts'
 import { DIALECT } from './dialect.ts'
 import { Statements } from './statements.ts'
 
-/** A missing file is created; its folder must exist. Throws StoreUnavailable. */
-export async function openSqlitePolicyVersions(file: string): Promise<PolicyVersions> {
-  return policyVersionsIn(new InstanceFile(answering(() => openDatabaseFile(file))))
-}
-
-/** A missing file is created; its folder must exist. Throws StoreUnavailable. */
-export async function openSqliteSigningKeys(file: string): Promise<SigningKeys> {
-  return signingKeysIn(new InstanceFile(answering(() => openDatabaseFile(file))))
-}
-
-class InstanceFile implements InstanceDatabase {
+export class InstanceFile implements InstanceDatabase {
   readonly dialect = DIALECT
   readonly #database: DatabaseSync
   readonly #statements: Statements
 
-  constructor(database: DatabaseSync) {
-    this.#database = database
-    this.#statements = new Statements(database)
+  /** A missing file is created; its folder must exist. Throws StoreUnavailable. */
+  constructor(file: string) {
+    this.#database = answering(() => openDatabaseFile(file))
+    this.#statements = new Statements(this.#database)
   }
 
   async ask(statement: Statement): Promise<readonly Row[]> {

@@ -9,7 +9,7 @@ import { sweepReplays } from '../sql/idempotency-keys.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { DIALECT } from './dialect.ts'
 import { assemble } from './engine.ts'
-import { openSqlitePolicyVersions, openSqliteSigningKeys } from './instances.ts'
+import { InstanceFile } from './instances.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { mendOfFile } from './reader/mend.ts'
@@ -31,15 +31,10 @@ export const sqlite: StoreEngine = {
   mendOf: mendOfFile,
   layoutOf: async (file) => (await import('./reader/layout-of-file.ts')).layoutOfFile(file),
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
-  openPolicyVersions: async (file, writer) => {
-    const versions = await openSqlitePolicyVersions(file)
-    if (writer !== 'thread') return versions
-    return (await import('./thread/threaded-instances.ts')).policyVersionsInThread(versions, file)
-  },
-  openSigningKeys: async (file, writer) => {
-    const keys = await openSqliteSigningKeys(file)
-    if (writer !== 'thread') return keys
-    return (await import('./thread/threaded-instances.ts')).signingKeysInThread(keys, file)
+  openInstances: async (file, _kind, writer) => {
+    const here = new InstanceFile(file)
+    if (writer !== 'thread') return here
+    return (await import('./thread/threaded-instances.ts')).changedInThread(here, file)
   },
   copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
   place: async (file) => (await import('./copies/place-file.ts')).placeSqlite(file),

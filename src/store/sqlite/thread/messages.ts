@@ -7,9 +7,7 @@ export interface Opening {
   readonly file: string
   /** Of the file that the server has open (probe.ts). */
   readonly identity: string | undefined
-  readonly content:
-    | { readonly kind: 'store'; readonly plans: readonly TablePlan[] }
-    | { readonly kind: 'keys' | 'versions' }
+  readonly content: { readonly kind: 'store'; readonly plans: readonly TablePlan[] } | { readonly kind: 'instances' }
 }
 
 export interface Call {

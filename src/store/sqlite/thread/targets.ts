@@ -2,16 +2,9 @@
 import type { Lookup } from '../../../decide/conditions/condition.ts'
 import type { Permit } from '../../../decide/permits/permit.ts'
 import type { CreateOptions, WriteOptions } from '../../contract.ts'
-import type { PolicyVersions } from '../../policy-versions.ts'
-import type { SigningKeys } from '../../signing-keys.ts'
 import { type Assembled, touch } from '../engine.ts'
 
 export type StoreTargets = ReturnType<typeof storeTargets>
-
-export interface InstanceTargets {
-  readonly keys: SigningKeys
-  readonly versions: PolicyVersions
-}
 
 /** Methods as they are called from another thread. */
 export type Remote<T> = {

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../errors.ts'
 import { READ_BOUNDS } from '../../lists/read-bounds.ts'
 import { answering, openDatabaseFile } from '../database.ts'
 import { assemble } from '../engine.ts'
-import { openSqlitePolicyVersions, openSqliteSigningKeys } from '../instances.ts'
+import { InstanceFile } from '../instances.ts'
 import type { TablePlan } from '../layout/schema.ts'
 import { identityOf, moved } from '../probe.ts'
 import { plainFailure } from './failures.ts'
@@ -42,7 +42,7 @@ class Part {
     const { file, identity, content } = this.#opening
     // Opening would create a missing file, and the server reads another one.
     if (identityOf(file) !== identity) throw moved(file)
-    return content.kind === 'store' ? this.#openStore(file, content.plans) : openInstances(file, content.kind)
+    return content.kind === 'store' ? this.#openStore(file, content.plans) : openInstances(file)
   }
 
   #openStore(file: string, plans: readonly TablePlan[]): Targets {
@@ -56,9 +56,9 @@ class Part {
   }
 }
 
-async function openInstances(file: string, kind: 'keys' | 'versions'): Promise<Targets> {
-  const opened = kind === 'keys' ? await openSqliteSigningKeys(file) : await openSqlitePolicyVersions(file)
-  return { [kind]: opened, part: { close: () => opened.close() } }
+function openInstances(file: string): Targets {
+  const instances = new InstanceFile(file)
+  return { instances, part: { close: () => instances.close() } }
 }
 
 const parts = new Map<number, Part>()
