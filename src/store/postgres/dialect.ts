@@ -20,7 +20,7 @@ export const DIALECT: Dialect = {
   least: 'least',
   // An instance whose clock is ahead must not delete what others still need.
   endedBy: (now) => `least(${now}::bigint, ${STATEMENT_NOW})`,
-  tables: 'select table_name from information_schema.tables where table_schema = current_schema()',
+  tables: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
   elements: (list) => `jsonb_array_elements(${list}::jsonb)`,
   text: encodeText,
   sought: encodeText,

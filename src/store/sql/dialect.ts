@@ -20,7 +20,7 @@ export interface Dialect {
   readonly least: string
   /** The latest end that is over. `now`: the parameter of the instance's time. */
   readonly endedBy: (now: string) => string
-  /** Selects the names of the tables. */
+  /** Selects the names of the tables, as `name`. */
   readonly tables: string
   /** The elements of a JSON list, as rows with a column `value`. `list`: the parameter. */
   readonly elements: (list: string) => string

@@ -1,30 +1,30 @@
 /** Reads objects of a database that may belong to running servers; creates, changes and migrates nothing. */
-
+import pg from 'pg'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
-import { StoreUnavailable } from '../../errors.ts'
 import type { ObjectReader } from '../../object-reader.ts'
-import { fittedSchemas, storedMigrations } from '../../sql/migrations.ts'
-import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from '../../sql/objects.ts'
+import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
-import { done, type Statement, sql } from '../../sql/statement.ts'
-import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
+import { sqlReader } from '../../sql/reader.ts'
+import { done, type SqlValue, sql, type Work } from '../../sql/statement.ts'
+import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { Connections } from '../connections/connections.ts'
 import { DIALECT } from '../dialect.ts'
-import { tablesIn } from '../layout/migrate.ts'
-import { tableOf } from '../layout/names.ts'
+import { answering } from '../failures.ts'
+import { TABLE_PREFIX, tableOf } from '../layout/names.ts'
 import { conditionSql } from '../query/condition.ts'
+import { keySql } from '../query/fields.ts'
 import { lookupSql } from '../query/lookups.ts'
 import { outermost, type TableOf } from '../query/scope.ts'
 import { statement } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
-import { rowReader } from './row-reader.ts'
+import { disagreeing } from './disagreeing.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
 
 /** The table of a resource that has none. */
-const NO_OBJECTS = `(select ''::text as id, ''::text as created_at, ''::text as updated_at, '{}'::jsonb as keys,
-  '{}'::jsonb as times where false)`
+const NO_OBJECTS = `(select ''::text as id, 0::bigint as version, ''::text as created_at, ''::text as updated_at,
+  ''::text as document, '{}'::jsonb as keys, '{}'::jsonb as times where false)`
 
 /** Whichever indexes there are: conditions look at all values of a field. */
 const NONE: ReadonlySet<string> = new Set()
@@ -32,55 +32,66 @@ const NONE: ReadonlySet<string> = new Set()
 /** Throws StoreUnavailable when the database can't be reached. */
 export async function openPostgresReader(url: string): Promise<ObjectReader> {
   const connections = new Connections(url, SETTINGS)
-  const present = await tablesIn((asked) => connections.slow(asked)).catch(async (error: unknown) => {
+  const names = await connections.slow(sql(DIALECT.tables)).catch(async (error: unknown) => {
     await connections.close()
     throw error
   })
-  const objects = async (asked: Statement) => {
-    return (await connections.slow(asked)).map((row) => storedObject(row, DIALECT))
+  const present = new Set(names.map(([name]) => String(name)))
+  const queriedOf: TableOf = (resource) => {
+    const table = tableOf(resource)
+    return { source: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
   }
   return {
-    async get(resource, id) {
-      const table = tableOf(resource.name)
-      return present.has(table) ? (await objects(objectById(quoteName(table), id, DIALECT)))[0] : undefined
-    },
-    async ids(resource) {
-      const table = tableOf(resource.name)
-      if (!present.has(table)) throw new StoreUnavailable(new Error(`there is no table \`${table}\``))
-      const rows = await connections.slow(sql(`select id from ${quoteName(table)}`))
-      return new Set(rows.map(([id]) => decodeText(String(id))))
-    },
-    async find(resource, field, values, most) {
+    ...sqlReader({
+      dialect: DIALECT,
+      read: (work) => done(work(), (asked) => connections.slow(asked)),
+      readLong: (work) => answering(() => withoutLimit(url, work)),
+      tableOf,
+      tablePrefix: TABLE_PREFIX,
+      resourceOf: (table) => decodeText(table.slice(TABLE_PREFIX.length)),
+      // An id as PostgreSQL keeps it, encoded.
+      placeSql: (id) => id,
+      idAtSql: (place) => place,
+      valueSql: (field) => keySql(field, 'o'),
+      beside: ['keys', 'times'],
+      disagreeing,
+    }),
+    async find({ name }, field, values, most) {
       const holds = simplify({ kind: 'holds', field, values })
-      const name = tableOf(resource.name)
-      if (!present.has(name)) return []
-      const table = { source: quoteName(name), scalars: NONE, leading: NONE }
       const found = statement((to) => {
-        const scope = outermost(table, () => table, to)
-        return `select ${OBJECT_COLUMNS} from ${scope.source}
-          where ${conditionSql(holds, scope)} order by id limit ${to.bind(most)}`
+        const scope = outermost(queriedOf(name), queriedOf, to)
+        const where = `${conditionSql(holds, scope)} order by id limit ${to.bind(most)}`
+        return `select ${OBJECT_COLUMNS} from ${scope.source} where ${where}`
       })
-      return objects(found)
+      return (await connections.slow(found)).map((row) => storedObject(row, DIALECT))
     },
     async lookup(lookup, { byName }) {
-      const tables: TableOf = (name) => {
-        const table = tableOf((byName.get(name) ?? fail(name)).name)
-        return { source: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
-      }
-      const asked = statement((to) => `select ${lookupSql(lookup, tables, to)}`)
+      const declared: TableOf = (name) => queriedOf((byName.get(name) ?? fail(name)).name)
+      const asked = statement((to) => `select ${lookupSql(lookup, declared, to)}`)
       return (await connections.slow(asked))[0]?.[0] === true
     },
-    async objects(resource, after, limit) {
-      const table = tableOf(resource.name)
-      return present.has(table) ? objects(objectsAfter(quoteName(table), after, limit, DIALECT)) : []
+    checkIndexes: async () => {
+      return { faults: [], unchecked: 'PostgreSQL checks its indexes with a program of its own, `pg_amcheck`' }
     },
-    async migrationState() {
-      if (!present.has('fitted_schemas')) return { stored: [], fitted: undefined }
-      const ask = (asked: Statement) => connections.slow(asked)
-      return { stored: await done(storedMigrations(DIALECT), ask), fitted: await done(fittedSchemas(DIALECT), ask) }
-    },
-    ...rowReader(url, connections, present),
     close: () => connections.close(),
+  }
+}
+
+/** On a connection of its own: the work locks no writer out, and may take its time. */
+async function withoutLimit<T>(url: string, work: () => Work<T>): Promise<T> {
+  const client = new pg.Client({ ...clientOptions(url, SETTINGS), pipeline: false } as pg.ClientConfig)
+  // The statement that runs is rejected too.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query('begin read only; set local statement_timeout = 0')
+    const ask = async (text: string, values: readonly SqlValue[]) =>
+      (await client.query<SqlValue[]>({ text, values: [...values], rowMode: 'array' })).rows
+    const result = await done(work(), ({ text, values }) => ask(text, values))
+    await client.query('commit')
+    return result
+  } finally {
+    await client.end()
   }
 }
 

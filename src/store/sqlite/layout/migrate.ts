@@ -131,6 +131,10 @@ function hasColumns(database: DatabaseSync, plan: TablePlan): boolean {
   return wanted.every((column) => present.has(column)) && outdatedTimes(database, plan).length === 0
 }
 
+export function hasTable(database: DatabaseSync, table: string): boolean {
+  return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
+}
+
 /** Includes generated columns; empty if there is no such table. */
 export function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
   const rows = database.prepare('select name from pragma_table_xinfo(?)').all(table)

@@ -6,7 +6,7 @@ import { quoteLiteral } from '../../sql/quote.ts'
 import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
 
 /** The beginning of the name of a table of objects. */
-const TABLE_PREFIX = 'objects_'
+export const TABLE_PREFIX = 'objects_'
 
 /** Selects the names of the tables of objects. */
 export const OBJECT_TABLES =
@@ -46,12 +46,16 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
   return {
     resource: resource.name,
-    table: `${TABLE_PREFIX}${identifier(resource.name)}`,
+    table: tableOf(resource.name),
     indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
     times: times.map(timeColumn),
     leading,
     orders: orders.map((keys) => keys.map(columnOfKey)),
   }
+}
+
+export function tableOf(resource: string): string {
+  return `${TABLE_PREFIX}${identifier(resource)}`
 }
 
 function timeColumn(field: string): TimeColumn {

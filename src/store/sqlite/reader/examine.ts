@@ -7,11 +7,10 @@ import { shellWord } from '../../../base/problems/mend.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { Examined } from '../../object-reader.ts'
 import type { StoredKeys } from '../../signing-keys.ts'
-import { layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
+import { hasTable, layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
 import { FileBeside } from './file-beside.ts'
 import { lockHoldersOf } from './locks.ts'
 import { restoring } from './mend.ts'
-import { hasTable } from './rows.ts'
 
 const CHECK = 'database'
 
