@@ -78,7 +78,7 @@ export function sqlReader(engine: ReaderEngine): SqlReader {
   }
 }
 
-export function* hasTable({ tables }: Dialect, name: string): Work<boolean> {
+function* hasTable({ tables }: Dialect, name: string): Work<boolean> {
   return (yield* first(`select 1 from (${tables}) as present where name = $1`, name)) !== undefined
 }
 
