@@ -5,15 +5,15 @@ import { pino } from 'pino'
 import { readConfig } from '../../src/config/config.ts'
 import { LogFile } from '../../src/decision-log/log-file.ts'
 import { startApp } from '../../src/server/app.ts'
-import { Statements } from '../../src/store/sqlite/statements.ts'
+import { StatementRunner } from '../../src/store/sqlite/statements.ts'
 
 const [folder = '', fault] = process.argv.slice(2)
 
 /** How it would be without the guards: the test must find that out. */
 const FAULTS: Readonly<Record<string, () => void>> = {
   'record after the commit': () => {
-    const { ask } = Statements.prototype
-    Statements.prototype.ask = function (statement) {
+    const { ask } = StatementRunner.prototype
+    StatementRunner.prototype.ask = function (statement) {
       if (!statement.text.startsWith('insert into outbox')) return ask.call(this, statement)
       setTimeout(() => ask.call(this, statement), 5)
       return []

@@ -1,5 +1,5 @@
 /** PostgreSQL's dialect. */
-import type { Dialect } from '../sql/dialect.ts'
+import type { SqlDialect } from '../sql/dialect.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 
 /** The clock of the moment, or of the start of a statement: only the latter lets an index be used. */
@@ -7,7 +7,7 @@ const [NOW, STATEMENT_NOW] = ['clock_timestamp', 'statement_timestamp'].map((clo
   return `(extract(epoch from ${clock}()) * 1000)::bigint`
 })
 
-export const DIALECT: Dialect = {
+export const DIALECT: SqlDialect = {
   number: 'bigint',
   key: 'text collate "C"',
   flag: 'boolean',

@@ -23,7 +23,7 @@ import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlEngine } from '../sql/engine.ts'
 import { looksUp } from '../sql/find-leaders.ts'
 import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
-import { secretOf } from '../sql/named-values.ts'
+import { sharedSecret } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import type { Row, Statement } from '../sql/statement.ts'
 import type { KeptReplay } from './beside.ts'
@@ -201,7 +201,7 @@ export class PostgresStore implements Store {
   }
 
   secret(name: string): Promise<Uint8Array> {
-    return secretOf(this.#engine.sql, name)
+    return sharedSecret(this.#engine.sql, name)
   }
 
   ping(): Promise<void> {

@@ -1,7 +1,7 @@
 /** What differs between the engines in the statements that both of them understand. */
 import type { SqlValue } from './statement.ts'
 
-export interface Dialect {
+export interface SqlDialect {
   /** The types of columns: whole numbers of eight bytes, texts that compare by code points, true or false, bytes. */
   readonly number: string
   readonly key: string

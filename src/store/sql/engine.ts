@@ -1,10 +1,10 @@
 /** An open database, as the parts of the store that are written once see it. */
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type Ask, done, type Row, type SqlValue, type Statement, sql, type Work } from './statement.ts'
 
 /** Every method throws errors of the contract. */
 export interface SqlEngine {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly now: () => Date
   /** Sees everything that any instance committed before the call. */
   readonly ask: Ask

@@ -5,7 +5,7 @@ import type { Json } from '../../resources/resource.ts'
 import type { Kept, ReplayKey } from '../contract.ts'
 import { DamagedObject } from '../errors.ts'
 import { parseStored } from '../parse-stored.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type Row, type Statement, sql } from './statement.ts'
 
 /** Milliseconds since the epoch: keys that are as old are forgotten. */
@@ -18,7 +18,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000
 /** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
 export const SWEPT_AT_ONCE = 10
 
-export function findReplay({ text }: Dialect, { subject, route, key }: ReplayKey, now: number): Statement {
+export function findReplay({ text }: SqlDialect, { subject, route, key }: ReplayKey, now: number): Statement {
   const find = 'select fingerprint, object from replays where subject = $1 and route = $2 and key = $3 and at > $4'
   return sql(find, text(subject), text(route), text(key), forgottenAt(now))
 }
@@ -32,7 +32,7 @@ export function keptOf([fingerprint, text]: Row, subject: string): Kept {
 }
 
 /** Deletes at most this many expired keys. */
-export function sweepReplays({ endedBy }: Dialect, now: number, limit: number): Statement {
+export function sweepReplays({ endedBy }: SqlDialect, now: number, limit: number): Statement {
   const expired = `select subject, route, key from replays where at <= ${endedBy('$1')} - ${KEPT_MS} order by at limit $2`
   return sql(`delete from replays where (subject, route, key) in (${expired})`, now, limit)
 }

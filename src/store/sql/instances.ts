@@ -1,12 +1,12 @@
 /**
  * What instances share beside the store: each part has its own tables and connection, made when they are first needed.
  */
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type Row, type Statement, sql, type Work } from './statement.ts'
 
 /** Every method throws StoreUnavailable. */
 export interface InstanceDatabase {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   ask(statement: Statement): Promise<readonly Row[]>
   /** Doesn't wait behind the other questions. */
   look(statement: Statement): Promise<readonly Row[]>

@@ -10,7 +10,7 @@ import type {
   PlannedChange,
   StoredMigration,
 } from '../migrations.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { read, type SqlEngine } from './engine.ts'
 import { Lease } from './lease.ts'
 import {
@@ -29,7 +29,7 @@ import { type Statement, sql, type Work } from './statement.ts'
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000
 
-export function* storedMigrations({ told }: Dialect): Work<readonly StoredMigration[]> {
+export function* storedMigrations({ told }: SqlDialect): Work<readonly StoredMigration[]> {
   const columns = 'number, name, digest, begun_at, ended_at, objects, resource, id'
   const rows = yield sql(`select ${columns} from migrations order by number`)
   return rows.map(([number, name, digest, begunAt, endedAt, objects, resource, id]) => ({
@@ -43,12 +43,12 @@ export function* storedMigrations({ told }: Dialect): Work<readonly StoredMigrat
   }))
 }
 
-export function* fittedSchemas({ told }: Dialect): Work<FittedSchemas | undefined> {
+export function* fittedSchemas({ told }: SqlDialect): Work<FittedSchemas | undefined> {
   const [row] = yield sql('select digest, schemas from fitted_schemas')
   return row && { digest: String(row[0]), schemas: told(row[1]) }
 }
 
-function noteFitted({ text }: Dialect, { digest, schemas }: FittedSchemas): Statement {
+function noteFitted({ text }: SqlDialect, { digest, schemas }: FittedSchemas): Statement {
   return sql(
     `insert into fitted_schemas (one, digest, schemas) values (1, $1, $2)
       on conflict (one) do update set digest = excluded.digest, schemas = excluded.schemas`,
@@ -143,7 +143,7 @@ export class SqlMigrations implements Migrations {
   }
 }
 
-function* migrate(objects: SqlObjects, batch: Batch, dialect: Dialect): Work<void> {
+function* migrate(objects: SqlObjects, batch: Batch, dialect: SqlDialect): Work<void> {
   const { resource, after = '', upTo } = batch
   const versions = yield* versionsIn(objects.name, batch, dialect)
   const changed = yield* changesOf(objects, versions, batch, dialect)
@@ -165,7 +165,7 @@ function* changesOf(
   { name }: SqlObjects,
   versions: readonly ObjectVersion[],
   { planned, plan }: Batch,
-  dialect: Dialect,
+  dialect: SqlDialect,
 ): Work<readonly Versioned[]> {
   const read = new Map(planned.map((one) => [one.object.id, one]))
   const changed: Versioned[] = []
@@ -185,7 +185,7 @@ function* apply(
   objects: SqlObjects,
   changed: readonly Versioned[],
   { resource, time }: Batch,
-  dialect: Dialect,
+  dialect: SqlDialect,
 ): Work<void> {
   const gone = changed.filter(({ change }) => change.kind === 'delete')
   const rewritten = changed.flatMap(({ id, version, change }) => {

@@ -14,7 +14,7 @@ export function readSecret(name: string): Statement {
 }
 
 /** The secret with this name. A new one is made, unless another process has made it before. */
-export async function secretOf({ ask, change }: SqlEngine, name: string): Promise<Uint8Array> {
+export async function sharedSecret({ ask, change }: SqlEngine, name: string): Promise<Uint8Array> {
   const [found] = await ask(readSecret(name))
   if (found) return found[0] as Uint8Array
   const made = randomBytes(SECRET_BYTES)

@@ -1,7 +1,7 @@
 /** The table of one resource's objects, and the statements about it that all engines understand. */
 import type { Document, StoredObject } from '../../resources/object.ts'
 import { type ObjectRow, parsedObject } from '../parse-stored.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type Row, type Statement, sql, type Work } from './statement.ts'
 
 export interface ObjectVersion {
@@ -36,22 +36,22 @@ export class NotUnique extends Error {
 export const OBJECT_COLUMNS = 'id, version, created_at, updated_at, document'
 
 /** A row of OBJECT_COLUMNS. */
-export function objectRow(row: Row, { told }: Pick<Dialect, 'told'>): ObjectRow {
+export function objectRow(row: Row, { told }: Pick<SqlDialect, 'told'>): ObjectRow {
   const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
   return { id: told(id), version, createdAt, updatedAt, text }
 }
 
 /** A row of OBJECT_COLUMNS. Throws DamagedObject. */
-export function storedObject(row: Row, dialect: Pick<Dialect, 'told'>): StoredObject {
+export function storedObject(row: Row, dialect: Pick<SqlDialect, 'told'>): StoredObject {
   return parsedObject(objectRow(row, dialect))
 }
 
-export function objectById(table: string, id: string, { sought }: Dialect): Statement {
+export function objectById(table: string, id: string, { sought }: SqlDialect): Statement {
   return sql(`select ${OBJECT_COLUMNS} from ${table} where id = $1`, sought(id))
 }
 
 /** The objects after this id, in the order of their ids. */
-export function objectsAfter(table: string, after: string | undefined, limit: number, { text }: Dialect): Statement {
+export function objectsAfter(table: string, after: string | undefined, limit: number, { text }: SqlDialect): Statement {
   return sql(`select ${OBJECT_COLUMNS} from ${table} where id > $1 order by id limit $2`, text(after ?? ''), limit)
 }
 
@@ -59,7 +59,7 @@ export function objectsAfter(table: string, after: string | undefined, limit: nu
 export function* versionsIn(
   table: string,
   { after = '', upTo }: { readonly after: string | undefined; readonly upTo: string | undefined },
-  { text, told }: Dialect,
+  { text, told }: SqlDialect,
 ): Work<readonly ObjectVersion[]> {
   const select = (end: string) => `select id, version from ${table} where id > $1 ${end} order by id`
   const rows = yield upTo === undefined
@@ -72,7 +72,7 @@ export function* versionsIn(
 export function* deleteAll(
   table: string,
   objects: readonly ObjectVersion[],
-  { text, elements }: Dialect,
+  { text, elements }: SqlDialect,
 ): Work<number> {
   const those = `select o.value ->> 0, cast(o.value ->> 1 as bigint) from ${elements('$1')} as o`
   const list = JSON.stringify(objects.map(({ id, version }) => [text(id), version]))

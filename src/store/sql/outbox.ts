@@ -1,6 +1,6 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { Outbox, OutboxRecord } from '../contract.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import type { SqlEngine } from './engine.ts'
 import { Lease } from './lease.ts'
 import { type Statement, sql } from './statement.ts'
@@ -8,12 +8,12 @@ import { type Statement, sql } from './statement.ts'
 const HOLD_MS = 1000
 
 /** Belongs in the transaction of the write that the record is about. */
-export function addRecord({ text }: Dialect, record: string): Statement {
+export function addRecord({ text }: SqlDialect, record: string): Statement {
   return sql('insert into outbox (record) values ($1)', text(record))
 }
 
 /** Adds records in this order. */
-export function addRecords({ text, elements }: Dialect, records: readonly string[]): Statement {
+export function addRecords({ text, elements }: SqlDialect, records: readonly string[]): Statement {
   const add = `insert into outbox (record) select r.value ->> 0 from ${elements('$1')} as r`
   return sql(add, JSON.stringify(records.map((record) => [text(record)])))
 }

@@ -10,11 +10,11 @@ import {
   type PolicyVersions,
   type StoredVersion,
 } from '../policy-versions.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type InstanceDatabase, makeMissing } from './instances.ts'
 import { type Row, type SqlValue, sql, type Work } from './statement.ts'
 
-export function policyVersionTables({ number, key, strict }: Dialect): readonly string[] {
+export function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
   return [
     `create table if not exists policy_versions (number ${number} primary key not null, signed text not null) ${strict}`,
     `create table if not exists policy_files (digest ${key} primary key not null, content text not null) ${strict}`,
@@ -47,7 +47,7 @@ export async function policyVersionsIn(database: InstanceDatabase): Promise<Poli
 
 class SqlPolicyVersions implements PolicyVersions {
   readonly #database: InstanceDatabase
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
 
   constructor(database: InstanceDatabase) {
     this.#database = database

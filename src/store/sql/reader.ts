@@ -4,7 +4,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { StoreUnavailable } from '../errors.ts'
 import type { ObjectReader, RowPage, SharingObjects, StoredRow, UndeclaredObjects } from '../object-reader.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { first } from './engine.ts'
 import { fittedSchemas, storedMigrations } from './migrations.ts'
 import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from './objects.ts'
@@ -12,7 +12,7 @@ import { quoteName } from './quote.ts'
 import { type Row, type Statement, sql, type Work } from './statement.ts'
 
 export interface ReaderEngine {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   read<T>(work: () => Work<T>): Promise<T>
   /** For work that may look at whole tables. */
   readLong<T>(work: () => Work<T>): Promise<T>
@@ -78,15 +78,15 @@ export function sqlReader(engine: ReaderEngine): SqlReader {
   }
 }
 
-function* hasTable({ tables }: Dialect, name: string): Work<boolean> {
+function* hasTable({ tables }: SqlDialect, name: string): Work<boolean> {
   return (yield* first(`select 1 from (${tables}) as present where name = $1`, name)) !== undefined
 }
 
-function* objects(statement: Statement, dialect: Dialect): Work<readonly StoredObject[]> {
+function* objects(statement: Statement, dialect: SqlDialect): Work<readonly StoredObject[]> {
   return (yield statement).map((row) => storedObject(row, dialect))
 }
 
-function* idsIn(statement: Statement, { told }: Dialect): Work<ReadonlySet<string>> {
+function* idsIn(statement: Statement, { told }: SqlDialect): Work<ReadonlySet<string>> {
   return new Set((yield statement).map(([id]) => told(id)))
 }
 

@@ -1,11 +1,11 @@
 /** The contract's SigningKeys in a table of an SQL database. */
 import type { SigningKeys, StoredKeys } from '../signing-keys.ts'
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 import { type InstanceDatabase, makeMissing } from './instances.ts'
 import { type SqlValue, sql } from './statement.ts'
 
 /** Times in milliseconds since the epoch. */
-export function signingKeysTable({ number, strict }: Dialect): string {
+export function signingKeysTable({ number, strict }: SqlDialect): string {
   return `create table if not exists signing_keys (
     number ${number} primary key not null, text text not null, created_at ${number} not null,
     tokens_end_at ${number} not null) ${strict}`
@@ -19,7 +19,7 @@ export async function signingKeysIn(database: InstanceDatabase): Promise<Signing
 
 class SqlSigningKeys implements SigningKeys {
   readonly #database: InstanceDatabase
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
 
   constructor(database: InstanceDatabase) {
     this.#database = database

@@ -1,7 +1,7 @@
 /** The tables of the store and of the directory. Times are milliseconds since the epoch. */
-import type { Dialect } from './dialect.ts'
+import type { SqlDialect } from './dialect.ts'
 
-export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMark }: Dialect): readonly string[] {
+export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMark }: SqlDialect): readonly string[] {
   return [
     `create table if not exists secrets (name ${key} primary key not null, value ${bytes} not null) ${strict}`,
     `create table if not exists marks (name ${key} primary key not null, value text not null) ${strict}`,
@@ -30,7 +30,7 @@ export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMar
   ]
 }
 
-export function directoryTables({ number, key, flag, strict, least }: Dialect): readonly string[] {
+export function directoryTables({ number, key, flag, strict, least }: SqlDialect): readonly string[] {
   return [
     // The subjects that have a password, are disabled, or had a users record that was deleted.
     `create table if not exists accounts (
@@ -53,7 +53,7 @@ export function directoryTables({ number, key, flag, strict, least }: Dialect): 
 }
 
 /** What cleans up after a deleted users record, so that no writer can forget to. */
-export function afterDeletedUser({ now }: Dialect): string {
+export function afterDeletedUser({ now }: SqlDialect): string {
   return `insert into accounts values (old.id, null, false, false, true, ${now})
       on conflict (user_id) do update set password_hash = null, one_time = false, deleted = true,
         changed_at = excluded.changed_at;

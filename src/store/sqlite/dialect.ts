@@ -1,7 +1,7 @@
 /** SQLite's dialect. */
-import type { Dialect } from '../sql/dialect.ts'
+import type { SqlDialect } from '../sql/dialect.ts'
 
-export const DIALECT: Dialect = {
+export const DIALECT: SqlDialect = {
   number: 'integer',
   key: 'text',
   flag: 'integer',

@@ -22,7 +22,7 @@ import { ObjectLists } from './query/lists.ts'
 import { Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
 import { SqliteStandings } from './standings.ts'
-import { Statements } from './statements.ts'
+import { StatementRunner } from './statements.ts'
 import { getOrFail, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
@@ -50,7 +50,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage, reads)
     tables.set(plan.resource, new ObjectTable(database, plan, lists))
   }
-  const statements = new Statements(database)
+  const statements = new StatementRunner(database)
   const commits = new GroupCommits(database)
   const sql = sqlEngine(statements, commits, now)
   const engine: SqliteEngine = {
@@ -80,7 +80,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   return { engine, opened }
 }
 
-function sqlEngine(statements: Statements, commits: GroupCommits, now: () => Date): SqlEngine {
+function sqlEngine(statements: StatementRunner, commits: GroupCommits, now: () => Date): SqlEngine {
   const ask = (statement: Statement) => answering(() => statements.ask(statement))
   return {
     dialect: DIALECT,

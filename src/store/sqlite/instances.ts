@@ -4,17 +4,17 @@ import type { InstanceDatabase } from '../sql/instances.ts'
 import type { Row, Statement, Work } from '../sql/statement.ts'
 import { answering, inTransaction, openDatabaseFile } from './database.ts'
 import { DIALECT } from './dialect.ts'
-import { Statements } from './statements.ts'
+import { StatementRunner } from './statements.ts'
 
 export class InstanceFile implements InstanceDatabase {
   readonly dialect = DIALECT
   readonly #database: DatabaseSync
-  readonly #statements: Statements
+  readonly #statements: StatementRunner
 
   /** A missing file is created; its folder must exist. Throws StoreUnavailable. */
   constructor(file: string) {
     this.#database = answering(() => openDatabaseFile(file))
-    this.#statements = new Statements(this.#database)
+    this.#statements = new StatementRunner(this.#database)
   }
 
   async ask(statement: Statement): Promise<readonly Row[]> {

@@ -14,7 +14,7 @@ import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { mendOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
-import { Statements } from './statements.ts'
+import { StatementRunner } from './statements.ts'
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
@@ -44,7 +44,7 @@ export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {
   return open(options, (database, plans) => {
     migrate(database, plans)
     renewStatistics(database)
-    const [statements, now] = [new Statements(database), options.now().getTime()]
+    const [statements, now] = [new StatementRunner(database), options.now().getTime()]
     statements.ask(sweepReplays(DIALECT, now, SWEPT_AT_START))
     statements.ask(sweepSessions(DIALECT, now, SWEPT_AT_START))
   })

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
 import { DamagedObject } from '../errors.ts'
 import { documentNamed } from '../parse-stored.ts'
-import { textsOf } from '../sql/directory/accounts.ts'
+import { textsAmong } from '../sql/directory/accounts.ts'
 import { API_KEY_COLUMNS, apiKeyOf } from '../sql/directory/api-keys.ts'
 import type { Standings } from '../sql/directory/directory.ts'
 import { wellFormed } from '../sql/quote.ts'
@@ -131,5 +131,5 @@ const ROLES = `case when json_valid(u.document) then
 /** `id` is that of the users record, whose schema may be any. Throws DamagedObject. */
 function rolesOf(id: string, json: Row[number] | undefined): readonly string[] {
   if (typeof json !== 'string') throw new DamagedObject(documentNamed(id))
-  return textsOf(JSON.parse(json))
+  return textsAmong(JSON.parse(json))
 }

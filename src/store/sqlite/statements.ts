@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Row, Statement, Work } from '../sql/statement.ts'
 
-export class Statements {
+export class StatementRunner {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
 

@@ -27,7 +27,7 @@ import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlCounters } from '../sql/attempts.ts'
 import type { SqlEngine } from '../sql/engine.ts'
 import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
-import { PROBED, readMark, secretOf } from '../sql/named-values.ts'
+import { PROBED, readMark, sharedSecret } from '../sql/named-values.ts'
 import { addRecord } from '../sql/outbox.ts'
 import { sql, type Work } from '../sql/statement.ts'
 import type { GroupCommits } from './commits.ts'
@@ -36,13 +36,13 @@ import { DIALECT } from './dialect.ts'
 import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
 import type { SharedReads } from './shared-reads.ts'
-import type { Statements } from './statements.ts'
+import type { StatementRunner } from './statements.ts'
 import type { ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface SqliteEngine {
   readonly database: DatabaseSync
-  readonly statements: Statements
+  readonly statements: StatementRunner
   readonly sql: SqlEngine
   readonly reads: SharedReads
   /** By the resource's name. */
@@ -144,7 +144,7 @@ export class SqliteStore implements Store {
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    return secretOf(this.#engine.sql, name)
+    return sharedSecret(this.#engine.sql, name)
   }
 
   async ping(): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Document } from '../../../resources/object.ts'
 import type { Account, NewPassword, Person } from '../../directory.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'
-import type { Dialect } from '../dialect.ts'
+import type { SqlDialect } from '../dialect.ts'
 import { wellFormed } from '../quote.ts'
 import { isTrue, type Row, type Statement, sql } from '../statement.ts'
 
@@ -13,7 +13,7 @@ export function selectPeople(users: string, rest: string): string {
 }
 
 /** A row of people. Throws DamagedObject. */
-export function personOf([key, text, ...account]: Row, { told }: Dialect): Person {
+export function personOf([key, text, ...account]: Row, { told }: SqlDialect): Person {
   const id = told(key)
   const document = parseStored(String(text), () => documentNamed(id))
   const { email, displayName, roles } = { ...document }
@@ -22,13 +22,13 @@ export function personOf([key, text, ...account]: Row, { told }: Dialect): Perso
     // A users record may be older than the schema that requires these fields.
     email: typeof email === 'string' ? email : '',
     name: typeof displayName === 'string' ? displayName : '',
-    roles: textsOf(roles),
+    roles: textsAmong(roles),
     account: accountOf(account),
   }
 }
 
 /** The schema of users may be any. */
-export function textsOf(roles: Document[string] | undefined): readonly string[] {
+export function textsAmong(roles: Document[string] | undefined): readonly string[] {
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
 }
 
@@ -45,7 +45,7 @@ function accountOf([passwordHash, oneTime, disabled, changedAt]: Row): Account |
 /** `hash`: null if the user can't sign in with a password. */
 type Password = Pick<NewPassword, 'oneTime'> & { readonly hash: string | null }
 
-export function setPassword({ text }: Dialect, userId: string, { hash, oneTime }: Password, now: number): Statement {
+export function setPassword({ text }: SqlDialect, userId: string, { hash, oneTime }: Password, now: number): Statement {
   return sql(
     `insert into accounts values ($1, $2, ${oneTime}, false, false, $3) on conflict (user_id) do update set
       password_hash = excluded.password_hash, one_time = excluded.one_time, changed_at = excluded.changed_at`,
@@ -56,12 +56,18 @@ export function setPassword({ text }: Dialect, userId: string, { hash, oneTime }
 }
 
 /** Rows: one, if the hash was the stored one. */
-export function replaceHash({ sought }: Dialect, userId: string, hash: string, better: string, now: number): Statement {
+export function replaceHash(
+  { sought }: SqlDialect,
+  userId: string,
+  hash: string,
+  better: string,
+  now: number,
+): Statement {
   const replace = 'update accounts set password_hash = $1, changed_at = $2 where user_id = $3 and password_hash = $4'
   return sql(`${replace} returning 1`, better, now, sought(userId), hash)
 }
 
-export function disable({ text }: Dialect, subject: string, now: number): Statement {
+export function disable({ text }: SqlDialect, subject: string, now: number): Statement {
   return sql(
     `insert into accounts values ($1, null, false, true, false, $2)
       on conflict (user_id) do update set disabled = true, changed_at = excluded.changed_at`,
@@ -70,7 +76,7 @@ export function disable({ text }: Dialect, subject: string, now: number): Statem
   )
 }
 
-export function enable({ text }: Dialect, subject: string, now: number): Statement {
+export function enable({ text }: SqlDialect, subject: string, now: number): Statement {
   const change = 'update accounts set disabled = false, deleted = false, changed_at = $1 where user_id = $2'
   return sql(change, now, text(wellFormed(subject)))
 }

@@ -1,7 +1,7 @@
 /** Statements about the stored part of API keys, which never includes the secret. */
 import type { ApiKey, NewApiKey } from '../../directory.ts'
 import { DamagedObject } from '../../errors.ts'
-import type { Dialect } from '../dialect.ts'
+import type { SqlDialect } from '../dialect.ts'
 import { wellFormed } from '../quote.ts'
 import { type Row, type Statement, sql } from '../statement.ts'
 
@@ -18,7 +18,7 @@ export const API_KEY_COLUMNS = [
   'last_used_at',
 ] as const
 
-export function insertKey({ text }: Dialect, key: NewApiKey): Statement {
+export function insertKey({ text }: SqlDialect, key: NewApiKey): Statement {
   const { id, secretHash, subject, roles, name, createdAt, expiresAt } = key
   const texts = [text(id), secretHash, text(wellFormed(subject)), JSON.stringify(roles), text(name)]
   return sql('insert into api_keys values ($1, $2, $3, $4, $5, $6, $7, null, null)', ...texts, createdAt, expiresAt)
@@ -28,12 +28,12 @@ export function insertKey({ text }: Dialect, key: NewApiKey): Statement {
 export const ALL_KEYS = sql(`select ${API_KEY_COLUMNS.join()} from api_keys order by created_at, id`)
 
 /** Rows: one, if there is such a key. */
-export function revokeKey({ sought }: Dialect, id: string, now: number): Statement {
+export function revokeKey({ sought }: SqlDialect, id: string, now: number): Statement {
   const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, $1) where id = $2 returning 1'
   return sql(revoke, now, sought(id))
 }
 
-export function noteUses({ text, greatest, elements }: Dialect, uses: ReadonlyMap<string, number>): Statement {
+export function noteUses({ text, greatest, elements }: SqlDialect, uses: ReadonlyMap<string, number>): Statement {
   const last = `${greatest}(coalesce(last_used_at, 0), cast(u.value ->> 1 as bigint))`
   return sql(
     `update api_keys as k set last_used_at = ${last} from ${elements('$1')} as u where k.id = u.value ->> 0`,
@@ -42,7 +42,7 @@ export function noteUses({ text, greatest, elements }: Dialect, uses: ReadonlyMa
 }
 
 /** Throws DamagedObject. */
-export function apiKeyOf(row: Row, { told }: Dialect): ApiKey {
+export function apiKeyOf(row: Row, { told }: SqlDialect): ApiKey {
   const [id, secretHash, subject, roles, name, createdAt, expiresAt, revokedAt, lastUsedAt] = row
   return {
     id: told(id),

@@ -46,7 +46,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
   return {
     resource: resource.name,
-    table: tableOf(resource.name),
+    table: tableNameOf(resource.name),
     indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
     times: times.map(timeColumn),
     leading,
@@ -54,7 +54,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   }
 }
 
-export function tableOf(resource: string): string {
+export function tableNameOf(resource: string): string {
   return `${TABLE_PREFIX}${identifier(resource)}`
 }
 

@@ -11,12 +11,12 @@ import { type ReaderEngine, sqlReader } from '../../sql/reader.ts'
 import { sql } from '../../sql/statement.ts'
 import { DIALECT } from '../dialect.ts'
 import { columnsOf, hasTable, queriedTable } from '../layout/migrate.ts'
-import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableOf } from '../layout/schema.ts'
+import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableNameOf } from '../layout/schema.ts'
 import { conditionSql } from '../query/condition.ts'
 import { boundValues } from '../query/condition-values.ts'
 import { Lookups } from '../query/lookups.ts'
 import { outermost, type TableOf } from '../query/scope.ts'
-import { Statements } from '../statements.ts'
+import { StatementRunner } from '../statements.ts'
 import { getOrFail } from '../store.ts'
 import { checkIndexes } from './check-indexes.ts'
 import { FileBeside } from './file-beside.ts'
@@ -24,13 +24,13 @@ import { FileBeside } from './file-beside.ts'
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
 export async function openSqliteReader(file: string): Promise<ObjectReader> {
   const beside = new FileBeside(file)
-  const read: ReaderEngine['read'] = (work) => beside.read((database) => new Statements(database).run(work()))
+  const read: ReaderEngine['read'] = (work) => beside.read((database) => new StatementRunner(database).run(work()))
   return {
     ...sqlReader({
       dialect: DIALECT,
       read,
       readLong: read,
-      tableOf,
+      tableOf: tableNameOf,
       tablePrefix: TABLE_PREFIX,
       resourceOf: resourceOfTable,
       // The bytes of the id, which is text that may not be well-formed.
@@ -50,7 +50,7 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
       beside.read((database) => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
     checkIndexes: ({ name }, most) =>
       beside.read((database) => {
-        return hasTable(database, tableOf(name)) ? checkIndexes(database, tableOf(name), most) : { faults: [] }
+        return hasTable(database, tableNameOf(name)) ? checkIndexes(database, tableNameOf(name), most) : { faults: [] }
       }),
     close: async () => beside.close(),
   }
@@ -59,10 +59,10 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
 function find(database: DatabaseSync, resource: Resource, holds: Condition, most: number): readonly StoredObject[] {
   const queriedOf = tablesOf(database, { byName: new Map([[resource.name, resource]]) })
   const table = queriedOf(resource.name)
-  if (holds.kind === 'never' || !hasTable(database, tableOf(resource.name))) return []
+  if (holds.kind === 'never' || !hasTable(database, tableNameOf(resource.name))) return []
   const where = conditionSql(holds, outermost(table, queriedOf))
   const text = `select ${OBJECT_COLUMNS} from ${quoteName(table.name)} where ${where} order by id limit ?`
-  const rows = new Statements(database).ask(sql(text, ...boundValues(holds), most))
+  const rows = new StatementRunner(database).ask(sql(text, ...boundValues(holds), most))
   return rows.map((row) => storedObject(row, DIALECT))
 }
 
