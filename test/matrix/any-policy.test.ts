@@ -15,8 +15,8 @@ import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutate-rules.ts'
 import { witnessIn } from '../../src/tools/matrix/mutate/witness.ts'
-import { evaluatePolicy } from '../../src/tools/matrix/predict/answer.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
+import { evaluatePolicy } from '../../src/tools/matrix/predict/predict.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { startTrialServer } from '../../src/tools/matrix/target/trial-server.ts'
@@ -85,10 +85,7 @@ async function initAndTest(files: Files) {
   const { folder, suite } = await suiteOfFiles(files)
   const before = await suite()
   const matrices = join(folder, 'matrices')
-  const texts = writeMatrix(
-    planMatrix(before, columnsFor(before), () => false),
-    '',
-  )
+  const texts = writeMatrix(await planMatrix(before, columnsFor(before), () => false), '')
   await storeNew(matrices, texts)
   const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
   const run = await testMatrices([matrices], {
@@ -104,16 +101,16 @@ async function initAndTest(files: Files) {
 }
 
 /** Mistakes in rules that change what a route decides: how many a cell notices, and those that nothing tells of. */
-function tryMistakes(suite: PredictedSuite) {
+async function tryMistakes(suite: PredictedSuite) {
   const { files, resources, evaluated, predictor } = suite
-  const coverage = measureCoverage(suite)
-  const stated = statementsOf(suite).met
+  const coverage = await measureCoverage(suite)
+  const { met: stated } = await statementsOf(suite)
   const named = new Set(coverage.mistakes.flatMap(({ place, operators }) => operators.map((one) => `${place} ${one}`)))
   const unneeded = new Set(coverage.rules.filter(({ covered }) => !covered).map(({ place }) => place))
   const untold: string[] = []
   let noticed = 0
   for (const mutant of mutateRules({ files, resources }, vocabularyOf(evaluated.policy))) {
-    const tried = tryMutant({ ...suite, stated }, mutant)
+    const tried = await tryMutant({ ...suite, stated }, mutant)
     if (typeof tried === 'string') continue
     const policies = { before: evaluated.policy, after: tried.evaluated.policy }
     const changes = compareDecisions(policies, { resources, now: predictor.now }).filter(({ part }) => part !== 'query')
@@ -135,8 +132,8 @@ function tryMistakes(suite: PredictedSuite) {
 }
 
 /** Lists that are widened for one role, where some row could show it: how many a cell notices, and the others. */
-function widenLists({ files, resources, evaluated, predictor, ...suite }: PredictedSuite) {
-  const { met } = statementsOf({ files, resources, evaluated, predictor, ...suite })
+async function widenLists({ files, resources, evaluated, predictor, ...suite }: PredictedSuite) {
+  const { met } = await statementsOf({ files, resources, evaluated, predictor, ...suite })
   const [noticed, unnoticed]: [string[], string[]] = [[], []]
   const lists = [...predictor.routeMethods.values()].filter(({ endpoint }) => endpoint.operation === 'list')
   for (const { resource, method, route } of lists) {
@@ -151,8 +148,9 @@ function widenLists({ files, resources, evaluated, predictor, ...suite }: Predic
         object: { kind: 'none' },
         column: { kind: 'roles', roles: [role] },
       } as const
-      if (witnessIn(predictor, { before: evaluated, after }, cell)?.kind !== 'cell') continue
-      const some = met.some((one) => one.isList && !one.holds(after)) ? noticed : unnoticed
+      if ((await witnessIn(predictor, { before: evaluated, after }, cell))?.kind !== 'cell') continue
+      const held = await Array.fromAsync(met, (one) => !one.isList || one.holds(after))
+      const some = held.includes(false) ? noticed : unnoticed
       some.push(line)
     }
   }
@@ -173,7 +171,7 @@ describe('the matrix of any policy', () => {
     expect(things).to.match(/^GET\|HEAD,\/things\/\{id\},mine\+owner\+round,/m)
     expect(users).to.match(/^GET\|HEAD,\/users\/\{id\},mate\+owner\+peer,/m)
     for (const { name, text } of texts) if (name.startsWith('bodies/')) expect(text).to.not.include(CALLER)
-    const { coverage, untold, noticed } = tryMistakes(suite)
+    const { coverage, untold, noticed } = await tryMistakes(suite)
     expect(percentOf(coverage.cells)).to.equal(100)
     expect(coverage.unasked).to.deep.equal([])
     expect(untold).to.deep.equal([])
@@ -203,7 +201,7 @@ describe('the matrix of any policy', () => {
     })
     expect(red).to.deep.equal([])
     expect(asked).to.be.greaterThan(30)
-    expect(surveyCells(suite).unasked).to.deep.equal([])
+    expect((await surveyCells(suite)).unasked).to.deep.equal([])
   })
 
   it('is green at once where an attribute is the id of an object, or a unique value', async () => {
@@ -245,7 +243,7 @@ p, clerk, things, read, lit, *, allow
 `,
     })
     expect(red).to.deep.equal([])
-    expect(surveyCells(suite).unasked).to.deep.equal([])
+    expect((await surveyCells(suite)).unasked).to.deep.equal([])
     const things = texts.find(({ name }) => name === 'things.csv')?.text
     expect(things).to.match(/^PATCH,\/things\/\{id\},second,/m)
     for (const one of ['some', 'level', 'lit', 'level\\+some', 'level\\+lit\\+some'])
@@ -259,10 +257,10 @@ p, clerk, things, read, lit, *, allow
         const { red, asked, suite, folder } = await initAndTest(files)
         expect(red).to.deep.equal([])
         expect(asked).to.be.greaterThan(50)
-        const tried = tryMistakes(suite)
+        const tried = await tryMistakes(suite)
         expect(percentOf(tried.coverage.cells)).to.equal(100)
         expect(tried.untold).to.deep.equal([])
-        const lists = widenLists(suite)
+        const lists = await widenLists(suite)
         expect(lists.unnoticed).to.deep.equal([])
         widened += lists.noticed.length
         noticed += tried.noticed
@@ -298,7 +296,7 @@ p, clerk, things, read, lit, *, allow
     })
     const further = async (some: readonly string[]) => {
       const { folder, suite } = await suiteOfFiles(files(some))
-      const { unasked } = surveyCells(await suite())
+      const { unasked } = await surveyCells(await suite())
       await removeFolder(folder)
       return unasked.map(({ method, object, why }) => `${method} ${object}: ${why}`)
     }

@@ -37,7 +37,7 @@ const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/a
 
 describe('sallyport matrix coverage', () => {
   it('finds nothing missing in the shipped matrices', async () => {
-    const coverage = measureCoverage(await suiteOf(join(ROOT, 'test/matrix')))
+    const coverage = await measureCoverage(await suiteOf(join(ROOT, 'test/matrix')))
     const { cells, rules, terms, results, unmet } = coverage
     const open = [...cells, ...partsOf(coverage)].filter(({ covered }) => !covered)
     expect(open).to.deep.equal([])
@@ -54,7 +54,7 @@ describe('sallyport matrix coverage', () => {
       const folder = await newFolder()
       await cp(join(ROOT, 'test/matrix/bodies'), join(folder, 'bodies'), { recursive: true })
       await writeFile(join(folder, 'some.csv'), `method,path,object,body,member\n${row}`)
-      const { cells } = measureCoverage(await suiteOf(folder))
+      const { cells } = await measureCoverage(await suiteOf(folder))
       return cells.flatMap(({ covered, object }) => (covered ? [object] : []))
     }
     expect(await becomes('order-place.json')).to.deep.equal([
@@ -66,7 +66,7 @@ describe('sallyport matrix coverage', () => {
 
   it('tells terms and right sides that the matrices show in one way only', async () => {
     const shown = async (...rows: readonly string[]) => {
-      const coverage = measureCoverage(
+      const coverage = await measureCoverage(
         await suiteOfText(['method,path,object,becomes,support', ...rows, ''].join('\n')),
       )
       const ofShipping = [...coverage.terms, ...coverage.results].filter(({ text }) => text.includes('placed>shipped'))
@@ -88,7 +88,7 @@ describe('sallyport matrix coverage', () => {
   })
 
   it('tells cells without an expectation, and rules that none depends on', async () => {
-    const coverage = measureCoverage(await suiteOfText(NOTES))
+    const coverage = await measureCoverage(await suiteOfText(NOTES))
     expect(percentOf(coverage.cells)).to.be.lessThan(1)
     const covered = coverage.rules.filter((rule) => rule.covered).map(({ text }) => text)
     expect(covered).to.deep.equal(['p, member, notes, list|read|create|replace|update|delete, owner, *, allow'])
@@ -99,7 +99,7 @@ describe('sallyport matrix coverage', () => {
   })
 
   it('knows each way in which two states of one field tell objects apart', async () => {
-    const { cells, unasked } = measureCoverage(
+    const { cells, unasked } = await measureCoverage(
       await suiteWith(withRelation('shipped: { field: status, in: [shipped] }')),
     )
     const update = cells.filter(({ method, path }) => method === 'PATCH' && path === '/api/orders/{id}')
@@ -114,7 +114,7 @@ describe('sallyport matrix coverage', () => {
       withRelation('lost: { field: note, equals: subject.nowhere }', 'lost'),
       join(ROOT, 'test/matrix'),
     )
-    const coverage = measureCoverage(suite)
+    const coverage = await measureCoverage(suite)
     const { object, column, why } = coverage.unasked[0] ?? {}
     expect([object, column]).to.deep.equal(['lost', 'member'])
     expect(why).to.include("callers can't have the attribute `nowhere`: add it as a field to the schema `users`")
@@ -134,7 +134,7 @@ describe('sallyport matrix coverage', () => {
   })
 
   it('says how many expectations the policy does not meet', async () => {
-    const coverage = measureCoverage(await suiteOfText(NOTES.replace('other,403', 'other,200')))
+    const coverage = await measureCoverage(await suiteOfText(NOTES.replace('other,403', 'other,200')))
     expect(coverage.unmet).to.equal(1)
     expect(formatText(coverage)).to.match(
       /^1 expectations were left out, because the present policy does not meet them/m,
@@ -142,7 +142,7 @@ describe('sallyport matrix coverage', () => {
   })
 
   it('prints JSON that keeps to its schema', async () => {
-    const json = JSON.parse(formatJson(measureCoverage(await suiteOfText(NOTES))))
+    const json = JSON.parse(formatJson(await measureCoverage(await suiteOfText(NOTES))))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(json.cells.missing.length).to.equal(json.cells.total - json.cells.covered)
     expect(json.terms.missing.length).to.equal(json.terms.total - json.terms.covered)
@@ -154,7 +154,9 @@ describe('sallyport matrix coverage', () => {
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const hostile = withRules(rules, 'p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow')
-    const page = coveragePage(measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
+    const page = coveragePage(
+      await measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))),
+    )
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')
@@ -169,7 +171,10 @@ describe('sallyport matrix coverage', () => {
     after(() => browser.close())
 
     it('shows open cells first, with what the policy answers, and can be narrowed', async () => {
-      const { page, troubles, close } = await openPage(browser, coveragePage(measureCoverage(await suiteOfText(NOTES))))
+      const { page, troubles, close } = await openPage(
+        browser,
+        coveragePage(await measureCoverage(await suiteOfText(NOTES))),
+      )
       const first = page.locator('.resource').first()
       expect(await first.locator('h2').innerText()).to.match(/^orders \d+ open$/)
       const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })

@@ -55,5 +55,5 @@ async function wrongUnder(policy: string): Promise<readonly Result[]> {
   const results: Result[] = []
   for (const cell of cells) results.push(await runCell(server.suite, server.target, cell))
   await server.stop()
-  return withDecisiveRules(server.suite, results).filter(({ outcome }) => outcome === 'failed')
+  return (await withDecisiveRules(server.suite, results)).filter(({ outcome }) => outcome === 'failed')
 }

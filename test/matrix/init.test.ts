@@ -47,7 +47,7 @@ p, auditor, orders, read, any, progress, deny, until=2020-01-01T00:00:00Z`,
 /** Writes the matrix of a suite, and tries it on a server with these policy files in place of the shipped ones. */
 async function roundTrip(suite: PredictedSuite, files: Readonly<Record<string, string>>) {
   const folder = await newFolder()
-  await storeNew(folder, written(suite))
+  await storeNew(folder, await written(suite))
   const again = await suiteWith(files, folder)
   const server = await startMatrixServer(again.expectations, {
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text])),
@@ -62,7 +62,7 @@ async function roundTrip(suite: PredictedSuite, files: Readonly<Record<string, s
   }
   await Promise.all(Array.from({ length: 8 }, work))
   await server.stop()
-  return { stated: again.expectations.length, red, ...percentages(measureCoverage(ofFew(again))) }
+  return { stated: again.expectations.length, red, ...percentages(await measureCoverage(ofFew(again))) }
 }
 
 function percentages(coverage: Coverage) {
@@ -70,11 +70,8 @@ function percentages(coverage: Coverage) {
   return { cells: percentOf(coverage.cells), unseen: unseen.map(({ text }) => text) }
 }
 
-function written(suite: PredictedSuite) {
-  return writeMatrix(
-    planMatrix(suite, columnsFor(suite), () => false),
-    '',
-  )
+async function written(suite: PredictedSuite) {
+  return writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), '')
 }
 
 /** In soak all routes, else those of two resources. */
@@ -110,18 +107,18 @@ describe('sallyport matrix init', () => {
   })
 
   it('writes the same bytes again', async () => {
-    expect(written(await suiteOf())).to.deep.equal(written(await suiteOf()))
+    expect(await written(await suiteOf())).to.deep.equal(await written(await suiteOf()))
   })
 
   it('says views and whose objects a list holds, where they fit exactly', async () => {
-    const texts = new Map(written(await suiteOf()).map(({ name, text }) => [name, text]))
+    const texts = new Map((await written(await suiteOf())).map(({ name, text }) => [name, text]))
     expect(texts.get('orders.csv')).to.match(/^GET\|HEAD,\/api\/orders,none,,,401,200 \[own\],200 \[all\],/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/profile\/\{id\},other,,200 public,/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/api\/users,none,,401,403,200 contact,200 \[all\],/m)
   })
 
   it('says what a write must leave: new objects in each state, and transitions that a term decides', async () => {
-    const orders = written(await suiteOf()).find(({ name }) => name === 'orders.csv')?.text
+    const orders = (await written(await suiteOf())).find(({ name }) => name === 'orders.csv')?.text
     const rows = [
       'POST,/api/orders,none,draft+open+owner,,-,201,201,403,201,403,403,-',
       'POST,/api/orders,none,open+owner+placed,,-,403,403,403,201,403,403,-',
@@ -133,13 +130,13 @@ describe('sallyport matrix init', () => {
     ]
     expect(orders?.split('\n')).to.include.members(rows)
     // A redirect is answered before what it would leave counts.
-    const notes = written(await suiteOf()).find(({ name }) => name === 'notes.csv')?.text
+    const notes = (await written(await suiteOf())).find(({ name }) => name === 'notes.csv')?.text
     expect(notes?.match(/^POST,\/notes,.*$/gm)).to.have.length(1)
   })
 
   it('takes the columns of the matrices that are there', async () => {
     const suite = await suiteOf(join(ROOT, 'test/matrix'))
-    const [head] = (written(suite)[0]?.text ?? '').split('\n')
+    const [head] = ((await written(suite))[0]?.text ?? '').split('\n')
     expect(head).to.equal(
       'method,path,object,anonymous,member,support,auditor,admin,pdp-client,auditor+member,admin+auditor,everyone',
     )
@@ -149,7 +146,7 @@ describe('sallyport matrix init', () => {
     const suite = await suiteOfText(
       'method,path,object,member\nGET|HEAD|OPTIONS,/api/v1/notes,none,-\nPOST,/api/v1/notes,none,201\n',
     )
-    const plan = planMatrix(suite, everywhere({ kind: 'roles', roles: ['member'] }), statedIn(suite))
+    const plan = await planMatrix(suite, everywhere({ kind: 'roles', roles: ['member'] }), statedIn(suite))
     const [notes] = writeMatrix(plan, '.missing').filter(({ name }) => name === 'notes.missing.csv')
     expect(notes?.text).to.match(/^GET\|HEAD,\/api\/v1\/notes,none,,200 \[own\]$/m)
     // The stated row says what becomes of a note for oneself.
@@ -161,7 +158,7 @@ describe('sallyport matrix init', () => {
     const columns = everywhere({ kind: 'roles', roles: ['member'] })
     const addMissing = async () => {
       const suite = await suiteOf(folder)
-      return storeNew(folder, writeMissing(planMatrix(suite, columns, statedIn(suite)), await textsIn(folder)))
+      return storeNew(folder, writeMissing(await planMatrix(suite, columns, statedIn(suite)), await textsIn(folder)))
     }
     const first = await addMissing()
     expect(first).to.include.members(
@@ -183,7 +180,7 @@ describe('sallyport matrix init', () => {
   it('overwrites nothing unasked, and then writes nothing', async () => {
     const folder = await newFolder()
     await writeFile(join(folder, 'notes.csv'), 'mine')
-    const files = written(await suiteOf())
+    const files = await written(await suiteOf())
     const refused = await storeNew(folder, files).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ToolError)
     expect((refused as Error).message).to.match(/notes\.csv` would be overwritten: write to another folder with --out/)

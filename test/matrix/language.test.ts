@@ -52,15 +52,12 @@ async function suiteOfFiles(files: Readonly<Record<string, string>>, matrices: R
   return { folder, matrix, suite: () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now()) }
 }
 
-function written(suite: PredictedSuite) {
-  return writeMatrix(
-    planMatrix(suite, columnsFor(suite), () => false),
-    '',
-  )
+async function written(suite: PredictedSuite) {
+  return writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), '')
 }
 
 /** The answers in the matrix of things, by row and column. */
-function answersIn(texts: ReturnType<typeof written>): ReadonlyMap<string, string> {
+function answersIn(texts: Awaited<ReturnType<typeof written>>): ReadonlyMap<string, string> {
   const text = texts.find(({ name }) => name === 'things.csv')?.text ?? ''
   const [head = [], ...rows] = text.split('\n').map((line) => line.split(','))
   const at = (row: readonly string[], name: string) => row[head.indexOf(name)] ?? ''
@@ -89,13 +86,13 @@ describe('the matrix of a policy with members, transitions and conditions', () =
   after(() => removeFolder(folder))
 
   it('has a row for each way to be a member, and each set of conditions', async () => {
-    const answers = answersIn(written(await suite()))
+    const answers = answersIn(await written(await suite()))
     expect(answers.get('GET|HEAD inBox - - clerk')).to.equal('200')
     expect(answers.get('GET|HEAD other - - clerk')).to.equal('403')
   })
 
   it('asks for a new sign-in where it would help, and knows the address', async () => {
-    const answers = answersIn(written(await suite()))
+    const answers = answersIn(await written(await suite()))
     expect(answers.get('DELETE led fresh+office - clerk')).to.equal('204')
     expect(answers.get('DELETE led office - clerk')).to.equal('401')
     expect(answers.get('DELETE led fresh - clerk')).to.equal('403')
@@ -115,9 +112,9 @@ describe('the matrix of a policy with members, transitions and conditions', () =
   })
 
   it('is complete, and no mistake that changes a decision counts as none', async () => {
-    await storeNew(matrix, written(await suite()))
+    await storeNew(matrix, await written(await suite()))
     const whole = await suite()
-    const { cells, unasked } = measureCoverage(whole)
+    const { cells, unasked } = await measureCoverage(whole)
     expect(percentOf(cells)).to.equal(100)
     expect(unasked).to.deep.equal([])
     const { judged, unmet } = await mutate(whole, { only: undefined, observe: () => undefined })

@@ -182,13 +182,13 @@ describe('a matrix of odd resources', () => {
     const why = 'no valid value was found for `code` of parts: add `examples` to its schema'
     const impossible = `can't be tried: ${why}`
     expect(tried.map((result) => result.why ?? result.outcome)).to.deep.equal([impossible, impossible, 'passed'])
-    const { unasked, cells: known } = surveyCells(suite)
+    const { unasked, cells: known } = await surveyCells(suite)
     expect(new Set(unasked.map((cell) => [cell.resource, cell.why].join(': ')))).to.deep.equal(
       new Set([`parts: ${why}`]),
     )
     expect(unasked.map(({ method, path }) => `${method} ${path}`)).to.include.members(['POST /parts', 'GET /parts'])
     expect(known.some(({ resource }) => resource === 'bins')).to.equal(true)
-    const plan = planMatrix(suite, columnsFor(suite), () => false).rows.filter(({ routeMethod, body }) => {
+    const plan = (await planMatrix(suite, columnsFor(suite), () => false)).rows.filter(({ routeMethod, body }) => {
       return routeMethod.resource.name === 'parts' && body === undefined
     })
     expect(new Set(plan.flatMap(({ methods }) => methods))).to.deep.equal(new Set(['GET', 'HEAD', 'OPTIONS']))
@@ -223,7 +223,7 @@ describe('a matrix of odd resources', () => {
 
   async function written(file: string): Promise<string | undefined> {
     const suite = await readPredictedSuite(foldersOf(server), Date.now())
-    const plan = planMatrix(suite, columnsFor(suite), () => false)
+    const plan = await planMatrix(suite, columnsFor(suite), () => false)
     return writeMatrix(plan, '').find(({ name }) => name === file)?.text
   }
 

@@ -94,10 +94,10 @@ describe('a matrix about a route that requires If-Match', () => {
     const folder = await newFolder()
     await storeOver(folder, [{ name: 'papers.csv', text: await written(server) }])
     const suite = await readPredictedSuite({ ...foldersOf(server), matrices: [folder] }, Date.now())
-    const papers = planMatrix(suite, columnsFor(suite), statedIn(suite)).rows.filter(isOfPapers)
+    const papers = (await planMatrix(suite, columnsFor(suite), statedIn(suite))).rows.filter(isOfPapers)
     expect(papers).to.deep.equal([])
     const without = { ...suite, expectations: suite.expectations.filter(({ expected }) => expected.status !== 428) }
-    const missing = planMatrix(without, columnsFor(without), statedIn(without)).rows.filter(isOfPapers)
+    const missing = (await planMatrix(without, columnsFor(without), statedIn(without))).rows.filter(isOfPapers)
     expect(missing.map(({ unconditional }) => unconditional)).to.deep.equal([true, true, true, true])
   })
 })
@@ -112,7 +112,7 @@ function foldersOf({ server: { folder } }: MatrixServer) {
 
 async function written(server: MatrixServer): Promise<string> {
   const suite = await readPredictedSuite(foldersOf(server), Date.now())
-  const plan = planMatrix(suite, columnsFor(suite), () => false)
+  const plan = await planMatrix(suite, columnsFor(suite), () => false)
   return writeMatrix(plan, '').find(({ name }) => name === 'papers.csv')?.text ?? ''
 }
 

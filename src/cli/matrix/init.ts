@@ -28,7 +28,7 @@ export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
   const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())
   const named = role.map((name) => columnOf(name, suite.evaluated.policy.roles))
   const columns = named.length > 0 ? named.flatMap(everywhere) : columnsFor(suite)
-  const plan = planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
+  const plan = await planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
   if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))
   const files = writeMatrix(plan, '')
   return force ? storeOver(out, files) : storeNew(out, files)

@@ -141,7 +141,7 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
       const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
       const { measureCoverage, partsOf, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
       const suite = await readSuite(paths, flags)
-      const coverage = measureCoverage(suite)
+      const coverage = await measureCoverage(suite)
       printReport(flags.format, COVERAGE_FORMATS[flags.format](coverage))
       const isEnough = percentOf(coverage.cells) >= flags.min && percentOf(partsOf(coverage)) >= flags.minRules
       if (!isEnough) setExitCode(1)

@@ -1,44 +1,22 @@
-/**
- * The stages of the server in the process of a command, for one caller, on a database that a server may have open. No
- * other process reaches it: it listens on a socket in a folder of this user's own, and only this command has the token.
- */
+/** The stages of the server in the process of a command, for one caller, on a database that a server may have open. */
 
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Koa from 'koa'
 import { commandProcess } from '../../base/command-process.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
-import { LogShares } from '../../decision-log/log-shares.ts'
 import { requiredRecorder } from '../../decision-log/recorder.ts'
-import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
+import type { TokenVerifier } from '../../identity/caller.ts'
 import { createStanding } from '../../identity/directory/standing.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { Turns } from '../../server/access/asker.ts'
-import { createCors } from '../../server/answers/cors.ts'
-import { createHttpServer } from '../../server/http/http-server.ts'
-import { runStages } from '../../server/http/run-stages.ts'
-import { UnreadAnswers } from '../../server/http/unread-answers.ts'
+import { openInProcess } from '../../server/in-process.ts'
 import { createFaultLog } from '../../server/observe/fault-log.ts'
 import { createLog } from '../../server/observe/log.ts'
-import { createDescribe } from '../../server/openapi/document.ts'
 import { openPolicy } from '../../server/parts/open-policy.ts'
-import type { OpenedPolicy } from '../../server/parts/opened-policy.ts'
-import { Cursors } from '../../server/routes/cursor.ts'
-import { EntityTags } from '../../server/routes/entity-tag.ts'
-import type { Services } from '../../server/routes/handler.ts'
-import { InFlight } from '../../server/routes/one-at-a-time.ts'
-import { useStages } from '../../server/stack.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, openDatabaseBeside, settingsOf } from '../../store/open.ts'
 import { callerOfCommand } from './caller-of-command.ts'
-import type { Pipeline } from './pipeline.ts'
-import { createClient } from './socket-client.ts'
+import type { Pipeline, PipelineAnswer, PipelineRequest } from './pipeline.ts'
 
 export interface CommandServerOptions {
   /** `instance` is the name of the command in decision records. */
@@ -78,24 +56,32 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
   const standing = createStanding(opened.directory, () => now().getTime())
   const caller = await callerOfCommand(options, { opened, resources, policy: policy.policy.active.snapshot, standing })
   const chosen = new Map<string, string>()
-  const token = randomBytes(32).toString('base64url')
-  const verify = (given: string): Authentication | Promise<Authentication> =>
-    given === token
-      ? standing({ kind: 'caller', caller })
-      : { kind: 'rejected', code: 'token-invalid', reason: 'other' }
-  const koa = new Koa()
-  const services = await servicesOn(opened, resources, now)
-  useCommandStages(
-    koa,
-    { config, resources, opened, policy, now, verify, faults: createFaultLog(log) },
-    {
-      ...services,
-      chosenId: (key) => (key === undefined ? undefined : chosen.get(key)),
-    },
-  )
-  const socketPath = await listenPrivately(koa, closing)
-  const client = createClient(socketPath, token)
-  closing.push(() => client.close())
+  const askHere = await openInProcess({
+    instance: config.instance,
+    resources,
+    ...opened,
+    policy: policy.policy,
+    channel: policy.channel,
+    now,
+    verifier: { verify: () => standing({ kind: 'caller', caller }) },
+    subjects: NO_TOKENS,
+    // No condition on addresses holds.
+    clientAddress: () => ({ counted: 'command', whole: undefined }),
+    // In the outbox, which servers bring into their decision log.
+    recorder: (shares) => requiredRecorder({ note: (line) => opened.outbox.note([line]), committed: () => {} }, shares),
+    faults: createFaultLog(log),
+    chosenId: (key) => (key === undefined ? undefined : chosen.get(key)),
+  })
+  const ask = async ({ method, path, body, idempotencyKey }: PipelineRequest): Promise<PipelineAnswer> => {
+    const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+    const answer = await askHere({ method, path, token: 'command', headers, body })
+    return {
+      status: answer.status,
+      body: answer.text === '' ? undefined : JSON.parse(answer.text),
+      location: answer.headers.Location,
+      replayed: answer.headers['Idempotency-Replayed'] === 'true',
+    }
+  }
   const snapshot = policy.policy.active.snapshot
   const owned = [...resources.byName.keys()].flatMap((name) => {
     const ownership = snapshot.ownershipOf(name)
@@ -111,9 +97,9 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
     },
     async ask(request) {
       const { idempotencyKey, chosenId } = request
-      if (idempotencyKey === undefined || chosenId === undefined) return client.ask(request)
+      if (idempotencyKey === undefined || chosenId === undefined) return ask(request)
       chosen.set(idempotencyKey, chosenId)
-      return client.ask(request).finally(() => chosen.delete(idempotencyKey))
+      return ask(request).finally(() => chosen.delete(idempotencyKey))
     },
   }
 }
@@ -135,78 +121,7 @@ async function openStoreBeside({ database }: Config, resources: Resources, now: 
   }
 }
 
-async function servicesOn({ store, directory }: OpenedStore, resources: Resources, now: () => Date): Promise<Services> {
-  return {
-    store,
-    inFlight: new InFlight(),
-    now,
-    signIn: undefined,
-    keySet: () => ({ keys: [] }),
-    checks: async () => ({}),
-    cursors: new Cursors(await store.secret('cursor')),
-    tags: new EntityTags(await store.secret('tag')),
-    describe: createDescribe(resources, 'folder'),
-    access: { resources, store, directory, verifier: NO_TOKENS, publicUrl: () => '', turns: new Turns() },
-  }
-}
-
 /** A command asks no questions of AuthZEN. */
 const NO_TOKENS: TokenVerifier = {
   verify: () => ({ kind: 'rejected', code: 'token-invalid', reason: 'a command takes no tokens' }),
-}
-
-interface StageParts {
-  readonly config: Config
-  readonly resources: Resources
-  readonly opened: OpenedStore
-  readonly policy: OpenedPolicy
-  readonly now: () => Date
-  readonly verify: (token: string) => Authentication | Promise<Authentication>
-  readonly faults: ReturnType<typeof createFaultLog>
-}
-
-/**
- * All stages, without rate limits: whoever reads the database doesn't wait for them. Each request has its record, in the
- * outbox, which servers bring into their decision log.
- */
-function useCommandStages(koa: Koa, parts: StageParts, services: Services): void {
-  const { config, resources, opened, policy, now, verify, faults } = parts
-  const { store, outbox } = opened
-  // An operator's command fills as much as its work takes.
-  const logShares = new LogShares({ share: Number.POSITIVE_INFINITY })
-  useStages(koa, {
-    instance: config.instance,
-    resources,
-    store,
-    services,
-    policy: policy.policy,
-    channel: policy.channel,
-    now,
-    verifier: { verify },
-    rateLimiter: { refuseKnownOver: () => {}, count: () => ({}) },
-    // No condition on addresses holds.
-    logShares,
-    clientAddress: () => ({ counted: 'command', whole: undefined }),
-    cors: createCors({ origins: [], maxAgeSeconds: 0 }),
-    recorder: requiredRecorder({ note: (line) => outbox.note([line]), committed: () => {} }, logShares),
-    faults,
-    metrics: { observeRequest: () => {} },
-    unread: new UnreadAnswers(),
-    draining: () => false,
-  })
-}
-
-async function listenPrivately(koa: Koa, closing: (() => unknown)[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-command-'))
-  closing.push(() => rm(folder, { recursive: true, force: true }))
-  await chmod(folder, 0o700)
-  const socketPath = join(folder, 'socket')
-  const server = createHttpServer(runStages(koa))
-  server.listen(socketPath)
-  await once(server, 'listening')
-  closing.push(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return socketPath
 }

@@ -101,9 +101,9 @@ async function planAdditions(wish: NewResource): Promise<Additions> {
     return matrixOf(wish, all, { ...files, ...Object.fromEntries(changed.map((file) => [file.name, file])) })
   }
   const [taken] = await takenNames(schemas, [name])
-  if (taken === undefined) return { schemas: [schema], policies: changed, matrices: matrix() }
+  if (taken === undefined) return { schemas: [schema], policies: changed, matrices: await matrix() }
   const isBegun = (await readFile(join(schemas, name), 'utf8')) === schema.text && !mentions(files, changed, resource)
-  const matrices = isBegun ? await missingOf(wish, matrix()) : []
+  const matrices = isBegun ? await missingOf(wish, await matrix()) : []
   if (isBegun && changed.length + matrices.length > 0) return { schemas: [], policies: changed, matrices }
   throw new ToolError(`${join(schemas, name)} exists already: choose another name`)
 }
@@ -119,13 +119,17 @@ function parseBegun(files: PolicyFiles, sources: readonly SourceText[], others: 
 }
 
 /** The answers about the new resource alone, bodies first. Throws FileError: what would be written has to be right. */
-function matrixOf({ resource, policies, schemas }: NewResource, sources: readonly SourceText[], files: PolicyFiles) {
+async function matrixOf(
+  { resource, policies, schemas }: NewResource,
+  sources: readonly SourceText[],
+  files: PolicyFiles,
+) {
   const resources = parseResources(sources)
   const samples = sampleResources(sources, resources)
   const read = { folders: { policies, schemas }, files, resources, samples, bodies: new Map() }
   const predicted = predictedSuite({ ...read, policy: parsePolicy(files, resources) }, Date.now())
   const suite = { ...predicted, expectations: [], cases: [] }
-  const plan = planMatrix(suite, columnsFor(suite), () => false)
+  const plan = await planMatrix(suite, columnsFor(suite), () => false)
   const rows = plan.rows.filter(({ routeMethod }) => routeMethod.resource.name === resource)
   const written = writeMatrix({ ...plan, rows }, '')
   return written.toSorted((a, b) => Number(dirname(a.name) === '.') - Number(dirname(b.name) === '.'))

@@ -58,7 +58,7 @@ async function planAdditions({ role, policies, schemas, matrices }: NewService):
     Date.now(),
   )
   const stated = { ...suite, expectations, cases }
-  const plan = planMatrix(stated, everywhere({ kind: 'roles', roles: [role] }), statedIn(stated))
+  const plan = await planMatrix(stated, everywhere({ kind: 'roles', roles: [role] }), statedIn(stated))
   return { schemas: [], policies: changed, matrices: writeMissing(plan, await textsIn(matrices)) }
 }
 

@@ -44,11 +44,5 @@ export async function orTell<T>(folder: string, write: () => Promise<T>): Promis
 async function writeMatrices(folder: string): Promise<void> {
   const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
   const suite = await readPredictedSuite({ ...folders, matrices: [] }, Date.now())
-  await storeNew(
-    join(folder, MATRICES),
-    writeMatrix(
-      planMatrix(suite, columnsFor(suite), () => false),
-      '',
-    ),
-  )
+  await storeNew(join(folder, MATRICES), writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), ''))
 }

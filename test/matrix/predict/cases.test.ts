@@ -27,7 +27,7 @@ describe('the predictor, of cases in steps', () => {
         files: Object.fromEntries(Object.entries(files).map(([file, text]) => [`policies/${file}`, text])),
       })
       const predictable = suite.cases.filter(isPredictable)
-      const foretold = predictable.map((one) => holdsCase(suite.predictor, suite.evaluated, one))
+      const foretold = await Array.fromAsync(predictable, (one) => holdsCase(suite.predictor, suite.evaluated, one))
       const outcomes = await Promise.all(predictable.map((one) => runCase(server.suite, server.target, one)))
       await server.stop()
       expect(predictable.length).to.be.greaterThan(4)

@@ -6,7 +6,8 @@ import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'
-import { evaluatePolicy, type Objects, predict } from '../../../src/tools/matrix/predict/answer.ts'
+import type { Objects } from '../../../src/tools/matrix/predict/memory-store.ts'
+import { createPredict, evaluatePolicy, type PredictedRequest } from '../../../src/tools/matrix/predict/predict.ts'
 import { randomCaller, randomDocument, randomObject } from '../../policy/arbitrary.ts'
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
@@ -36,8 +37,10 @@ const randomRouteMethod: fc.Arbitrary<RouteMethod> = fc
     const endpoint = { operation, action: action.name }
     const collection = operation === 'list' || operation === 'create'
     const kind = collection ? 'collection' : own ? 'caller' : 'item'
-    const route: Route = { path: '/docs/{id}', resource: 'docs', kind, endpoints: new Map(), allow: '' }
-    return { route, method: METHODS[operation], endpoint, resource: DOCS, action }
+    const method = METHODS[operation]
+    const path = kind === 'item' ? '/docs/{id}' : '/docs'
+    const route: Route = { path, resource: 'docs', kind, endpoints: new Map([[method, endpoint]]), allow: '' }
+    return { route, method, endpoint, resource: DOCS, action }
   })
 
 const randomCase = fc.record({
@@ -57,6 +60,11 @@ function seenIn(value: unknown): unknown {
   return Object.keys(value).sort()
 }
 
+function predict(request: Omit<PredictedRequest, 'facts'>) {
+  const { route } = request.routeMethod
+  return createPredict({ ...RESOURCES, routes: [route] })({ ...request, facts: { now: 0 } })
+}
+
 describe('the predictor', () => {
   it('says what the server answers, under any policy', async () => {
     const seen = new Set<number>()
@@ -74,7 +82,7 @@ describe('the predictor', () => {
           snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
           resources: RESOURCES,
         })
-        const answer = predict({ ...common, evaluated: evaluatePolicy(concealing, RESOURCES, 0), now: 0 })
+        const answer = await predict({ ...common, evaluated: evaluatePolicy(concealing, RESOURCES, 0) })
         seen.add(answer.status)
         expect(answer.status).to.equal(served.status)
         const shown = answer.items?.map((item) => item.shown) ?? answer.shown
@@ -93,13 +101,19 @@ describe('the predictor', () => {
     const action = DOCS.actions.get('read')
     if (!action) throw new Error('there is one')
     const endpoint = { operation: 'read', action: 'read' } as const
-    const route: Route = { path: '/docs/{id}', resource: 'docs', kind: 'item', endpoints: new Map(), allow: '' }
+    const route: Route = {
+      path: '/docs/{id}',
+      resource: 'docs',
+      kind: 'item',
+      endpoints: new Map([['GET', endpoint]]),
+      allow: '',
+    }
     const routeMethod: RouteMethod = { route, method: 'GET', endpoint, resource: DOCS, action }
     const object = { id: 'o1', createdAt: 'x', updatedAt: 'x' }
     const objects: Objects = new Map([['docs', new Map([['o1', object]])]])
     const common = { routeMethod, caller: { id: 'zoe', roles: [], claims: {} }, id: 'o1', body: {}, objects }
     const closed = casbinPolicy(packPolicy({ ...open, rules: [] }), RESOURCES)
-    expect(predict({ ...common, evaluated: evaluatePolicy(open, RESOURCES, 0), now: 0 }).status).to.equal(200)
+    expect((await predict({ ...common, evaluated: evaluatePolicy(open, RESOURCES, 0) })).status).to.equal(200)
     expect((await serve({ ...common, snapshot: closed, resources: RESOURCES })).status).to.equal(403)
   })
 })

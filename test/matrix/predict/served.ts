@@ -20,7 +20,8 @@ import { InFlight } from '../../../src/server/routes/one-at-a-time.ts'
 import { handlerOf } from '../../../src/server/routes/router.ts'
 import { decideRequest } from '../../../src/server/stages/authorize.ts'
 import type { Store } from '../../../src/store/contract.ts'
-import type { Answer, Objects } from '../../../src/tools/matrix/predict/answer.ts'
+import type { Objects } from '../../../src/tools/matrix/predict/memory-store.ts'
+import type { Answer } from '../../../src/tools/matrix/predict/predict.ts'
 import { listedOf } from '../../listed.ts'
 import { storedOf } from '../../policy/product.ts'
 
@@ -157,6 +158,7 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
     list: async (resource, { where }) =>
       of(resource)
         .filter((object) => meets(where, represent(object), related))
+        .sort((one, other) => (one.id < other.id ? -1 : 1))
         .map(listedOf),
     lookup: async (lookup) => related(lookup),
     atOnce: (work) => work(),

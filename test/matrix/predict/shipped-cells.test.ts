@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { askedColumns } from '../../../src/tools/matrix/cells/columns.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
-import type { Answer } from '../../../src/tools/matrix/predict/answer.ts'
 import type { ArrangedRequest } from '../../../src/tools/matrix/predict/arrange-cell.ts'
 import type { Cell } from '../../../src/tools/matrix/predict/arrange-world.ts'
+import type { Answer } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
 import type { MatrixColumn } from '../../../src/tools/matrix/read/expectation.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
@@ -83,7 +83,7 @@ describe('the predictor, of the shipped policy', () => {
   async function agree(cells: readonly Cell[]): Promise<void> {
     const differing: string[] = []
     for (const cell of cells) {
-      const prediction = predictCell(known.predictor, known.evaluated, cell)
+      const prediction = await predictCell(known.predictor, known.evaluated, cell)
       if (prediction.kind !== 'answer') continue
       const expected = { status: prediction.answer.status, seen: seenOf(prediction.answer, cell) }
       const answer = await askedOf(cell)
@@ -134,6 +134,7 @@ function ownRequest(request: ArrangedRequest): ArrangedRequest {
   )
   const caller = request.caller && { ...request.caller, id: own(request.caller.id) }
   return {
+    ...request,
     caller,
     id: request.id && own(request.id),
     body: request.body && own(request.body as Json as never),

@@ -3,8 +3,8 @@
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { sampleResources } from '../../../src/tools/matrix/arrange/values/samples.ts'
-import { evaluatePolicy } from '../../../src/tools/matrix/predict/answer.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange-cell.ts'
+import { evaluatePolicy } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname

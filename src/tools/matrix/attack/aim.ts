@@ -97,7 +97,7 @@ async function aimFiltered(range: Range, attack: Attack, { setup, victims, field
 async function aimFromOwn(range: Range, attack: Attack): Promise<Ready> {
   const { routeMethod } = attack
   const { setup: other, victims } = await victimOf(range, attack)
-  const setup = await setUpAttacker(range, attack, ownPart(range, attack), other)
+  const setup = await setUpAttacker(range, attack, await ownPart(range, attack), other)
   const [victim] = victims
   const own = setup.placed.map(({ object }) => object)
   const query = attack.vector === 'id in query' ? `?id=${encodeURIComponent(String(victim?.id ?? randomUUID()))}` : ''
@@ -109,21 +109,21 @@ async function aimFromOwn(range: Range, attack: Attack): Promise<Ready> {
 }
 
 /** What the attacker may do alone: create an object of this kind, or write an own one. */
-function ownPart({ predicted }: Range, { routeMethod, attacker: column, way }: Attack) {
+async function ownPart({ predicted }: Range, { routeMethod, attacker: column, way }: Attack) {
   if (isAnonymous(column)) return { routeMethod, column, way }
   if (routeMethod.endpoint.operation === 'create') {
-    const created = wayToCreate(predicted, routeMethod, column)
+    const created = await wayToCreate(predicted, routeMethod, column)
     return { routeMethod, column, way, ...(created ? { asks: { becomes: created.relations } } : {}) }
   }
   if (routeMethod.route.kind === 'collection') return { routeMethod, column, way }
-  const own = waysTo(predicted, routeMethod, column).find(({ isAllowed }) => isAllowed)
+  const own = (await waysTo(predicted, routeMethod, column)).find(({ isAllowed }) => isAllowed)
   return { routeMethod, column, way: own ?? way }
 }
 
 /** A row that names the attacker and the victim's object. */
 async function aimWithRow(range: Range, attack: Attack): Promise<Ready> {
   const { setup: other, victims } = await victimOf(range, attack)
-  const setup = await setUpAttacker(range, attack, ownPart(range, attack), other)
+  const setup = await setUpAttacker(range, attack, await ownPart(range, attack), other)
   const own = isObject(setup.body ?? null) ? (setup.body as Representation) : {}
   const row = attack.row && rowFor(range, attack.row, { caller: setup.caller, object: victims[0] })
   const request = requestOf(range, attack, { path: setup.path, body: { ...own, ...row }, token: setup.caller?.token })

@@ -15,7 +15,7 @@ export interface AttackOptions extends RunOptions<Reached> {
 export async function attackAll(options: AttackOptions): Promise<AttackRun> {
   const suite = await loadSuite(options, [])
   const predicted = predictedSuite(suite, Date.now())
-  const attacks = planAttacks(predicted, options.resources)
+  const attacks = await planAttacks(predicted, options.resources)
   if (attacks.length === 0)
     throw new ToolError('there is nothing to attack: name another --resource, or declare roles in roles.yaml')
   const pool = await options.openTargets(suite)

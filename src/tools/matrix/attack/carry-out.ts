@@ -2,7 +2,8 @@
 
 import { isObject } from '../../../base/is-object.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { type Answer, predict } from '../predict/answer.ts'
+import { credentialOf } from '../predict/arrange-cell.ts'
+import type { Answer } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Exchange, exchangeOf } from '../run/result.ts'
@@ -69,7 +70,7 @@ interface Sending {
 
 async function send(sending: Sending, attack: Attack, ready: Ready): Promise<Reached> {
   const { target } = sending
-  const predicted = predictFor(sending, attack, ready)
+  const predicted = await predictFor(sending, attack, ready)
   const request = await withIfMatch(target, attack, ready)
   const answer = await target.ask(request, predicted.status)
   await target.note(attack.routeMethod.resource.name, answer, ready.request.token)
@@ -86,26 +87,24 @@ async function withIfMatch(target: TestTarget, { routeMethod }: Attack, { reques
 }
 
 function predictFor(
-  { target, predicted: { evaluated }, met }: Sending,
+  { target, predicted: { evaluated, predictor }, met }: Sending,
   { routeMethod }: Attack,
   { request, attacker, id, world }: Ready,
-): Answer {
+): Promise<Answer> {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
   const byResource = [...Map.groupBy(world, ({ resource }) => resource)]
   const objects = new Map(
     byResource.map(([name, some]) => [name, new Map(some.map(({ object }) => [String(object.id), object]))]),
   )
-  // As decision records name a key.
-  const caller = attacker && { ...attacker, ...(met.credential === 'api-key' ? { credential: 'key 1' } : {}) }
-  return predict({
+  const caller = attacker && { ...attacker, ...credentialOf(met.facts) }
+  return predictor.predict({
     evaluated,
     routeMethod,
     caller,
     id,
     body,
     objects,
-    holding: met.when,
     conditional: true,
-    now: target.now(),
+    facts: { ...met.facts, now: target.now() },
   })
 }

@@ -3,13 +3,13 @@ import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { arrangeRequest } from '../arrange/arrange-request.ts'
 import { actionsAbout, conditionsAbout } from '../arrange/conditions-about.ts'
-import type { EvaluatedPolicy } from '../predict/answer.ts'
+import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { callerIn, columnText, type MatrixColumn } from '../read/expectation.ts'
 
 export interface Met {
   /** The names of the conditions that hold. */
   readonly when: readonly string[]
-  readonly credential?: ConditionFacts['credential']
+  readonly facts: ConditionFacts
 }
 
 /** More conditions than this aren't combined. */
@@ -36,9 +36,9 @@ function findMost({ policy, grants }: EvaluatedPolicy, about: About, column: Mat
   const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
   for (const when of largestFirst(counting)) {
     const facts = arrangeRequest(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
-    if (facts && facts.credential !== 'provider') return { when, credential: facts.credential }
+    if (facts && facts.credential !== 'provider') return { when, facts }
   }
-  return { when: [] }
+  return { when: [], facts: { now, hasCredentials: column.kind !== 'anonymous' } }
 }
 
 function largestFirst(names: readonly string[]): readonly (readonly string[])[] {

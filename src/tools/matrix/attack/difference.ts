@@ -3,7 +3,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Answer } from '../predict/answer.ts'
+import type { Answer } from '../predict/predict.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { Attack } from './plan-attacks.ts'
 

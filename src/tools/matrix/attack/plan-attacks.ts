@@ -4,7 +4,7 @@
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import type { EvaluatedPolicy } from '../predict/answer.ts'
+import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 import {
   attributesOn,
@@ -58,24 +58,24 @@ type Attacker = Pick<Attack, 'attacker' | 'attributes'>
 type Aim = Pick<Attack, 'vector' | 'home' | 'way' | 'reference' | 'row' | 'short'>
 
 /** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
-export function planAttacks(suite: Predicted, narrow: readonly string[] = []): readonly Attack[] {
+export async function planAttacks(suite: Predicted, narrow: readonly string[] = []): Promise<readonly Attack[]> {
   const roles = [...suite.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
   const routeMethods = routeMethodsOf(suite.resources).filter(
     ({ resource }) => !resource.builtIn && (narrow.length === 0 || narrow.includes(resource.name)),
   )
-  return routeMethods.flatMap((routeMethod) =>
-    roles.flatMap((victim) => {
-      const aims = [
-        ...(mayReach(suite.evaluated, victim, routeMethod) ? aimsOf(suite, routeMethod, victim) : []),
-        ...rowAims(suite, routeMethod, victim),
-      ]
-      return aims.flatMap((aim) =>
-        attackersOn(suite, aim.short ? [victim] : roles, routeMethod, aim)
-          .filter((one) => isApt(suite, aim, routeMethod, one))
-          .map((one): Attack => ({ routeMethod, victim, ...one, ...aim })),
-      )
-    }),
-  )
+  const requests = routeMethods.flatMap((routeMethod) => roles.map((victim) => ({ routeMethod, victim })))
+  const attacks = await Array.fromAsync(requests, async ({ routeMethod, victim }) => {
+    const aims = [
+      ...(mayReach(suite.evaluated, victim, routeMethod) ? await aimsOf(suite, routeMethod, victim) : []),
+      ...(await rowAims(suite, routeMethod, victim)),
+    ]
+    return aims.flatMap((aim) =>
+      attackersOn(suite, aim.short ? [victim] : roles, routeMethod, aim)
+        .filter((one) => isApt(suite, aim, routeMethod, one))
+        .map((one): Attack => ({ routeMethod, victim, ...one, ...aim })),
+    )
+  })
+  return attacks.flat()
 }
 
 /** Whether this role can make the request at all. */
@@ -122,20 +122,20 @@ function isApt(
   return !(fromOwn && attributes === 'same' && isNamedByAttribute(policy, resource))
 }
 
-function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): readonly Aim[] {
+async function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): Promise<readonly Aim[]> {
   const { route, resource } = routeMethod
   const references = referencesOf(suite.policy, resource)
   if (route.kind !== 'collection') {
-    const ways = waysTo(suite, routeMethod, victim)
+    const ways = await waysTo(suite, routeMethod, victim)
     const about = { home: routeMethod, ways }
     return [
       ...ways.flatMap((way) => vectorsOf(suite, routeMethod).map((vector) => ({ vector, home: routeMethod, way }))),
       ...references.flatMap((reference) => referenceAims(suite, routeMethod, about, reference)),
-      ...shortAims(suite, routeMethod, victim, ways),
+      ...(await shortAims(suite, routeMethod, victim, ways)),
     ]
   }
   const home = itemRouteOf(suite, resource) ?? routeMethod
-  const ways = home === routeMethod ? [NO_WAY] : waysTo(suite, home, victim)
+  const ways = home === routeMethod ? [NO_WAY] : await waysTo(suite, home, victim)
   const [way = NO_WAY] = ways
   return [
     ...vectorsOf(suite, routeMethod).map((vector) => ({ vector, home, way })),
@@ -144,16 +144,20 @@ function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): rea
 }
 
 /** The victim's request about an object to which the attacker relates almost as the victim does. */
-function shortAims(suite: Predicted, routeMethod: RouteMethod, victim: Victim, ways: readonly Way[]): readonly Aim[] {
+async function shortAims(
+  suite: Predicted,
+  routeMethod: RouteMethod,
+  victim: Victim,
+  ways: readonly Way[],
+): Promise<readonly Aim[]> {
   if (routeMethod.route.kind !== 'item' || routeMethod.endpoint.operation === 'options') return []
-  const aims = ways
-    .filter(({ isAllowed }) => isAllowed)
-    .flatMap((way) =>
-      waysShortOf(suite, routeMethod, victim, way).map(
-        (short): Aim => ({ vector: 'relation missing', home: routeMethod, way, short }),
-      ),
-    )
-  return [...new Map(aims.map((one) => [one.short?.way.relations.join('+'), one])).values()]
+  const allowed = ways.filter(({ isAllowed }) => isAllowed)
+  const aims = await Array.fromAsync(allowed, async (way) =>
+    (await waysShortOf(suite, routeMethod, victim, way)).map(
+      (short): Aim => ({ vector: 'relation missing', home: routeMethod, way, short }),
+    ),
+  )
+  return [...new Map(aims.flat().map((one) => [one.short?.way.relations.join('+'), one])).values()]
 }
 
 const NO_WAY: Way = { relations: [], isAllowed: false }
@@ -190,15 +194,21 @@ function referenceAims(
 }
 
 /** A new object that makes a relation of the victim's object hold for the attacker too, such as a membership. */
-function rowAims(suite: Predicted, { endpoint, resource, route }: RouteMethod, victim: Victim): readonly Aim[] {
+async function rowAims(
+  suite: Predicted,
+  { endpoint, resource, route }: RouteMethod,
+  victim: Victim,
+): Promise<readonly Aim[]> {
   if (endpoint.operation !== 'create' || route.redirect) return []
-  return rowsNaming(suite.policy, resource).flatMap((row): readonly Aim[] => {
+  const aims = await Array.fromAsync(rowsNaming(suite.policy, resource), async (row): Promise<readonly Aim[]> => {
     const of = suite.resources.byName.get(row.of)
     const home = of && itemRouteOf(suite, of)
     if (!home || !mayReach(suite.evaluated, victim, home)) return []
-    const way = waysTo(suite, home, victim).find(({ relations }) => relations.includes(row.relation.name))
+    const ways = await waysTo(suite, home, victim)
+    const way = ways.find(({ relations }) => relations.includes(row.relation.name))
     return way ? [{ vector: 'row for oneself', home, way, row }] : []
   })
+  return aims.flat()
 }
 
 function isWrite(operation: string): boolean {

@@ -35,11 +35,11 @@ type About = Pick<RouteMethod, 'route' | 'method' | 'endpoint' | 'resource'>
  * One way for each set of relations that hold whoever asks (such as states) and, on the object of an owner, for each
  * relation of a caller. One for which no object was found is given too, so that the report says that it wasn't tried.
  */
-export function waysTo(suite: Predicted, about: About, column: KnownColumn): readonly Way[] {
+export function waysTo(suite: Predicted, about: About, column: KnownColumn): Promise<readonly Way[]> {
   return remembered(suite, ['ways', keyOf(about), columnText(column)], () => findWays(suite, about, column))
 }
 
-function findWays(suite: Predicted, about: About, column: KnownColumn): readonly Way[] {
+async function findWays(suite: Predicted, about: About, column: KnownColumn): Promise<readonly Way[]> {
   const { resource, route } = about
   const declared = [...(suite.policy.ownership.get(resource.name)?.relations.values() ?? [])]
   const sets = possibleSets(declared, resource, { ownRecord: route.kind === 'caller' })
@@ -53,39 +53,48 @@ function findWays(suite: Predicted, about: About, column: KnownColumn): readonly
     ...Map.groupBy(owned, stateOf).values(),
     ...ofCaller.map(({ name }) => sets.filter((set) => set.has(name))),
   ]
-  const ways = groups.flatMap((some) => bestOf(suite, about, column, some) ?? [])
+  const found = await Array.fromAsync(groups, (some) => bestOf(suite, about, column, some))
+  const ways = found.filter((way) => way !== undefined)
   return [...new Map(ways.map((way) => [way.relations.join('+'), way])).values()]
 }
 
 /**
  * For each relation to the caller in the way: the most of its relations that can hold without that one. Each way once.
  */
-export function waysShortOf(suite: Predicted, about: About, column: KnownColumn, way: Way): readonly Short[] {
+export async function waysShortOf(
+  suite: Predicted,
+  about: About,
+  column: KnownColumn,
+  way: Way,
+): Promise<readonly Short[]> {
   const declared = [...(suite.policy.ownership.get(about.resource.name)?.relations.values() ?? [])]
   const within = possibleSets(declared, about.resource)
     .filter((set) => [...set].every((name) => way.relations.includes(name)))
     .toReversed()
   const droppable = declared.filter((one) => needsCaller(one) && way.relations.includes(one.name))
-  return droppable.flatMap(({ name }): readonly Short[] => {
-    const sets = within.filter((set) => !set.has(name)).map(sorted)
-    const made = sets.find((names) => predicted(suite, about, { column, object: objectOf(names) }).kind === 'answer')
-    return made ? [{ missing: name, way: { ...way, relations: made, isAllowed: false } }] : []
+  const short = await Array.fromAsync(droppable, async ({ name }): Promise<readonly Short[]> => {
+    for (const relations of within.filter((set) => !set.has(name)).map(sorted)) {
+      const { kind } = await predicted(suite, about, { column, object: objectOf(relations) })
+      if (kind === 'answer') return [{ missing: name, way: { ...way, relations, isAllowed: false } }]
+    }
+    return []
   })
+  return short.flat()
 }
 
 /** The relations of an object that this caller may create; undefined if there are none. */
-export function wayToCreate(suite: Predicted, about: About, column: KnownColumn): Way | undefined {
+export function wayToCreate(suite: Predicted, about: About, column: KnownColumn): Promise<Way | undefined> {
   return remembered(suite, ['create', keyOf(about), columnText(column)], () => findCreation(suite, about, column))
 }
 
-function findCreation(suite: Predicted, about: About, column: KnownColumn): Way | undefined {
+async function findCreation(suite: Predicted, about: About, column: KnownColumn): Promise<Way | undefined> {
   const declared = [...(suite.policy.ownership.get(about.resource.name)?.relations.values() ?? [])]
   const sets = possibleSets(declared, about.resource).slice(0, MOST_TRIED)
-  const found = sets.find((set) => {
-    const becomes = sorted(set)
-    return isSuccess(predicted(suite, about, { column, object: { kind: 'none' }, becomes }))
-  })
-  return found && { relations: sorted(found), isAllowed: true }
+  for (const relations of sets.map(sorted)) {
+    const created = await predicted(suite, about, { column, object: { kind: 'none' }, becomes: relations })
+    if (isSuccess(created)) return { relations, isAllowed: true }
+  }
+  return undefined
 }
 
 /** The request that reads an object of the resource: its item route, without a body. */
@@ -96,15 +105,15 @@ export function itemRouteOf({ resources }: Pick<Predicted, 'resources'>, { name 
   return items.find(({ method }) => method === 'GET') ?? items[0]
 }
 
-function bestOf(
+async function bestOf(
   suite: Predicted,
   about: About,
   column: KnownColumn,
   sets: readonly ReadonlySet<string>[],
-): Way | undefined {
+): Promise<Way | undefined> {
   const tried: Tried[] = []
   for (const set of sets.slice(0, MOST_TRIED)) {
-    const one = tryWay(suite, about, column, sorted(set))
+    const one = await tryWay(suite, about, column, sorted(set))
     if (one.way.isAllowed) return one.way
     tried.push(one)
   }
@@ -116,13 +125,21 @@ interface Tried {
   readonly way: Way
 }
 
-function tryWay(suite: Predicted, about: About, column: KnownColumn, relations: readonly string[]): Tried {
+async function tryWay(
+  suite: Predicted,
+  about: About,
+  column: KnownColumn,
+  relations: readonly string[],
+): Promise<Tried> {
   const object = objectOf(relations)
-  const first = predicted(suite, about, { column, object })
+  const first = await predicted(suite, about, { column, object })
   if (isSuccess(first)) return { kind: 'answer', way: { relations, isAllowed: true } }
   const bodies = first.kind === 'answer' && about.method === 'PATCH' ? singleFields(suite, about) : []
-  const body = bodies.find((content) => isSuccess(predicted(suite, about, { column, object, content })))
-  return { kind: first.kind, way: { relations, isAllowed: body !== undefined, ...(body ? { body } : {}) } }
+  for (const body of bodies) {
+    const sent = await predicted(suite, about, { column, object, content: body })
+    if (isSuccess(sent)) return { kind: first.kind, way: { relations, isAllowed: true, body } }
+  }
+  return { kind: first.kind, way: { relations, isAllowed: false } }
 }
 
 function objectOf(names: readonly string[]): Cell['object'] {

@@ -38,10 +38,10 @@ export interface CellSurvey {
  * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells. `asks` chooses among
  * the methods of routes.
  */
-export function surveyCells(
+export async function surveyCells(
   suite: PredictedSuite,
   asks: (routeMethod: RouteMethod) => boolean = () => true,
-): CellSurvey {
+): Promise<CellSurvey> {
   const { policy } = suite.evaluated
   const isStated = statedIn(suite)
   const columns = askedColumns(policy, suite.resources)
@@ -52,7 +52,7 @@ export function surveyCells(
     for (const { column } of columns.filter(({ concerns }) => concerns(row.routeMethod))) {
       for (const cell of cellsOf(row, column)) {
         const place = placeOf(row, cell)
-        const prediction = predictCell(suite.predictor, suite.evaluated, cell)
+        const prediction = await predictCell(suite.predictor, suite.evaluated, cell)
         if (prediction.kind === 'answer') {
           const [words = { status: prediction.answer.status }] = describe(prediction)
           cells.push({ ...place, answer: expectedText(words), covered: isStated(cell) })

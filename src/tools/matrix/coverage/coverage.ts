@@ -3,15 +3,23 @@
  * no expectation depends on (every expectation would still hold without them).
  */
 import { rulePlace } from '../../../decide/evidence.ts'
-import type { Policy, Rule } from '../../../decide/policy.ts'
+import type { Policy, Rule, Term } from '../../../decide/policy.ts'
+import { termText } from '../../../decide/rules/terms.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
-import { type MutationContext, tryMutant } from '../mutate/judge-mutant.ts'
-import type { Mutant, Operator } from '../mutate/mutants.ts'
+import { noticing, tryMutant } from '../mutate/judge-mutant.ts'
+import type { Operator } from '../mutate/mutants.ts'
 import { mutateRules, vocabularyOf } from '../mutate/mutate-rules.ts'
-import { evaluatePolicy } from '../predict/answer.ts'
 import { type Stated, statementsOf } from '../predict/expectations-met.ts'
+import { evaluatePolicy } from '../predict/predict.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-import { type CoveredPart, coverRightSides, coverTerms, type Depends } from './covered-terms.ts'
+
+/** A rule, relation or view, and whether some expectation depends on it. */
+export interface CoveredPart {
+  /** `policy.csv:14`, or the name in its file. */
+  readonly place: string
+  readonly text: string
+  readonly covered: boolean
+}
 
 export interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
   /** As `matrix mutate --only` names them. */
@@ -33,23 +41,50 @@ export interface Coverage extends CellSurvey {
   readonly unpredictable: number
 }
 
-export function measureCoverage(suite: PredictedSuite): Coverage {
-  const { met, unmet, unpredictable } = statementsOf(suite)
-  const depends = (change: (policy: Policy) => Policy) => isNoticed(suite, met, change)
-  const rules = coverRules(suite, depends)
-  const asked = rulesServed(suite).flatMap((rule, i) => (rules[i] ? [{ rule, part: rules[i] }] : []))
+export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> {
+  const { met, unmet, unpredictable } = await statementsOf(suite)
+  const depends = (change: Change) => isNoticed(suite, met, change)
+  const rules = rulesServed(suite)
+  const covered = await Array.fromAsync(rules, async (rule) => ({
+    ...rulePart(suite, rule.line),
+    covered: await depends(replaced(rule, [])),
+  }))
+  const asked = rules.flatMap((rule, i) => (covered[i] ? [{ rule, part: covered[i] }] : []))
+  const shown = (sides: (rule: Rule) => readonly Side[]) =>
+    Array.fromAsync(
+      asked.flatMap((one) => sides(one.rule).map((side) => ({ ...one, side }))),
+      (one) => shownBothWays(one, depends),
+    )
+  const { ownership, views } = suite.evaluated.policy
   return {
-    ...surveyCells(suite),
-    rules,
-    terms: coverTerms(asked, depends),
-    results: coverRightSides(asked, depends),
-    relations: coverRelations(suite, depends),
-    views: coverViews(suite, depends),
-    mistakes: mistakesOf(suite, met, rules),
+    ...(await surveyCells(suite)),
+    rules: covered,
+    terms: await shown(termsOf),
+    results: await shown(resultsOf),
+    relations: await coverNames(suite, ownership, depends, {
+      file: 'ownership.yaml',
+      namesOf: ({ relations }) => relations.keys(),
+      without: withoutRelation,
+    }),
+    views: await coverNames(suite, views, depends, {
+      file: 'views.yaml',
+      namesOf: (some) => some.keys(),
+      without: withoutView,
+    }),
+    mistakes: await mistakesOf(
+      suite,
+      met,
+      new Set(asked.flatMap(({ rule, part }) => (part.covered ? [rule.line] : []))),
+    ),
     unmet,
     unpredictable,
   }
 }
+
+type Change = (policy: Policy) => Policy
+
+/** Whether an expectation fails under the changed policy. */
+type Depends = (change: Change) => Promise<boolean>
 
 /** All parts of the policy that an expectation can depend on. */
 export function partsOf({ rules, terms, results, relations, views }: Coverage): readonly CoveredPart[] {
@@ -61,9 +96,9 @@ export function percentOf(parts: readonly { readonly covered: boolean }[]): numb
   return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
 }
 
-function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: (policy: Policy) => Policy): boolean {
+async function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: Change): Promise<boolean> {
   const evaluated = evaluatePolicy(change(suite.evaluated.policy), suite.resources, suite.predictor.now)
-  return stated.some((one) => !one.holds(evaluated))
+  return (await noticing({ ...suite, stated }, evaluated)) !== undefined
 }
 
 /** No request to this server is about a resource that is kept elsewhere. */
@@ -71,23 +106,8 @@ function rulesServed({ evaluated, resources }: PredictedSuite): readonly Rule[] 
   return evaluated.policy.rules.filter(({ resource }) => !resources.byName.get(resource)?.external)
 }
 
-function coverRules(suite: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return rulesServed(suite).map((rule) => ({
-    ...rulePart(suite, rule.line),
-    covered: depends((policy) => ({ ...policy, rules: policy.rules.filter(({ line }) => line !== rule.line) })),
-  }))
-}
-
-/** Only for rules that an expectation depends on. In other rules, no mistake is noticed. */
-function mistakesOf(
-  suite: PredictedSuite,
-  met: readonly Stated[],
-  rules: readonly CoveredPart[],
-): readonly UnseenMistakes[] {
-  const covered = new Set(rules.filter((rule) => rule.covered).map(({ place }) => place))
-  const lines = rulesServed(suite).map(({ line }) => line)
-  const asked = new Set(lines.filter((line) => covered.has(rulePart(suite, line).place)))
-  return unseenMistakes(suite, met, asked).map(({ line, operators }) => ({ ...rulePart(suite, line), operators }))
+function replaced({ line }: Rule, by: readonly Rule[]): Change {
+  return (policy) => ({ ...policy, rules: policy.rules.flatMap((one) => (one.line === line ? by : [one])) })
 }
 
 function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'covered'> {
@@ -95,19 +115,75 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
   return { place: rulePlace(line), text: text.trim().replaceAll(/\s+/g, ' ') }
 }
 
+/** A part of a rule: the rule without it, and what matrices that don't show it both ways never show. */
+interface Side {
+  readonly less: Rule
+  readonly never: string
+  readonly always: string
+}
+
+function termsOf(rule: Rule): readonly Side[] {
+  const { before, after = [] } = rule
+  const left = before.map((term, i) => ({ term, less: { ...rule, before: before.toSpliced(i, 1) } }))
+  // A right side of one term is shown as a whole.
+  const right = after.length < 2 ? [] : after
+  const others = right.map((term, i) => ({ term, less: { ...rule, after: after.toSpliced(i, 1) } }))
+  return [...left, ...others].map(({ term, less }) => ({
+    less,
+    never: `\`${termText(term)}\` is never seen to hold`,
+    always: `\`${termText(term)}\` is never seen not to hold`,
+  }))
+}
+
+function resultsOf({ after, ...less }: Rule): readonly Side[] {
+  if (!after) return []
+  const text = sideText(after)
+  return [
+    {
+      less,
+      never: `no result that fits \`${text}\` is seen`,
+      always: `no result that doesn't fit \`${text}\` is seen`,
+    },
+  ]
+}
+
+function sideText(terms: readonly Term[]): string {
+  return terms.map(termText).join('+') || 'any'
+}
+
 /**
- * A relation is covered if an expectation fails without it. Without the relation, no object relates to a caller in this
- * way.
+ * An expectation that needs the rule sees its terms hold; an expectation that fails without a term sees this term alone
+ * not hold.
  */
-function coverRelations({ evaluated, resources }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  const served = [...evaluated.policy.ownership].filter(([name]) => !resources.byName.get(name)?.external)
-  return served.flatMap(([resource, { relations }]) =>
-    [...relations.keys()].map((name) => ({
-      place: `ownership.yaml: ${resource}.${name}`,
-      text: `${resource}: ${name}`,
-      covered: depends((policy) => withoutRelation(policy, resource, name)),
-    })),
-  )
+async function shownBothWays(
+  { rule, part, side }: { readonly rule: Rule; readonly part: CoveredPart; readonly side: Side },
+  depends: Depends,
+): Promise<CoveredPart> {
+  const { less, never, always } = side
+  const lack = part.covered ? ((await depends(replaced(rule, [less]))) ? undefined : always) : never
+  return { ...part, text: lack === undefined ? part.text : `${part.text}: ${lack}`, covered: lack === undefined }
+}
+
+interface Names<T> {
+  readonly file: string
+  readonly namesOf: (declared: T) => Iterable<string>
+  readonly without: (policy: Policy, resource: string, name: string) => Policy
+}
+
+/** A name is covered if an expectation fails without it: no object relates in this way, no rule means these fields. */
+function coverNames<T>(
+  { resources }: PredictedSuite,
+  declared: ReadonlyMap<string, T>,
+  depends: Depends,
+  { file, namesOf, without }: Names<T>,
+): Promise<readonly CoveredPart[]> {
+  const served = [...declared].filter(([resource]) => !resources.byName.get(resource)?.external)
+  const names = served.flatMap(([resource, some]) => [...namesOf(some)].map((name) => ({ resource, name })))
+  return Array.fromAsync(names, async ({ resource, name }) => ({
+    place: `${file}: ${resource}.${name}`,
+    text: `${resource}: ${name}`,
+    covered: await depends((policy) => without(policy, resource, name)),
+  }))
 }
 
 function withoutRelation(policy: Policy, resource: string, name: string): Policy {
@@ -117,50 +193,32 @@ function withoutRelation(policy: Policy, resource: string, name: string): Policy
   return { ...policy, ownership: new Map([...policy.ownership, [resource, { ...owned, relations }]]) }
 }
 
-/** A view is covered if an expectation fails without it. Without the view, no rule and no route means its fields. */
-function coverViews({ evaluated, resources }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  const served = [...evaluated.policy.views].filter(([name]) => !resources.byName.get(name)?.external)
-  return served.flatMap(([resource, views]) =>
-    [...views.keys()].map((name) => ({
-      place: `views.yaml: ${resource}.${name}`,
-      text: `${resource}: ${name}`,
-      covered: depends((policy) => ({
-        ...policy,
-        views: new Map([...policy.views, [resource, new Map([...views, [name, new Set<string>()]])]]),
-      })),
-    })),
-  )
+function withoutView(policy: Policy, resource: string, name: string): Policy {
+  const emptied = new Map([...(policy.views.get(resource) ?? []), [name, new Set<string>()] as const])
+  return { ...policy, views: new Map([...policy.views, [resource, emptied]]) }
 }
 
-/** Mistakes in one line of policy.csv. */
-interface RuleMistakes {
-  readonly line: number
-  readonly operators: readonly Operator[]
-}
+/** A dropped rule isn't a mistake here: coverage already shows whether an expectation depends on the rule. */
+const GONE: ReadonlySet<Operator> = new Set(['drop-rule', 'drop-deny'])
 
 /**
- * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A dropped
- * rule isn't a mistake here: coverage already shows whether an expectation depends on the rule.
+ * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. In rules
+ * that no expectation depends on, no mistake is noticed.
  */
-function unseenMistakes(
+async function mistakesOf(
   suite: PredictedSuite,
   stated: readonly Stated[],
   lines: ReadonlySet<number>,
-): readonly RuleMistakes[] {
-  const { evaluated, files, resources } = suite
-  const mutants = mutateRules({ files, resources }, vocabularyOf(evaluated.policy))
-  const context = { ...suite, stated }
-  const unseen = mutants.filter(
-    (mutant) => lines.has(mutant.line) && !GONE.has(mutant.operator) && isUnseen(context, mutant),
-  )
-  return [...Map.groupBy(unseen, ({ line }) => line)].map(([line, some]) => {
-    return { line, operators: [...new Set(some.map(({ operator }) => operator))] }
-  })
-}
-
-const GONE: ReadonlySet<Operator> = new Set(['drop-rule', 'drop-deny'])
-
-function isUnseen(context: MutationContext, mutant: Mutant): boolean {
-  const tried = tryMutant(context, mutant)
-  return typeof tried !== 'string' && tried.difference !== undefined
+): Promise<readonly UnseenMistakes[]> {
+  const mutants = mutateRules(suite, vocabularyOf(suite.evaluated.policy))
+  const possible = mutants.filter(({ line, operator }) => lines.has(line) && !GONE.has(operator))
+  const tried = await Array.fromAsync(possible, async (mutant) => ({
+    mutant,
+    tried: await tryMutant({ ...suite, stated }, mutant),
+  }))
+  const unseen = tried.flatMap(({ mutant, tried: one }) => (typeof one !== 'string' && one.difference ? [mutant] : []))
+  return [...Map.groupBy(unseen, ({ line }) => line)].map(([line, some]) => ({
+    ...rulePart(suite, line),
+    operators: [...new Set(some.map(({ operator }) => operator))],
+  }))
 }

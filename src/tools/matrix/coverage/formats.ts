@@ -2,8 +2,7 @@
 import { jsonText, percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
-import { type Coverage, percentOf, type UnseenMistakes } from './coverage.ts'
-import type { CoveredPart } from './covered-terms.ts'
+import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 import { coveragePage } from './page.ts'
 
 export const COVERAGE_FORMATS = { text: toText, json: toJson, html: coveragePage } as const

@@ -4,8 +4,7 @@ import { type Html, html } from '../../../present/html.ts'
 import { chooserHtml, proseHtml, reportPage } from '../../../present/report-page.ts'
 import { percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
-import { type Coverage, percentOf, type UnseenMistakes } from './coverage.ts'
-import type { CoveredPart } from './covered-terms.ts'
+import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 
 /** Cells by resource, those with more open cells first; columns in the order of the cells. */
 interface Grid {

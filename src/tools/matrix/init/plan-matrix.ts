@@ -3,9 +3,9 @@ import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { namesCaller } from '../arrange/values/samples.ts'
 import { type AskedColumn, askedColumns } from '../cells/columns.ts'
 import { type AskedRow, cellsOf, rowsOf } from '../cells/rows.ts'
-import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
+import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, type Expected, expectedText, type MatrixColumn } from '../read/expectation.ts'
@@ -35,23 +35,26 @@ export function everywhere(column: MatrixColumn | undefined): readonly AskedColu
 }
 
 /** Rows without any statement are left out. */
-export function planMatrix(
+export async function planMatrix(
   suite: PredictedSuite,
   columns: readonly AskedColumn[],
   leaveOut: (cell: Cell) => boolean,
-): Plan {
+): Promise<Plan> {
   const rows = rowsOf([suite.evaluated.policy], suite)
-  const all = [
+  const asked = [
     ...rows.flatMap((row): readonly AskedRow[] => [row, ...bodyRows(suite, row)]),
-    ...unconditionalRows(suite, rows, columns),
-  ].flatMap((row) => {
-    const words = columns.map(({ column, concerns }) => {
+    ...(await unconditionalRows(suite, rows, columns)),
+  ]
+  const all: PlannedRow[] = []
+  for (const row of asked) {
+    const words: (readonly Expected[])[] = []
+    for (const { column, concerns } of columns) {
       const cells = concerns(row.routeMethod) ? cellsOf(row, column) : []
-      const fitting = cells.every(leaveOut) ? [] : wordsFor(suite, cells)
-      return row.unconditional && fitting[0]?.status !== PRECONDITION_REQUIRED ? [] : fitting
-    })
-    return [words.map(([best]) => best), words.map(viewBeside)].map((answers): PlannedRow => ({ ...row, answers }))
-  })
+      const fitting = cells.every(leaveOut) ? [] : await wordsFor(suite, cells)
+      words.push(row.unconditional && fitting[0]?.status !== PRECONDITION_REQUIRED ? [] : fitting)
+    }
+    all.push({ ...row, answers: words.map(([best]) => best) }, { ...row, answers: words.map(viewBeside) })
+  }
   return {
     columns: columns.map(({ column }) => column),
     rows: all.filter((row) => row.answers.some((answer) => answer !== undefined)),
@@ -68,26 +71,38 @@ const PRECONDITION_REQUIRED = 428
 /**
  * For each endpoint that requires `If-Match`, one request without it, about the first object that a caller may write.
  */
-function unconditionalRows(
+async function unconditionalRows(
   suite: PredictedSuite,
   rows: readonly AskedRow[],
   columns: readonly AskedColumn[],
-): readonly AskedRow[] {
+): Promise<readonly AskedRow[]> {
   const asked = rows
     .filter(({ routeMethod: { route, endpoint }, becomes }) => {
       const isWrite = ['replace', 'update', 'delete'].includes(endpoint.operation)
       return route.precondition === 'required' && isWrite && !becomes
     })
     .map((row): AskedRow => ({ ...row, unconditional: true }))
-    .filter((row) =>
-      columns.some(({ column }) => wordsFor(suite, cellsOf(row, column))[0]?.status === PRECONDITION_REQUIRED),
-    )
-  return [...Map.groupBy(asked, ({ routeMethod }) => routeMethod.endpoint).values()].flatMap((some) => some.slice(0, 1))
+  const isRefused = async (row: AskedRow) => {
+    for (const { column } of columns) {
+      const [words] = await wordsFor(suite, cellsOf(row, column))
+      if (words?.status === PRECONDITION_REQUIRED) return true
+    }
+    return false
+  }
+  const found = new Map<AskedRow['routeMethod']['endpoint'], AskedRow>()
+  for (const row of asked) {
+    const { endpoint } = row.routeMethod
+    if (!found.has(endpoint) && (await isRefused(row))) found.set(endpoint, row)
+  }
+  return [...found.values()]
 }
 
 /** All words that fit the answers to all methods of the row, the best first; empty if nothing can be asked. */
-function wordsFor({ predictor, evaluated }: PredictedSuite, cells: readonly Cell[]): readonly Expected[] {
-  const predictions = cells.map((cell) => predictCell(predictor, evaluated, cell))
+async function wordsFor(
+  { predictor, evaluated }: PredictedSuite,
+  cells: readonly Cell[],
+): Promise<readonly Expected[]> {
+  const predictions = await Promise.all(cells.map((cell) => predictCell(predictor, evaluated, cell)))
   const [first] = predictions
   if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return []
   const fitting = describe(first).filter((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))

@@ -8,9 +8,9 @@ import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
-import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Stated } from '../predict/expectations-met.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { aimsOf, plainCells } from './aims.ts'
 import { type DecidedOtherwise, differenceText, findDifference } from './difference.ts'
@@ -50,28 +50,31 @@ export interface Tried {
 }
 
 /** The tried mutant, or the parser's message. */
-export function tryMutant(context: MutationContext, mutant: Mutant): Tried | string {
+export async function tryMutant(context: MutationContext, mutant: Mutant): Promise<Tried | string> {
   const parsed = parseMutant(context, mutant)
   if (typeof parsed === 'string') return parsed
   const evaluated = evaluatePolicy(parsed, context.resources, context.predictor.now)
-  const covers = coverageOf(context, evaluated)
-  const noticing = nearestFirst(context.stated, mutant).find(
-    ({ resources, holds }) => [...resources].some(covers) && !holds(evaluated),
-  )
+  const noticed = await noticing({ ...context, stated: nearestFirst(context.stated, mutant) }, evaluated)
+  if (noticed) return { evaluated, noticed: noticed.place, difference: undefined }
   const policies = { before: context.evaluated.policy, after: evaluated.policy }
+  const touched = touchedBy(context, evaluated)
   const circumstances = { resources: context.resources, now: context.predictor.now }
-  const difference = noticing ? undefined : findDifference(policies, circumstances, covers)
-  return { evaluated, noticed: noticing?.place, difference }
+  return {
+    evaluated,
+    noticed: undefined,
+    difference: findDifference(policies, circumstances, (name) => touched.has(name)),
+  }
 }
 
 /** Those about the resource of the mistake before others, and lists last: they need the most objects. */
 function nearestFirst(stated: readonly Stated[], { resource = '' }: Mutant): readonly Stated[] {
-  const costOf = ({ resources, isList }: Stated) => (resources.has(resource) ? 0 : 2) + (isList ? 1 : 0)
+  const costOf = ({ asks, isList }: Stated) =>
+    (asks.some((one) => one.resource === resource) ? 0 : 2) + (isList ? 1 : 0)
   return stated.toSorted((a, b) => costOf(a) - costOf(b))
 }
 
-export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
-  const tried = tryMutant(context, mutant)
+export async function judgeMutant(context: MutationContext, mutant: Mutant): Promise<Verdict> {
+  const tried = await tryMutant(context, mutant)
   if (typeof tried === 'string') return { kind: 'invalid', why: tried }
   const { evaluated, noticed, difference } = tried
   if (noticed) return { kind: 'killed', by: noticed }
@@ -84,31 +87,31 @@ export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
   const { settings } = difference
   const cells = () => plainCells(policies, context, settings)
   const witness =
-    findWitness(
+    (await findWitness(
       predictor,
       pair,
       aims.map(({ cell }) => cell),
       tries,
-    ) ??
-    findBeyondRows(context, pair, aims, tries) ??
-    (settings.length > 0 ? findBySettings(context, pair, cells(), tries) : undefined)
+    )) ??
+    (await findBeyondRows(context, pair, aims, tries)) ??
+    (settings.length > 0 ? await findBySettings(context, pair, cells(), tries) : undefined)
   if (witness) return { kind: 'survived', witness }
   const differs = differenceText(policies, { resources, now: predictor.now }, difference)
   return { kind: 'not-found', differs, tried: tries.text }
 }
 
 /** Another meaning of a name, another view of a route, or concealing: no grant differs. */
-function findBySettings(
+async function findBySettings(
   context: MutationContext,
   pair: Pair,
   cells: readonly Cell[],
   tries: Tries,
-): Witness | undefined {
+): Promise<Witness | undefined> {
   const { predictor } = context
   return (
-    findWitness(predictor, pair, cells, tries) ??
-    findByMeaning(predictor, pair, cells, tries) ??
-    findByValues(context, pair, cells, tries)
+    (await findWitness(predictor, pair, cells, tries)) ??
+    (await findByMeaning(predictor, pair, cells, tries)) ??
+    (await findByValues(context, pair, cells, tries))
   )
 }
 
@@ -124,10 +127,23 @@ function parseMutant({ resources, evaluated, predictor }: MutationContext, { fil
   }
 }
 
-/** Whether a mistake can matter to a resource. */
-function coverageOf({ resources, evaluated, about }: MutationContext, { policy }: EvaluatedPolicy) {
+/** The first expectation that fails under a changed policy, of those that the change can matter to. */
+export async function noticing(context: MutationContext, changed: EvaluatedPolicy): Promise<Stated | undefined> {
+  const touched = touchedBy(context, changed)
+  for (const one of context.stated) {
+    const isAsked = one.asks.some(({ resource, action }) => touched.get(resource)?.has(action))
+    if (isAsked && !(await one.holds(changed))) return one
+  }
+  return undefined
+}
+
+/** By resource, the actions whose decisions the change can matter to. */
+function touchedBy({ resources, evaluated, about }: MutationContext, { policy }: EvaluatedPolicy) {
   const policies = { before: evaluated.policy, after: policy }
-  const covered = [...resources.byName.values()].filter((one) => touchedActions(policies, one).length > 0)
-  const names = new Set(covered.map(({ name }) => name))
-  return (name: string) => names.has(name) && (about?.has(name) ?? true)
+  return new Map(
+    [...resources.byName.values()].flatMap((resource) => {
+      const actions = (about?.has(resource.name) ?? true) ? touchedActions(policies, resource) : []
+      return actions.length === 0 ? [] : [[resource.name, new Set(actions.map(({ name }) => name))] as const]
+    }),
+  )
 }

@@ -49,14 +49,14 @@ export async function mutate(
     valuesOf: (resource, field) => (samples.get(resource.name)?.values.get(field) ?? []).filter(isScalar),
   }).filter(({ resource }) => !about || concerns(resources, about, resource))
   observe(0, mutants.length)
-  const { met, unmet, unpredictable } = statementsOf(suite)
+  const { met, unmet, unpredictable } = await statementsOf(suite)
   const judged: Judged[] = []
   for (const mutant of mutants) {
     await setImmediate()
-    judged.push({ mutant, verdict: judgeMutant({ ...suite, stated: met, about }, mutant) })
+    judged.push({ mutant, verdict: await judgeMutant({ ...suite, stated: met, about }, mutant) })
     observe(judged.length, mutants.length)
   }
-  const { unasked } = surveyCells(suite, ({ resource }) => about?.has(resource.name) ?? true)
+  const { unasked } = await surveyCells(suite, ({ resource }) => about?.has(resource.name) ?? true)
   return { judged, unmet, unpredictable, unasked: unasked.length }
 }
 

@@ -8,22 +8,26 @@ import type { Json, Representation } from '../../../resources/resource.ts'
 import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { idSeries } from '../arrange/related-objects.ts'
 import type { PlacedObject } from '../arrange/wanted-object.ts'
-import type { Objects, PredictedRequest } from '../predict/answer.ts'
-import { predict } from '../predict/answer.ts'
 import type { ArrangedRequest } from '../predict/arrange-cell.ts'
 import { type Cell, relatingOf } from '../predict/arrange-world.ts'
+import type { Objects } from '../predict/memory-store.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
 import type { Tries } from './tries.ts'
-import { isGood, type Pair, seenIn, type Witness, witnessIn } from './witness.ts'
+import { differing, isGood, type Pair, type Witness, witnessIn } from './witness.ts'
 
 type Suite = Pick<PredictedSuite, 'predictor' | 'samples' | 'resources'>
 
 /** The first that a row with a body shows, if there is one. */
-export function findBeyondRows(suite: Suite, pair: Pair, aims: readonly Aim[], tries: Tries): Witness | undefined {
+export async function findBeyondRows(
+  suite: Suite,
+  pair: Pair,
+  aims: readonly Aim[],
+  tries: Tries,
+): Promise<Witness | undefined> {
   let untold: Witness | undefined
   for (const aim of aims) {
-    for (const witness of aim.routeMethod.route.gateway
+    for await (const witness of aim.routeMethod.route.gateway
       ? byGateway(suite, pair, aim, tries)
       : byBodies(suite, pair, aim, tries)) {
       if (isGood(witness)) return witness
@@ -33,10 +37,15 @@ export function findBeyondRows(suite: Suite, pair: Pair, aims: readonly Aim[], t
   return untold
 }
 
-function* byGateway({ predictor }: Suite, pair: Pair, { cell, routeMethod }: Aim, tries: Tries): Generator<Witness> {
+async function* byGateway(
+  { predictor }: Suite,
+  pair: Pair,
+  { cell, routeMethod }: Aim,
+  tries: Tries,
+): AsyncGenerator<Witness> {
   const arranged = predictor.arrange(pair.before.policy, cell)
   if (arranged.kind !== 'arranged' || !tries.count(cell)) return
-  const expected = differing(pair, { ...arranged.request, routeMethod, provesGateway: true, now: predictor.now })
+  const expected = await differing(predictor, pair, { ...arranged.request, routeMethod, provesGateway: true })
   if (expected) yield { kind: 'fields', cell, expected, asksFor: routeMethod.route.gateway?.name ?? '' }
 }
 
@@ -51,7 +60,7 @@ interface Named {
 
 const WITH_BODY: ReadonlySet<string> = new Set(['create', 'replace', 'update'])
 
-function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): Generator<Witness> {
+async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): AsyncGenerator<Witness> {
   const { cell, routeMethod } = aim
   if (!WITH_BODY.has(routeMethod.endpoint.operation) || routeMethod.resource.builtIn) return
   const arranged = suite.predictor.arrange(pair.before.policy, cell)
@@ -61,7 +70,7 @@ function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): Generator<
     for (const around of bodiesAround(cell, routeMethod, request.body)) {
       if (!tries.count(cell)) return
       const content = { ...around, [named.field]: named.value }
-      const witness = byBody(suite, pair, { aim, request, content, placed: named.placed })
+      const witness = await byBody(suite, pair, { aim, request, content, placed: named.placed })
       if (witness) yield witness
     }
   }
@@ -75,13 +84,17 @@ interface Sent {
 }
 
 /** A row with this body, if it shows the difference too. */
-function byBody({ predictor }: Suite, pair: Pair, { aim, request, content, placed }: Sent): Witness | undefined {
+async function byBody(
+  { predictor }: Suite,
+  pair: Pair,
+  { aim, request, content, placed }: Sent,
+): Promise<Witness | undefined> {
   const { becomes: _, ...asked } = aim.cell
   const objects = withPlaced(request.objects, placed)
-  const common = { routeMethod: aim.routeMethod, conditional: true, now: predictor.now }
-  const expected = differing(pair, { ...request, ...common, objects, body: content })
+  const sent = { ...request, routeMethod: aim.routeMethod, conditional: true, objects, body: content }
+  const expected = await differing(predictor, pair, sent)
   if (!expected) return undefined
-  const row = placed.length > 0 ? undefined : witnessIn(predictor, pair, { ...asked, content })
+  const row = placed.length > 0 ? undefined : await witnessIn(predictor, pair, { ...asked, content })
   return row?.kind === 'cell' ? row : { kind: 'fields', cell: { ...aim.cell, content }, expected }
 }
 
@@ -132,14 +145,4 @@ function withPlaced(objects: Objects, placed: readonly PlacedObject[]): Objects 
   for (const { resource, object } of placed)
     all.set(resource, new Map([...(all.get(resource) ?? []), [String(object.id), object]]))
   return all
-}
-
-/** The answer before the change, if the one after it differs. */
-function differing({ before, after }: Pair, request: Omit<PredictedRequest, 'evaluated'>) {
-  const [expected, changed] = [before, after].map((evaluated) => {
-    const asked = { ...request, evaluated }
-    return { answer: predict(asked), request: asked }
-  })
-  if (!expected || !changed || isDeepStrictEqual(seenIn(expected), seenIn(changed))) return undefined
-  return { status: expected.answer.status }
 }

@@ -1,19 +1,16 @@
 /**
  * Requests about objects, with each value of the compared fields in turn. They show relations with a changed meaning.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/values/samples.ts'
-import type { PredictedRequest } from '../predict/answer.ts'
-import { predict } from '../predict/answer.ts'
 import type { ArrangedRequest } from '../predict/arrange-cell.ts'
 import type { Cell } from '../predict/arrange-world.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
 import type { Tries } from './tries.ts'
-import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
+import { differing, type FieldValue, type Pair, type Witness } from './witness.ts'
 
 interface PredictedSuite {
   readonly predictor: Predictor
@@ -23,12 +20,12 @@ interface PredictedSuite {
 const MOST_VALUES = 12
 
 /** Undefined if no relation has another meaning, or no answer differs. */
-export function findByValues(
+export async function findByValues(
   suite: PredictedSuite,
   pair: Pair,
   cells: Iterable<Cell>,
   tries: Tries,
-): Witness | undefined {
+): Promise<Witness | undefined> {
   const changed = new Map(
     [...suite.predictor.resources.byName.keys()].map((name) => [
       name,
@@ -40,7 +37,7 @@ export function findByValues(
     if (!tries.count(cell)) return undefined
     const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
     const fields = routeMethod && changed.get(routeMethod.resource.name)
-    const found = fields && fields.size > 0 ? witnessAmong(suite, pair, cell, fields) : undefined
+    const found = fields && fields.size > 0 ? await witnessAmong(suite, pair, cell, fields) : undefined
     if (found) return found
   }
   return undefined
@@ -57,24 +54,22 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
   return new Set(different.flatMap((both) => both.flatMap((relation) => (relation ? comparedFields(relation) : []))))
 }
 
-function witnessAmong(suite: PredictedSuite, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
+async function witnessAmong(
+  suite: PredictedSuite,
+  pair: Pair,
+  cell: Cell,
+  fields: ReadonlySet<string>,
+): Promise<Witness | undefined> {
   const arranged = suite.predictor.arrange(pair.before.policy, cell)
   const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
   if (arranged.kind !== 'arranged' || !routeMethod) return undefined
   const { request } = arranged
   for (const value of valuesFor(suite, routeMethod.resource.name, request, fields)) {
     const objects = withValue(request, routeMethod.resource.name, value)
-    const common = { ...request, objects, routeMethod, conditional: true, now: suite.predictor.now }
-    const before = givenBy({ ...common, evaluated: pair.before })
-    const after = givenBy({ ...common, evaluated: pair.after })
-    if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue
-    return { kind: 'fields', cell, expected: { status: before.answer.status }, value }
+    const expected = await differing(suite.predictor, pair, { ...request, objects, routeMethod, conditional: true })
+    if (expected) return { kind: 'fields', cell, expected, value }
   }
   return undefined
-}
-
-function givenBy(request: PredictedRequest) {
-  return { answer: predict(request), request }
 }
 
 function valuesFor(

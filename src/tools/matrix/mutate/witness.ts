@@ -4,9 +4,9 @@ import type { ConditionFacts } from '../../../decide/request-conditions/conditio
 import type { Json } from '../../../resources/resource.ts'
 import { toldApartBy } from '../arrange/arrange-list.ts'
 import { namesCaller } from '../arrange/values/samples.ts'
-import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-world.ts'
-import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
+import { answers, describe } from '../predict/compare-answer.ts'
+import type { Answer, EvaluatedPolicy, PredictedRequest } from '../predict/predict.ts'
 import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
@@ -55,17 +55,17 @@ export function isGood({ kind, expected }: Witness): boolean {
 const MOST_FURTHER = 100
 
 /** The first of these cells with different answers; cells that a row can show come first. */
-export function findWitness(
+export async function findWitness(
   predictor: Predictor,
   pair: Pair,
   cells: Iterable<Cell>,
   tries: Tries,
-): Witness | undefined {
+): Promise<Witness | undefined> {
   let untold: Witness | undefined
   let further = 0
   for (const cell of cells) {
     if (!tries.count(cell) || (untold && further++ > MOST_FURTHER)) break
-    const witness = witnessIn(predictor, pair, cell)
+    const witness = await witnessIn(predictor, pair, cell)
     if (witness && isGood(witness)) return witness
     if (untold?.kind !== 'cell') untold = witness?.kind === 'cell' ? witness : (untold ?? witness)
   }
@@ -73,16 +73,20 @@ export function findWitness(
 }
 
 /** The answers of the policy without mistakes, which each mutant is compared with. */
-const known = new WeakMap<EvaluatedPolicy, Map<string, Prediction>>()
+const known = new WeakMap<EvaluatedPolicy, Map<string, Promise<Prediction>>>()
 
-export function witnessIn(predictor: Predictor, { before, after }: Pair, asked: Cell): Witness | undefined {
+export async function witnessIn(
+  predictor: Predictor,
+  { before, after }: Pair,
+  asked: Cell,
+): Promise<Witness | undefined> {
   const apart = apartIn(predictor, [before, after], asked)
   const cell = apart.length > 0 ? { ...asked, apart } : asked
-  const expected = known
-    .getOrInsertComputed(before, () => new Map<string, Prediction>())
+  const expected = await known
+    .getOrInsertComputed(before, () => new Map<string, Promise<Prediction>>())
     .getOrInsertComputed(JSON.stringify(cell), () => predictCell(predictor, before, cell))
   if (expected.kind !== 'answer') return undefined
-  const mutated = predictCell(predictor, after, cell)
+  const mutated = await predictCell(predictor, after, cell)
   const [usual = { status: expected.answer.status }] = describe(expected)
   // A file of bodies can't hold the id that a caller will have.
   const kind = cell.content && namesCaller(cell.content) ? 'fields' : 'cell'
@@ -93,8 +97,8 @@ export function witnessIn(predictor: Predictor, { before, after }: Pair, asked: 
   const { ownership } = before.policy
   const arrange: Predictor['arrange'] = (_, one) => predictor.arrange(before.policy, one)
   const isSameSetup = ownership === after.policy.ownership
-  const same = isSameSetup ? mutated : predictCell({ ...predictor, arrange }, after, cell)
-  const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
+  const same = isSameSetup ? mutated : await predictCell({ ...predictor, arrange }, after, cell)
+  const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected.answer), seenIn(same.answer))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
 }
 
@@ -105,9 +109,19 @@ function apartIn({ routeMethods }: Predictor, policies: readonly EvaluatedPolicy
   return [...new Set(policies.flatMap(({ policy }) => toldApartBy(policy, routeMethod)))].sort()
 }
 
+/** The answer before the change, if the one after it differs. */
+export async function differing(
+  { predict }: Predictor,
+  { before, after }: Pair,
+  request: Omit<PredictedRequest, 'evaluated'>,
+): Promise<Expected | undefined> {
+  const expected = await predict({ ...request, evaluated: before })
+  const changed = await predict({ ...request, evaluated: after })
+  return isDeepStrictEqual(seenIn(expected), seenIn(changed)) ? undefined : { status: expected.status }
+}
+
 /** What a client can see of an answer, without new ids and times. */
-export function seenIn({ answer }: AnsweredRequest): unknown {
-  const { status, shown, items } = answer
+function seenIn({ status, shown, items }: Answer): unknown {
   const fields = shown && Object.keys(shown).sort()
   const rows = items?.map((item) => [item.object.id, Object.keys(item.shown).sort()])
   return [status, fields, rows]

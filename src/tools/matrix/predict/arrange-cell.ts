@@ -4,15 +4,16 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf, relationsText } from '../../../decide/relations/ownership.ts'
+import { meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
 import { arrangeRequest } from '../arrange/arrange-request.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
 import { CALLER, lackingValue } from '../arrange/values/samples.ts'
 import { withUniqueValues } from '../arrange/values/unique-values.ts'
-import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
+import type { Attributes } from '../arrange/wanted-object.ts'
 import { callerIn, columnText, type MatrixColumn } from '../read/expectation.ts'
-import type { Objects, PredictedRequest } from './answer.ts'
 import {
   type About,
   arrangeWorld,
@@ -24,6 +25,7 @@ import {
   type Parts,
   remembered,
 } from './arrange-world.ts'
+import type { PredictedRequest } from './predict.ts'
 
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
 const MISSING = '01980000-0000-7000-8000-00000000000b'
@@ -64,53 +66,53 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   const { cell, route } = about
   const lacking = lackOf(parts, about)
   if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
-  const credential = credentialFor(parts, about)
-  if (credential.kind !== 'credential') return credential
+  const met = requestFor(parts, about)
+  if (met.kind !== 'facts') return met
+  const { facts } = met
   const body = bodyFor(parts, about)
   if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
-  const world = arrangeWorld(parts, about)
+  const world = arrangeWorld({ ...parts, now: facts.now }, about)
   if (world.kind !== 'world') return world
-  const caller = callerOf(parts, cell.column, { attributes: world.attributes, credential: credential.used })
+  const caller = callerOf(parts, cell.column, world.attributes, facts)
   const id = route.kind === 'item' ? (world.id ?? MISSING) : undefined
-  const request = { caller, id, body: world.body ?? body, objects: storeOf(world.placed) }
-  return { kind: 'arranged', request: { ...request, holding: cell.when ?? [] } }
-}
-
-function storeOf(placed: readonly PlacedObject[]): Objects {
-  const byResource = Map.groupBy(placed, ({ resource }) => resource)
-  const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
-  return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
+  return { kind: 'arranged', request: { caller, id, body: world.body ?? body, objects: world.objects, facts } }
 }
 
 function callerOf(
   { callers }: Remembering,
   column: MatrixColumn,
-  { attributes, credential }: { readonly attributes: Attributes; readonly credential: string | undefined },
+  attributes: Attributes,
+  { credential, authTime, acr }: ConditionFacts,
 ): Caller | undefined {
-  return remembered(callers, [columnText(column), attributes, credential], () => {
+  return remembered(callers, [columnText(column), attributes, credential, authTime, acr], () => {
     const caller = callerIn(column, CALLER, attributes)
-    return caller && { ...caller, ...(credential === undefined ? {} : { credential }) }
+    return caller && { ...caller, ...credentialOf({ credential, authTime, acr }) }
   })
 }
 
-/** The credential of a request that meets exactly the wanted conditions, of those that rules about it name. */
-function credentialFor({ now, found }: Remembering, { policy, cell, route, resource }: About) {
+/** How a caller signed in, as the server finds it. */
+export function credentialOf({ credential, authTime, acr }: Omit<ConditionFacts, 'now' | 'hasCredentials'>) {
+  // As decision records name a credential of each kind; a password is the usual one.
+  const names: Readonly<Record<string, string>> = { 'api-key': 'key 1', provider: 'provider' }
+  return { authTime, acr, credential: names[credential ?? ''] }
+}
+
+/** A request that meets exactly the wanted conditions, of those that rules about it name. */
+function requestFor({ now, found }: Remembering, { policy, cell, route, resource }: About) {
   const wanted = new Set(cell.when)
-  if (policy.conditions.size === 0 && wanted.size === 0) return { kind: 'credential', used: undefined } as const
   const hasCredentials = cell.column.kind !== 'anonymous'
-  const named = new Set([...conditionsAbout(policy, resource, route.endpoints.get(cell.method)), ...wanted])
-  const facts = remembered(found.requests, [...named, hasCredentials, '', ...wanted], () => {
-    const conditions = [...named].flatMap((name) => policy.conditions.get(name) ?? [])
-    const isKnown = conditions.length === named.size
-    return isKnown ? arrangeRequest(conditions, wanted, { now, hasCredentials }) : undefined
-  })
+  if (policy.conditions.size === 0 && wanted.size === 0)
+    return { kind: 'facts', facts: { now, hasCredentials } } as const
+  const about = conditionsAbout(policy, resource, route.endpoints.get(cell.method))
+  const named = [...new Set([...about, ...wanted])]
+  const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
+  const key = [conditions.map((one) => [one.name, meaningOfCondition(one)]), hasCredentials, [...wanted]]
+  const facts = remembered(found.requests, key, () =>
+    conditions.length === named.length ? arrangeRequest(conditions, wanted, { now, hasCredentials }) : undefined,
+  )
   if (!facts) return impossible(`no request meets ${namesText(wanted) || 'no condition'}, and no other condition`)
-  const { credential } = facts
-  return { kind: 'credential', used: credential === undefined ? undefined : NAMES[credential] } as const
+  return { kind: 'facts', facts } as const
 }
-
-/** How decision records name a credential of each kind. */
-const NAMES: Readonly<Record<string, string | undefined>> = { 'api-key': 'key 1', provider: 'provider' }
 
 /** Undefined for a request that needs no values: no object is made for it, and it sends no body of the schema. */
 function lackOf({ samples }: Parts, about: About): string | undefined {
@@ -140,7 +142,7 @@ export function smallestBody(
   return withUniqueValues(resource, Object.fromEntries(named), new Set())
 }
 
-export type ArrangedRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects' | 'holding'>
+export type ArrangedRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects' | 'facts'>
 
 type Arranged =
   | { readonly kind: 'arranged'; readonly request: ArrangedRequest }

@@ -9,6 +9,7 @@ import { idSeries } from '../arrange/related-objects.ts'
 import { CALLER, OBJECT, type SamplesOf } from '../arrange/values/samples.ts'
 import type { Attributes, NotFound, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
 import type { Expectation, MatrixColumn } from '../read/expectation.ts'
+import type { Objects } from './memory-store.ts'
 
 export interface Parts {
   readonly resources: Resources
@@ -60,12 +61,12 @@ export interface World {
   readonly attributes: Attributes
   /** Of the object that the path names; undefined if there is none. */
   readonly id?: string
-  readonly placed: readonly PlacedObject[]
+  readonly objects: Objects
   /** Made so that the object becomes what the cell says. */
   readonly body?: Representation
 }
 
-const EMPTY: World = { kind: 'world', attributes: {}, placed: [] }
+const EMPTY: World = { kind: 'world', attributes: {}, objects: new Map() }
 
 export function arrangeWorld(parts: Parts & { readonly found: Found }, about: About): World | NotFound {
   const { cell, route, resource } = about
@@ -85,6 +86,7 @@ export function arrangeWorld(parts: Parts & { readonly found: Found }, about: Ab
     apart,
     names,
     cell.becomes ? [cell.method, cell.becomes] : [],
+    parts.now,
   ]
   return remembered(parts.found.worlds, key, () => {
     if (route.kind !== 'collection') return stored(common, about, new Set(names))
@@ -98,17 +100,19 @@ function stored(common: Common, { route, cell }: About, relations: ReadonlySet<s
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found
   const placed = [{ resource: common.resource.name, object }, ...others]
-  const world: World = { kind: 'world', attributes, id: String(object.id), placed }
+  const world: World = { kind: 'world', attributes, id: String(object.id), objects: objectsOf(placed) }
   if (!cell.becomes) return world
   const result = arrangeResult(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
-  return result.kind === 'result' ? { ...world, body: result.body, placed: [...placed, ...result.others] } : result
+  return result.kind === 'result'
+    ? { ...world, body: result.body, objects: objectsOf([...placed, ...result.others]) }
+    : result
 }
 
 function created(common: Common, { cell }: About): World | NotFound {
   if (!cell.becomes) return EMPTY
   const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id: OBJECT })
   if (found.kind !== 'result') return found
-  return { kind: 'world', attributes: found.attributes, placed: found.others, body: found.body }
+  return { kind: 'world', attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
 }
 
 /** One object for each way in which the caller can relate to one. */
@@ -118,8 +122,14 @@ function listed(common: Common, apart: readonly string[]): World {
   return {
     kind: 'world',
     attributes,
-    placed: placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others]),
+    objects: objectsOf(placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others])),
   }
+}
+
+function objectsOf(placed: readonly PlacedObject[]): Objects {
+  const byResource = Map.groupBy(placed, ({ resource }) => resource)
+  const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
+  return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
 }
 
 function apartIn({ policy, route, resource, cell: { method, apart = [] } }: About): readonly string[] {

@@ -6,8 +6,9 @@ import { toldApartBy } from '../arrange/arrange-list.ts'
 import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import type { Expected } from '../read/expectation.ts'
 import type { ListedRows } from '../read/listed-rows.ts'
-import type { Answer, Objects, PredictedRequest } from './answer.ts'
 import { wordsFor } from './list-words.ts'
+import type { Objects } from './memory-store.ts'
+import type { Answer, PredictedRequest } from './predict.ts'
 import { relationsAmong } from './relations-among.ts'
 import { listFault, type Placed, viewFault } from './row-faults.ts'
 
@@ -83,13 +84,13 @@ const related = new WeakMap<Objects, WeakMap<object, readonly Placed[]>>()
 const NO_OWNERSHIP = {}
 
 /** The objects of the request's resource, with the relations of the caller to each. */
-function placedIn({ evaluated, routeMethod, caller, objects, now }: PredictedRequest): readonly Placed[] {
+function placedIn({ evaluated, routeMethod, caller, objects, facts }: PredictedRequest): readonly Placed[] {
   const { name } = routeMethod.resource
   const ownership = evaluated.policy.ownership.get(name)
   const byOwnership = related.getOrInsertComputed(objects, () => new WeakMap<object, readonly Placed[]>())
   return byOwnership.getOrInsertComputed(ownership ?? NO_OWNERSHIP, () => {
     const attributes = caller ? { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id } : {}
-    const among = { ownership, attributes: attributes as Attributes, now, world: worldOf(objects) }
+    const among = { ownership, attributes: attributes as Attributes, now: facts.now, world: worldOf(objects) }
     const placed = [...(objects.get(name)?.values() ?? [])]
     return placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) }))
   })

@@ -1,17 +1,19 @@
 /** The expectations that the current policy meets; only these can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
-import type { EvaluatedPolicy } from './answer.ts'
-import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
+import type { Case } from '../read/cases.ts'
+import type { EvaluatedPolicy } from './predict.ts'
+import { holdsCase, isPredictable, walkCase } from './predict-case.ts'
 import { holds } from './predict-cell.ts'
 import type { PredictedSuite } from './suite.ts'
 
-/** One expectation: the resources that it is about, and whether it holds under another policy. */
+/** One expectation: the decisions that it is about, and whether it holds under another policy. */
 export interface Stated {
   readonly place: Place
-  readonly resources: ReadonlySet<string>
+  /** Names of resources and their actions. */
+  readonly asks: readonly { readonly resource: string; readonly action: string }[]
   /** Whether it asks for a list, which needs an object for each way to relate to one. */
   readonly isList: boolean
-  holds(evaluated: EvaluatedPolicy): boolean
+  holds(evaluated: EvaluatedPolicy): Promise<boolean>
 }
 
 export interface Statements {
@@ -22,30 +24,45 @@ export interface Statements {
   readonly unpredictable: number
 }
 
-export function statementsOf(suite: PredictedSuite): Statements {
+export async function statementsOf(suite: PredictedSuite): Promise<Statements> {
   const predictable = suite.cases.filter(isPredictable)
-  const stated = [...statedCells(suite), ...statedCases({ ...suite, cases: predictable })]
-  const met = stated.filter((one) => one.holds(suite.evaluated))
+  const stated = [...statedCells(suite), ...(await statedCases(suite, predictable))]
+  const met: Stated[] = []
+  for (const one of stated) if (await one.holds(suite.evaluated)) met.push(one)
   return { met, unmet: stated.length - met.length, unpredictable: suite.cases.length - predictable.length }
 }
 
-function statedCells({ predictor, expectations, resources }: PredictedSuite): readonly Stated[] {
-  const routeAt = new Map(resources.routes.map((route) => [route.path, route]))
-  return expectations.map((expectation) => ({
-    place: expectation.place,
-    resources: new Set([routeAt.get(expectation.path)?.resource ?? '']),
-    isList: routeAt.get(expectation.path)?.endpoints.get(expectation.method)?.operation === 'list',
-    holds: (evaluated) => holds(predictor, evaluated, expectation),
-  }))
+function statedCells({ predictor, expectations }: PredictedSuite): readonly Stated[] {
+  return expectations.map((expectation) => {
+    const routeMethod = predictor.routeMethods.get(`${expectation.method} ${expectation.path}`)
+    const { name = '' } = routeMethod?.resource ?? {}
+    // Rules about reading decide what the answer to a write shows, and what is concealed.
+    const actions = routeMethod ? new Set([routeMethod.action.name, 'read']) : []
+    return {
+      place: expectation.place,
+      asks: [...actions].map((action) => ({ resource: name, action })),
+      isList: routeMethod?.endpoint.operation === 'list',
+      holds: (evaluated) => holds(predictor, evaluated, expectation),
+    }
+  })
 }
 
-function statedCases({ predictor, evaluated, cases }: PredictedSuite): readonly Stated[] {
-  return cases.map((one) => ({
-    place: one.place,
-    resources: resourcesOf(predictor, evaluated, one),
-    isList: false,
-    holds: (other) => holdsCase(predictor, other, one),
-  }))
+async function statedCases(
+  { predictor, evaluated }: PredictedSuite,
+  cases: readonly Case[],
+): Promise<readonly Stated[]> {
+  const stated = cases.map(async (one) => {
+    const { resources } = await walkCase(predictor, evaluated, one)
+    return {
+      place: one.place,
+      asks: [...resources].flatMap((name) =>
+        [...(predictor.resources.byName.get(name)?.actions.keys() ?? [])].map((action) => ({ resource: name, action })),
+      ),
+      isList: false,
+      holds: (other: EvaluatedPolicy) => holdsCase(predictor, other, one),
+    }
+  })
+  return Promise.all(stated)
 }
 
 /** `unasked`: the number of possible cells for which no object was found. */

@@ -6,8 +6,9 @@ import type { Json, Representation, Route } from '../../../resources/resource.ts
 import { bodyOf, fillIn, judgeStep, rowsFault, type StepAnswer, saveParts, UnknownName } from '../read/case-steps.ts'
 import type { Case, Step } from '../read/cases.ts'
 import { callerIn } from '../read/expectation.ts'
-import { type EvaluatedPolicy, type Objects, predict } from './answer.ts'
 import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
+import type { Objects } from './memory-store.ts'
+import type { EvaluatedPolicy } from './predict.ts'
 import type { Predictor } from './predict-cell.ts'
 
 /** Headers, JSON Patches and queries change answers in ways that no policy decides. */
@@ -17,34 +18,34 @@ export function isPredictable({ steps }: Case): boolean {
   )
 }
 
-/** False if a step gets another answer or can't be asked. Assumes that response headers are as expected. */
-export function holdsCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): boolean {
-  return walk(predictor, evaluated, one).holds
-}
-
-/** The resources of the steps, until a step doesn't hold. */
-export function resourcesOf(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): ReadonlySet<string> {
-  return walk(predictor, evaluated, one).resources
+/** False if a step gets another answer or can't be asked. */
+export async function holdsCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): Promise<boolean> {
+  return (await walkCase(predictor, evaluated, one)).holds
 }
 
 interface Walk {
   readonly holds: boolean
+  /** Of the steps that were asked. */
   readonly resources: ReadonlySet<string>
 }
 
-function walk(predictor: Predictor, evaluated: EvaluatedPolicy, { callers: columns, steps }: Case): Walk {
+/** What the steps ask, until one doesn't hold. Assumes that response headers are as expected. */
+export async function walkCase(
+  predictor: Predictor,
+  evaluated: EvaluatedPolicy,
+  { callers: columns, steps }: Case,
+): Promise<Walk> {
   const callers = new Map([...columns].map(([name, column]) => [name, callerIn(column, `${name}-of-the-case`)]))
   const names = new Map([...callers].map(([name, caller]): [string, Json] => [name, caller?.id ?? '']))
   const resources = new Set<string>()
   const created = new Set<string>()
   let objects: Objects = new Map()
   for (const step of steps) {
-    const answered = answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
+    const answered = await answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
     if (answered?.request) resources.add(answered.request.routeMethod.resource.name)
-    const { written } = answered?.answer ?? {}
-    if (written && answered?.answer.status === 201) created.add(written.id)
+    if (answered?.answer.status === 201 && answered.answer.of) created.add(String(answered.answer.of.id))
     if (!answered || !isExpected({ names, created }, step, answered)) return { holds: false, resources }
-    objects = withWritten(answered) ?? objects
+    objects = answered.answer.objects
   }
   return { holds: true, resources }
 }
@@ -56,19 +57,19 @@ interface Before {
 }
 
 /** Undefined if the step uses a name that no earlier step saved. */
-function answerStep(
+async function answerStep(
   predictor: Predictor,
   evaluated: EvaluatedPolicy,
   { objects, names, caller }: Before,
   step: Step,
-): AnsweredRequest | undefined {
+): Promise<AnsweredRequest | undefined> {
   try {
     const path = fillIn(names, step.path, (value) => value)
     const body = bodyOf(names, step) as Representation | undefined
     const route = predictor.resources.routes.find((one) => idIn(one, path) !== undefined)
-    if (!route) return { answer: { status: 404 }, request: undefined }
+    if (!route) return { answer: { status: 404, objects }, request: undefined }
     const routeMethod = predictor.routeMethods.get(`${step.method} ${route.path}`)
-    if (!routeMethod) return { answer: { status: 405 }, request: undefined }
+    if (!routeMethod) return { answer: { status: 405, objects }, request: undefined }
     const request = {
       evaluated,
       routeMethod,
@@ -76,9 +77,9 @@ function answerStep(
       id: idIn(route, path) || undefined,
       body,
       objects,
-      now: predictor.now,
+      facts: { now: predictor.now },
     }
-    return { answer: predict(request), request }
+    return { answer: await predictor.predict(request), request }
   } catch (error) {
     if (error instanceof UnknownName) return undefined
     throw error
@@ -119,13 +120,4 @@ function idIn({ path }: Route, asked: string): string | undefined {
   const fits = asked.startsWith(before) && asked.endsWith(after)
   const id = fits ? asked.slice(before.length, asked.length - after.length) : ''
   return id === '' || id.includes('/') ? undefined : id
-}
-
-/** The store after a request that wrote; undefined if it wrote nothing. */
-function withWritten({ answer: { written }, request }: AnsweredRequest): Objects | undefined {
-  if (!written || !request) return undefined
-  const { objects, routeMethod } = request
-  const others = [...(objects.get(routeMethod.resource.name) ?? [])].filter(([id]) => id !== written.id)
-  const stored = written.object ? [...others, [written.id, written.object] as const] : others
-  return new Map([...objects, [routeMethod.resource.name, new Map(stored)]])
 }

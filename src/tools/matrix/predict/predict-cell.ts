@@ -4,11 +4,10 @@ import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-ro
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import { relationsIn } from '../read/listed-rows.ts'
-import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
-import { predict } from './answer.ts'
 import type { Arrange } from './arrange-cell.ts'
 import type { Cell } from './arrange-world.ts'
-import { answers } from './compare-answer.ts'
+import { type AnsweredRequest, answers } from './compare-answer.ts'
+import { createPredict, type EvaluatedPolicy, type Predict } from './predict.ts'
 
 /** The data that all cells share. */
 export interface Predictor {
@@ -17,12 +16,13 @@ export interface Predictor {
   readonly routes: ReadonlyMap<string, Route>
   readonly routeMethods: ReadonlyMap<string, RouteMethod>
   readonly arrange: Arrange
+  readonly predict: Predict
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
 export type Prediction =
-  | { readonly kind: 'answer'; readonly answer: Answer; readonly request: PredictedRequest | undefined }
+  | ({ readonly kind: 'answer' } & AnsweredRequest)
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 export function predictorOf(resources: Resources, arrange: Arrange, now: number): Predictor {
@@ -30,35 +30,33 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
     routeMethodsOf(resources).map((routeMethod) => [`${routeMethod.method} ${routeMethod.route.path}`, routeMethod]),
   )
   const routes = new Map(resources.routes.map((route) => [route.path, route]))
-  return { resources, routes, routeMethods, arrange, now }
+  return { resources, routes, routeMethods, arrange, predict: createPredict(resources), now }
 }
 
 /**
  * `impossible`: no route has the path, or no object can have these relations. `unarranged`: no such object was found.
  */
-export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Prediction {
-  const { routes, routeMethods, now } = predictor
+export async function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Promise<Prediction> {
+  const { routes, routeMethods, predict } = predictor
   if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const arranged = predictor.arrange(evaluated.policy, cell)
   if (arranged.kind !== 'arranged') return arranged
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
-  if (!routeMethod) return { kind: 'answer', answer: { status: 405 }, request: undefined }
-  const request: PredictedRequest = {
-    evaluated,
-    routeMethod,
-    now,
-    conditional: !cell.unconditional,
-    ...arranged.request,
-  }
-  return { kind: 'answer', answer: predict(request), request }
+  if (!routeMethod) return { kind: 'answer', answer: { status: 405, objects: new Map() }, request: undefined }
+  const request = { evaluated, routeMethod, conditional: !cell.unconditional, ...arranged.request }
+  return { kind: 'answer', answer: await predict(request), request }
 }
 
 /** Whether the policy answers as expected; false if the cell can't be set up. */
-export function holds(predictor: Predictor, evaluated: EvaluatedPolicy, expectation: Expectation): boolean {
+export async function holds(
+  predictor: Predictor,
+  evaluated: EvaluatedPolicy,
+  expectation: Expectation,
+): Promise<boolean> {
   const apart = relationsIn(expectation.expected.list)
   const how = { unconditional: isUnconditional(expectation), ...(apart.length > 0 && { apart }) }
-  const prediction = predictCell(predictor, evaluated, { ...expectation, ...how })
+  const prediction = await predictCell(predictor, evaluated, { ...expectation, ...how })
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)
 }

@@ -1,6 +1,7 @@
 /** The difference between the rows of an answer and a cell's words, in one sentence; undefined if they agree. */
+import { isDeepStrictEqual } from 'node:util'
 import { namesText } from '../../../present/quote.ts'
-import type { Json, Representation } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { isListed, isOwnRows, type ListedRows, rowsText } from '../read/listed-rows.ts'
 
 /** An object of the cell, and the names of all relations that hold between the caller and it. */
@@ -69,4 +70,18 @@ export function viewFault(
 
 function isLacking(row: Representation, object: Representation, field: string): boolean {
   return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
+}
+
+/**
+ * The objects that this row can show. Compares the id, or in a row without an id all fields that clients
+ * can give.
+ */
+export function objectsOf(
+  row: Representation,
+  objects: readonly Representation[],
+  { fields }: Resource,
+): readonly Representation[] {
+  if (Object.hasOwn(row, 'id')) return objects.filter(({ id }) => id === row.id)
+  const given = Object.entries(row).filter(([field]) => !fields.get(field)?.readOnly)
+  return objects.filter((object) => given.every(([field, value]) => isDeepStrictEqual(value, object[field])))
 }

@@ -8,8 +8,8 @@ import { type SamplesOf, sampleResources, withCompared } from '../arrange/values
 import { type Case, readCases } from '../read/cases.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Bodies, findMatrixFiles, objectIn, readBodies, readMatrices } from '../read/read-matrices.ts'
-import { type EvaluatedPolicy, evaluatePolicy } from './answer.ts'
 import { createArrange } from './arrange-cell.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from './predict.ts'
 import { type Predictor, predictorOf } from './predict-cell.ts'
 
 /** Where the policy and schema files are. */

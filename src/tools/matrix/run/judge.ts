@@ -1,9 +1,8 @@
 /** Judges whether an answer is the expected one; if not, describes the difference in one sentence. */
 
-import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../../base/is-object.ts'
-import type { Json, Representation, Resource } from '../../../resources/resource.ts'
-import { listFault, viewFault } from '../predict/row-faults.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
+import { listFault, objectsOf, viewFault } from '../predict/row-faults.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { BoundExpectation } from './bind.ts'
 import type { CellSetup } from './set-up.ts'
@@ -40,18 +39,4 @@ function judgeView(
   })
   if (mine.length === 0) return `the answer shows no object with the fields of the view \`${view.name}\``
   return mine.find((fault) => fault !== undefined)
-}
-
-/**
- * The objects of the cell that this row can show. Compares the id, or in a row without an id all fields that clients
- * can give.
- */
-function objectsOf(
-  row: Representation,
-  objects: readonly Representation[],
-  { fields }: Resource,
-): readonly Representation[] {
-  if (Object.hasOwn(row, 'id')) return objects.filter(({ id }) => id === row.id)
-  const given = Object.entries(row).filter(([field]) => !fields.get(field)?.readOnly)
-  return objects.filter((object) => given.every(([field, value]) => isDeepStrictEqual(value, object[field])))
 }

@@ -9,7 +9,7 @@ import type { Grant } from '../../../decide/grants/grant.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { relationsAmong } from '../predict/relations-among.ts'
 import { objectCreated } from '../predict/result-of-write.ts'
@@ -101,7 +101,7 @@ function created(
 /**
  * Gives each wrong cell the single rule that decides it as its cause. Cells that no single rule decides stay unchanged.
  */
-export function withDecisiveRules(suite: Suite, results: readonly Result[]): readonly Result[] {
+export async function withDecisiveRules(suite: Suite, results: readonly Result[]): Promise<readonly Result[]> {
   if (results.every(({ outcome }) => outcome !== 'failed')) return results
   const { policy, resources } = suite
   const { predictor, evaluated } = predictedSuite(suite, Date.now())
@@ -112,13 +112,15 @@ export function withDecisiveRules(suite: Suite, results: readonly Result[]): rea
     without.set(rule, made)
     return made
   }
-  return results.map((result) => {
+  const decisive = results.map(async (result) => {
     const { expectation, outcome } = result
     if (outcome !== 'failed' || !expectation) return result
-    const decides = (rule: Rule) => holds(predictor, policyWithout(rule), expectation)
-    const rule = candidates(evaluated, predictor, expectation).find(decides)
-    return rule ? { ...result, cause: causeOf(rule) } : result
+    for (const rule of candidates(evaluated, predictor, expectation)) {
+      if (await holds(predictor, policyWithout(rule), expectation)) return { ...result, cause: causeOf(rule) }
+    }
+    return result
   })
+  return Promise.all(decisive)
 }
 
 function causeOf({ line, effect }: Rule): string {

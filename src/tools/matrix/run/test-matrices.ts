@@ -32,7 +32,7 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]
   const { results, remarks } = await tryAll(trials, pool, options)
   const milliseconds = performance.now() - from
-  return { url: pool.url, startedAt, milliseconds, results: withDecisiveRules(suite, results), remarks }
+  return { url: pool.url, startedAt, milliseconds, results: await withDecisiveRules(suite, results), remarks }
 }
 
 /** Lists come first. The results are in the order of the trials. */

@@ -43,7 +43,7 @@ async function withUnmet(report: FindingReport, folders: ProjectFolders, now: Da
 
 async function attemptUnmet(folders: ProjectFolders, now: Date) {
   try {
-    return unmetFindings(await readPredictedSuite(folders, now.getTime()))
+    return await unmetFindings(await readPredictedSuite(folders, now.getTime()))
   } catch (error) {
     if (error instanceof FileError) return error.diagnostics
     throw error

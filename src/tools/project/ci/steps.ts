@@ -155,7 +155,7 @@ async function matrixStep({ testMatrices }: JobWishes): Promise<JobStep> {
 }
 
 async function coverageStep({ min = 0, minRules = 0, now, ...folders }: JobWishes): Promise<JobStep> {
-  const coverage = measureCoverage(await readPredictedSuite(folders, now.getTime()))
+  const coverage = await measureCoverage(await readPredictedSuite(folders, now.getTime()))
   const [cells, rules] = [percentOf(coverage.cells), percentOf(partsOf(coverage))]
   return {
     name: 'coverage',

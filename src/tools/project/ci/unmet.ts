@@ -9,24 +9,29 @@ import { type Expectation, expectedText, isUnconditional } from '../../matrix/re
 import { titleOf } from '../../matrix/run/run-cell.ts'
 
 /** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
-export function unmetFindings(suite: PredictedSuite): readonly Diagnostic[] {
-  return [
-    ...suite.expectations.flatMap((one) => unmetCell(suite, one)),
-    ...suite.cases.filter(isPredictable).flatMap((one) => unmetCase(suite, one)),
+export async function unmetFindings(suite: PredictedSuite): Promise<readonly Diagnostic[]> {
+  const found = [
+    ...suite.expectations.map((one) => unmetCell(suite, one)),
+    ...suite.cases.filter(isPredictable).map((one) => unmetCase(suite, one)),
   ]
+  return (await Promise.all(found)).flat()
 }
 
-function unmetCell({ predictor, evaluated }: PredictedSuite, expectation: Expectation): readonly Diagnostic[] {
+async function unmetCell(
+  { predictor, evaluated }: PredictedSuite,
+  expectation: Expectation,
+): Promise<readonly Diagnostic[]> {
   const { expected, place } = expectation
-  const prediction = predictCell(predictor, evaluated, { ...expectation, unconditional: isUnconditional(expectation) })
+  const cell = { ...expectation, unconditional: isUnconditional(expectation) }
+  const prediction = await predictCell(predictor, evaluated, cell)
   if (prediction.kind === 'answer' && answers(prediction, expected)) return []
   if (prediction.kind !== 'answer') return [wrong(place, `${titleOf(expectation)}: ${prediction.why}`)]
   const [best] = describe(prediction)
   return [wrong(place, `${titleOf(expectation)}: the policy answers ${best ? expectedText(best) : 'otherwise'}`)]
 }
 
-function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): readonly Diagnostic[] {
-  if (holdsCase(predictor, evaluated, one)) return []
+async function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): Promise<readonly Diagnostic[]> {
+  if (await holdsCase(predictor, evaluated, one)) return []
   return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
 }
 

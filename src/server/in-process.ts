@@ -1,0 +1,166 @@
+/**
+ * The stages of the server within a command, which asks them without a socket. No limit counts its requests, and nothing
+ * is told but their records.
+ */
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import Koa from 'koa'
+import compose from 'koa-compose'
+import { LogShares } from '../decision-log/log-shares.ts'
+import type { Recorder } from '../decision-log/recorder.ts'
+import type { TokenVerifier } from '../identity/caller.ts'
+import type { SignIn } from '../identity/sign-in/sign-in.ts'
+import type { Json, Resources } from '../resources/resource.ts'
+import type { Store } from '../store/contract.ts'
+import type { AccessParts } from './access/asker.ts'
+import { Turns } from './access/asker.ts'
+import { createCors } from './answers/cors.ts'
+import type { ClientAddress } from './http/client-address.ts'
+import { UnreadAnswers } from './http/unread-answers.ts'
+import type { FaultLog } from './observe/fault-log.ts'
+import { createDescribe } from './openapi/document.ts'
+import { Cursors } from './routes/cursor.ts'
+import { EntityTags } from './routes/entity-tag.ts'
+import type { Services } from './routes/handler.ts'
+import { InFlight } from './routes/one-at-a-time.ts'
+import { type StackParts, useStages } from './stack.ts'
+
+interface InProcessParts extends Pick<StackParts, 'instance' | 'policy' | 'channel'> {
+  readonly resources: Resources
+  readonly store: Store
+  readonly directory: AccessParts['directory']
+  readonly now: () => Date
+  readonly verifier: TokenVerifier
+  /** For the access routes, where services pass along tokens of their subjects. */
+  readonly subjects: TokenVerifier
+  readonly clientAddress: ClientAddress
+  readonly recorder: (shares: LogShares) => Recorder
+  readonly faults: FaultLog
+  readonly signIn?: SignIn
+  readonly chosenId?: NonNullable<Services['chosenId']>
+  /** The OpenAPI document; the usual one when not given. */
+  readonly describe?: Services['describe']
+}
+
+export interface InProcessRequest {
+  readonly method: string
+  /** With the query, if there is one. */
+  readonly path: string
+  readonly token?: string | undefined
+  /** In lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Json | undefined
+}
+
+interface InProcessAnswer {
+  readonly status: number
+  /** As the server spells them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty without a body; that of a HEAD is what a GET would send. */
+  readonly text: string
+}
+
+export type AskInProcess = (request: InProcessRequest) => Promise<InProcessAnswer>
+
+export async function openInProcess(parts: InProcessParts): Promise<AskInProcess> {
+  const { instance, resources, store, directory, now, verifier, faults, signIn, chosenId } = parts
+  // A command fills as much as its work takes.
+  const logShares = new LogShares({ share: Number.POSITIVE_INFINITY })
+  const koa = new Koa()
+  useStages(koa, {
+    instance,
+    resources,
+    store,
+    services: {
+      store,
+      inFlight: new InFlight(),
+      now,
+      signIn,
+      ...(chosenId && { chosenId }),
+      keySet: () => ({ keys: [] }),
+      checks: async () => ({}),
+      cursors: new Cursors(await store.secret('cursor')),
+      tags: new EntityTags(await store.secret('tag')),
+      describe: parts.describe ?? createDescribe(resources, 'folder'),
+      access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', turns: new Turns() },
+    },
+    policy: parts.policy,
+    channel: parts.channel,
+    now,
+    verifier,
+    rateLimiter: { refuseKnownOver: () => {}, count: () => ({}) },
+    logShares,
+    clientAddress: parts.clientAddress,
+    cors: createCors({ origins: [], maxAgeSeconds: 0 }),
+    recorder: parts.recorder(logShares),
+    faults,
+    metrics: { observeRequest: () => {} },
+    unread: new UnreadAnswers(),
+    draining: () => false,
+  })
+  const run = compose(koa.middleware)
+  return (request) => {
+    const asked = messageOf(request)
+    const given = new Answered(asked)
+    run(koa.createContext(asked, given)).catch(given.reject)
+    return given.answer
+  }
+}
+
+/** Never connected. */
+const SOCKET = new Socket()
+
+function messageOf({ method, path, token, headers, body }: InProcessRequest): IncomingMessage {
+  const message = new IncomingMessage(SOCKET)
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  Object.assign(message, { method, url: path, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1 })
+  message.headers = {
+    host: 'localhost',
+    ...(text !== undefined && { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...headers,
+  }
+  message.rawHeaders = Object.entries(message.headers).flatMap(([name, value]) => [name, String(value)])
+  if (text !== undefined) message.push(text)
+  message.push(null)
+  message.complete = true
+  return message
+}
+
+/** Keeps what a server would send. */
+class Answered extends ServerResponse {
+  readonly answer: Promise<InProcessAnswer>
+  readonly reject: (error: unknown) => void
+  readonly #resolve: (answer: InProcessAnswer) => void
+  readonly #pieces: (string | Buffer)[] = []
+  #head: Omit<InProcessAnswer, 'text'> = { status: 500, headers: {} }
+
+  constructor(request: IncomingMessage) {
+    super(request)
+    const { promise, resolve, reject } = Promise.withResolvers<InProcessAnswer>()
+    this.answer = promise
+    this.#resolve = resolve
+    this.reject = reject
+  }
+
+  override writeHead(status: number, ...[headers]: unknown[]): this {
+    this.#head = { status, headers: headers as InProcessAnswer['headers'] }
+    return this
+  }
+
+  override write(piece: unknown): boolean {
+    this.#pieces.push(piece as string | Buffer)
+    return true
+  }
+
+  override end(...[piece]: unknown[]): this {
+    if (piece !== undefined) this.#pieces.push(piece as string | Buffer)
+    const [first = '', ...more] = this.#pieces
+    // A large answer comes in pieces, which may end within a character.
+    const text = more.length === 0 ? first : Buffer.concat(this.#pieces.map((one) => Buffer.from(one)))
+    this.#resolve({ ...this.#head, text: String(text) })
+    this.emit('finish')
+    this.emit('close')
+    return this
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The store of a predicted request: a few objects in memory. The whole state is one value, so that each request begins
+ * with its own objects at no cost. It keeps no records and no idempotency keys, and has no other writers.
+ */
+import { type Lookup, lookUpIn, meets } from '../../../decide/conditions/condition.ts'
+
+import type { Permit } from '../../../decide/permits/permit.ts'
+import { createdObject, updatedObject } from '../../../decide/permits/permit.ts'
+import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
+import type { Representation, Resources } from '../../../resources/resource.ts'
+import type { Counted, ListedObject, ObjectQuery, SortValue, Store, WriteOptions } from '../../../store/contract.ts'
+import { UniqueTaken } from '../../../store/errors.ts'
+import { JsonRow } from '../../../store/lists/json-row.ts'
+import { compareSortValues, fitsComparison, sortValue } from '../../../store/lists/sort-value.ts'
+
+/** By resource and id. */
+export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
+
+type Written = Permit<'create'> | Permit<'update'>
+
+export class MemoryStore implements Store {
+  readonly #resources: Resources
+  /** A write leaves another value. */
+  objects: Objects = new Map()
+
+  constructor(resources: Resources) {
+    this.#resources = resources
+  }
+
+  get(resource: string, id: string): StoredObject | undefined {
+    const object = this.objects.get(resource)?.get(id)
+    return object && storedOf(object)
+  }
+
+  async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
+    const { order = BY_ID, after, marks = [], limit } = query
+    const related = lookUpIn((name) => this.#all(name))
+    const valuesOf = (object: Representation) => order.map((key) => sortValue(key, object))
+    return this.#selected(resource, query)
+      .filter((object) => !after || compareInOrder(order, valuesOf(object), after) > 0)
+      .toSorted((one, other) => compareInOrder(order, valuesOf(one), valuesOf(other)))
+      .slice(0, limit)
+      .map((object) => {
+        const { id, createdAt, updatedAt, document } = storedOf(object)
+        const held = marks.map((mark) => meets(mark, object, related))
+        return new JsonRow(id, createdAt, updatedAt, JSON.stringify(document), held)
+      })
+  }
+
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<Counted> {
+    return { found: this.#selected(resource, query).length, isExact: true }
+  }
+
+  lookup(lookup: Lookup): boolean {
+    return lookUpIn((name) => this.#all(name))(lookup)
+  }
+
+  async lookupAfter(permit: Written, lookup: Lookup): Promise<boolean> {
+    const after = this.#with(permit.resource, this.#written(permit))
+    return lookUpIn((name) => after.get(name)?.values() ?? [])(lookup)
+  }
+
+  atOnce<T>(work: () => T): T {
+    return work()
+  }
+
+  async kept(): Promise<undefined> {}
+
+  create(permit: Permit<'create'>, options?: WriteOptions): Promise<StoredObject> {
+    return this.#write(permit, options)
+  }
+
+  update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject> {
+    return this.#write(permit, options)
+  }
+
+  async delete({ resource, id }: Permit<'delete'>): Promise<void> {
+    const others = [...(this.objects.get(resource) ?? [])].filter(([other]) => other !== id)
+    this.objects = new Map(this.objects).set(resource, new Map(others))
+  }
+
+  async secret(): Promise<Uint8Array> {
+    return new Uint8Array(32)
+  }
+
+  async ping(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  #all(resource: string): Iterable<Representation> {
+    return this.objects.get(resource)?.values() ?? []
+  }
+
+  #selected(resource: string, { where, filter = [] }: Pick<ObjectQuery, 'where' | 'filter'>) {
+    const related = lookUpIn((name) => this.#all(name))
+    return [...this.#all(resource)].filter(
+      (object) => meets(where, object, related) && filter.every((one) => fitsComparison(one, object)),
+    )
+  }
+
+  async #write(permit: Written, { time }: WriteOptions = {}): Promise<StoredObject> {
+    const written = this.#written(permit, time)
+    this.#refuseTaken(permit.resource, written)
+    this.objects = this.#with(permit.resource, written)
+    return storedOf(written)
+  }
+
+  #written(permit: Written, time = new Date().toISOString()): Representation {
+    const before = this.get(permit.resource, permit.id) ?? { createdAt: time }
+    const object = isCreation(permit) ? createdObject(permit, time) : updatedObject(permit, before, time)
+    return represent(object)
+  }
+
+  #with(resource: string, written: Representation): Objects {
+    return new Map(this.objects).set(resource, new Map(this.objects.get(resource)).set(String(written.id), written))
+  }
+
+  #refuseTaken(resource: string, written: Representation): void {
+    const unique = [...(this.#resources.byName.get(resource)?.fields.values() ?? [])].filter((one) => one.unique)
+    const others = [...this.#all(resource)].filter(({ id }) => id !== written.id)
+    const taken = unique.find(
+      ({ name }) => Object.hasOwn(written, name) && others.some((other) => other[name] === written[name]),
+    )
+    if (taken) throw new UniqueTaken(taken.name)
+  }
+}
+
+function isCreation(permit: Written): permit is Permit<'create'> {
+  return permit.kind === 'create'
+}
+
+const BY_ID = [{ field: 'id', by: 'value', descending: false }] as const
+
+function compareInOrder(
+  order: NonNullable<ObjectQuery['order']>,
+  one: readonly SortValue[],
+  other: readonly SortValue[],
+): number {
+  for (const [i, { descending }] of order.entries()) {
+    const compared = compareSortValues(one[i] ?? null, other[i] ?? null)
+    if (compared !== 0) return descending ? -compared : compared
+  }
+  return 0
+}
+
+/** Each object as the kernel takes it, made once. */
+const stored = new WeakMap<Representation, StoredObject>()
+
+function storedOf(object: Representation): StoredObject {
+  return stored.getOrInsertComputed(object, ({ id, createdAt, updatedAt }) => ({
+    id: String(id),
+    version: 1,
+    createdAt: String(createdAt),
+    updatedAt: String(updatedAt),
+    document: documentPart(object),
+  }))
+}

@@ -1,0 +1,179 @@
+/** What a policy answers to one request: the stages of the server answer it, on objects in memory. */
+import type { Caller } from '../../../decide/caller.ts'
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
+import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
+import { livingAt } from '../../../decide/rules/rule-expiry.ts'
+import type { SignIn } from '../../../identity/sign-in/sign-in.ts'
+import type { ActivePolicy } from '../../../policy/active-policy.ts'
+import type { Revision } from '../../../policy/policy-files.ts'
+import type { Json, Representation, Resources } from '../../../resources/resource.ts'
+import { type AskInProcess, type InProcessRequest, openInProcess } from '../../../server/in-process.ts'
+import { MemoryStore, type Objects } from './memory-store.ts'
+import { objectsOf } from './row-faults.ts'
+
+/** A policy for predictions: its files without expired rules, and what these rules grant. */
+export interface EvaluatedPolicy {
+  readonly policy: Policy
+  readonly grants: DirectPolicy
+}
+
+/** `now` is milliseconds since the epoch: a rule may have an end. */
+export function evaluatePolicy(policy: Policy, resources: Resources, now: number): EvaluatedPolicy {
+  const living = livingAt(policy, now)
+  return { policy: living, grants: directPolicy(living, resources) }
+}
+
+/** A request, and all that its answer depends on. */
+export interface PredictedRequest {
+  readonly evaluated: EvaluatedPolicy
+  readonly routeMethod: RouteMethod
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
+  /** The path's `{id}`; undefined where the path has none. */
+  readonly id: string | undefined
+  /** Undefined where the request has none. */
+  readonly body: Readonly<Record<string, Json>> | undefined
+  readonly objects: Objects
+  /** What else conditions look at; the caller has what they look at in a credential. */
+  readonly facts: Pick<ConditionFacts, 'now' | 'address' | 'credential'>
+  /** Whether the request names the object's current tag in `If-Match`. */
+  readonly conditional?: boolean
+  /** Whether the caller is a gateway and proves it; the requests of a matrix never do. */
+  readonly provesGateway?: boolean
+}
+
+/** The answer; for an object, only the fields that are shown. */
+export interface Answer {
+  readonly status: number
+  /** The object of the body. */
+  readonly shown?: Representation | undefined
+  /** The object whose fields `shown` has. */
+  readonly of?: Representation | undefined
+  /** The rows of all pages of a list. */
+  readonly items?: readonly { readonly object: Representation; readonly shown: Representation }[]
+  /** What the request leaves. */
+  readonly objects: Objects
+}
+
+/** The route is known to have the method. */
+export type Predict = (request: PredictedRequest) => Promise<Answer>
+
+/** One server for all policies: each request is answered under its own. They are answered one after the other. */
+export function createPredict(resources: Resources): Predict {
+  const store = new MemoryStore(resources)
+  let asked: PredictedRequest | undefined
+  let fault: unknown
+  const inForce = () => {
+    if (!asked) throw new Error('no request is asked')
+    return activeOf(asked.evaluated)
+  }
+  const verify = () =>
+    asked?.caller ? ({ kind: 'caller', caller: asked.caller } as const) : ({ kind: 'anonymous' } as const)
+  let opened: Promise<AskInProcess> | undefined
+  const open = () =>
+    openInProcess({
+      instance: 'prediction',
+      resources,
+      store,
+      directory: { standing: () => ({ kind: 'unknown' }) as never },
+      now: () => new Date(asked?.facts.now ?? 0),
+      policy: {
+        get active() {
+          return inForce()
+        },
+        at: inForce,
+      },
+      channel: undefined,
+      verifier: { verify },
+      subjects: { verify: () => ({ kind: 'rejected', code: 'token-invalid', reason: 'there are no tokens' }) },
+      clientAddress: () => ({ counted: 'prediction', whole: asked?.facts.address }),
+      recorder: () => ({ note: () => {}, committed: () => {} }),
+      faults: {
+        note: ({ err }) => {
+          fault ??= err
+        },
+        close: () => {},
+      },
+      signIn: NOBODY,
+      // Nothing is expected of the document, and writing it takes long.
+      describe: async () => '{}',
+    })
+  const answer: Predict = async (request) => {
+    opened ??= open()
+    const ask = await opened
+    asked = request
+    store.objects = request.objects
+    fault = undefined
+    const { stackTraceLimit } = Error
+    // A refusal is an error, whose trace takes as long as the decision.
+    Error.stackTraceLimit = 0
+    const given = await answerTo(request, ask, store).finally(() => {
+      Error.stackTraceLimit = stackTraceLimit
+    })
+    if (fault !== undefined) throw fault
+    return given
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  return (request) => {
+    const next = last.then(() => answer(request))
+    last = next.catch(() => {})
+    return next
+  }
+}
+
+/** In memory there are no passwords and no sessions. */
+const NOBODY: SignIn = {
+  withPassword: async () => ({ kind: 'refused', userId: undefined, reason: 'nobody is known' }),
+  withRefreshToken: async () => ({ kind: 'refused', userId: undefined, reason: 'nobody is known' }),
+  end: async () => false,
+}
+
+const active = new WeakMap<EvaluatedPolicy, ActivePolicy>()
+
+function activeOf(evaluated: EvaluatedPolicy): ActivePolicy {
+  return active.getOrInsertComputed(evaluated, ({ grants }) => ({
+    revision: 'predicted' as Revision,
+    snapshot: grants,
+    blocked: new Map(),
+  }))
+}
+
+async function answerTo(request: PredictedRequest, ask: AskInProcess, store: MemoryStore): Promise<Answer> {
+  const { routeMethod, id, caller, body, evaluated } = request
+  const { route, endpoint, resource, method } = routeMethod
+  const headers = {
+    ...(request.conditional && route.precondition === 'required' && { 'if-match': '*' }),
+    ...(request.provesGateway && { 'x-sallyport-key': 'sp_prediction' }),
+  }
+  const path = route.path.replace('{id}', () => encodeURIComponent(id ?? ''))
+  const sent: InProcessRequest = { method, path, headers, body, token: caller && 'prediction' }
+  if (endpoint.operation === 'list') {
+    const first = `${path}?limit=${evaluated.policy.limits.page.max}`
+    const { status, rows } = await readPages(ask, { ...sent, path: first })
+    if (rows === undefined) return { status, objects: store.objects }
+    const all = [...(store.objects.get(resource.name)?.values() ?? [])]
+    const items = rows.map((shown) => ({ shown, object: objectsOf(shown, all, resource)[0] ?? shown }))
+    return { status, items, objects: store.objects }
+  }
+  const { status, text, headers: given } = await ask(sent)
+  const { objects } = store
+  if (status >= 300 || text === '') return { status, objects }
+  const shown = JSON.parse(text) as Representation
+  const written = given.Location?.split('/').at(-1)
+  const its = id ?? (route.kind === 'caller' ? caller?.id : written && decodeURIComponent(written))
+  return { status, shown, of: objects.get(resource.name)?.get(its ?? String(shown.id)), objects }
+}
+
+async function readPages(ask: AskInProcess, request: InProcessRequest) {
+  const rows: Representation[] = []
+  for (let next = request; ; ) {
+    const { status, text } = await ask(next)
+    if (status !== 200) return { status, rows: undefined }
+    const page = JSON.parse(text) as { readonly items: readonly Representation[]; readonly next: string | null }
+    rows.push(...page.items)
+    if (page.next === null) return { status, rows }
+    next = { ...request, path: `${request.path}&cursor=${encodeURIComponent(page.next)}` }
+  }
+}
