@@ -14,7 +14,7 @@ import {
   valuesWhoeverAsks,
 } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
-import { isAbout, namesIn } from '../decide/rules/terms.ts'
+import { isAbout, namesIn, type ResultNames } from '../decide/rules/terms.ts'
 import type { Scalar } from '../resources/object.ts'
 import type { Action, FieldType, Resource } from '../resources/resource.ts'
 import type { Region, Regions } from './regions.ts'
@@ -68,15 +68,33 @@ export function possibleSets(
       ),
     [[]],
   )
-  const names = sets.map((set) => namesWith(relations, [...held, ...set]))
+  const names = sets.map((set) => new Set(namesWith(relations, namesOf([...held, ...set]))))
   const distinct = new Map(names.map((set) => [[...set].join('+'), set]))
   return [...distinct.values()].toSorted((a, b) => a.size - b.size)
 }
 
-/** The names of the relations that follow from these leaves. */
-function namesWith(relations: readonly Relation[], leaves: readonly Relation[]): ReadonlySet<string> {
-  const following = relations.filter((relation) => followsFrom(relation, (leaf) => leaves.includes(leaf)))
-  return new Set(following.map(({ name }) => name))
+/** The names of the relations that hold when exactly these leaves do, by name. */
+export function namesWith(relations: readonly Relation[], leaves: ReadonlySet<string>): readonly string[] {
+  return namesThat(relations, ({ name }) => leaves.has(name))
+}
+
+function namesThat(relations: readonly Relation[], holds: (leaf: Relation) => boolean): readonly string[] {
+  return relations.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
+}
+
+/** The names of leaves that hold before a write and after it. */
+export interface WrittenLeaves {
+  readonly before: ReadonlySet<string>
+  readonly after: ReadonlySet<string>
+}
+
+/** What rules ask of the result of a write. */
+export function namesOnResult(relations: readonly Relation[], { before, after }: WrittenLeaves): ResultNames {
+  return {
+    stored: namesWith(relations, before),
+    mixed: namesThat(relations, (leaf) => (kindOf(leaf).onResultOfWrite === 'stored' ? before : after).has(leaf.name)),
+    proposed: namesWith(relations, after),
+  }
 }
 
 /**
@@ -92,9 +110,13 @@ export function heldWith(
   const ways = waysToHold(relations.filter(({ name }) => names.has(name))).flatMap(
     (way) => leavesHeldWith(way, leaves, resource) ?? [],
   )
-  const held = ways.map((way) => [...names.union(namesWith(relations, [...way]))])
+  const held = ways.map((way) => [...names.union(new Set(namesWith(relations, namesOf(way))))])
   const [first, ...others] = held
   return first && new Set(first.filter((name) => others.every((other) => other.includes(name))))
+}
+
+function namesOf(relations: Iterable<Relation>): ReadonlySet<string> {
+  return new Set([...relations].map(({ name }) => name))
 }
 
 /** Sets of leaves. All these relations hold if the leaves of one set hold. */

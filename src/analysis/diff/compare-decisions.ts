@@ -39,13 +39,9 @@ export function compareDecisions(
   { resources, now }: Circumstances,
 ): readonly DecisionChange[] {
   const callers = callersOf(policies)
-  const rules = [...policies.before.rules, ...policies.after.rules]
   const listing = actionsListing(resources)
   const findings = new Map<string, readonly TopicFindings[]>()
-  const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
-    const living = sidesOf((side) => livingAt(policies[side], from))
-    const direct = sidesOf((side) => directPolicy(living[side], resources))
-    const ended = rules.filter(({ until }) => until === from)
+  const spans = policiesFrom(policies, { resources, now }).map(({ from, ended, living, direct }) => {
     for (const resource of resources.byName.values()) {
       if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
       const compare = () => compareResource({ living, direct }, resource, { callers, listing })
@@ -53,7 +49,17 @@ export function compareDecisions(
     }
     return { from, changes: groupFindings([...findings.values()].flat(), callers) }
   })
-  return joinSpans(spans)
+  return joinSpans([...spans])
+}
+
+/** The policies now, and whenever rules of them end. */
+function* policiesFrom(policies: Sides<Policy>, { resources, now }: Circumstances) {
+  const rules = [...policies.before.rules, ...policies.after.rules]
+  for (const from of [now, ...endsOf(rules).filter((end) => end > now)]) {
+    const living = sidesOf((side) => livingAt(policies[side], from))
+    const direct = sidesOf((side) => directPolicy(living[side], resources))
+    yield { from, ended: rules.filter(({ until }) => until === from), living, direct }
+  }
 }
 
 interface About {
@@ -161,8 +167,8 @@ function joinSpans(spans: readonly Span[]): readonly DecisionChange[] {
   )
 }
 
-// ---- * Where two policies decide differently: one action of a resource and one caller at a time. Nothing at all is the proof
-// that no decision differs: the regions hold every set of relations and conditions, and
+// ---- Where two policies decide differently: one action of a resource and one caller at a time. Nothing at all is
+// the proof that no decision differs: the regions hold every set of relations and conditions, and
 // analysis/compare.ts says why two subjects at a time are enough.
 
 /** `changed` is empty if no object shows the difference: only the role level, or what a list may be filtered by. */
@@ -180,11 +186,8 @@ export function* changedDecisions(
   const touched = [...resources.byName.values()]
     .filter(({ name }) => covers(name))
     .map((resource) => [resource, touchedActions(policies, resource)] as const)
-  const rules = [...policies.before.rules, ...policies.after.rules]
-  for (const from of [now, ...endsOf(rules).filter((end) => end > now)]) {
-    const living = sidesOf((side) => livingAt(policies[side], from))
+  for (const { living, direct } of policiesFrom(policies, { resources, now })) {
     const callers = callersOf(living)
-    const direct = sidesOf((side) => directPolicy(living[side], resources))
     for (const [resource, actions] of touched) {
       const compare = () =>
         [...topicsOf(living, resource, actions)].flatMap((topic) => changedIn(topic, callers, { direct, listing }))

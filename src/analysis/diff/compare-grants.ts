@@ -171,8 +171,8 @@ function inOrder({ resource }: Topic, fields: readonly string[]): readonly strin
   return [...resource.fields.keys()].filter((field) => fields.includes(field))
 }
 
-// ---- * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. If it
-// differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
+// ---- Differences that no object shows. The role level doesn't look at objects, so it takes relations by their
+// names. If it differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
 
 /**
  * Where the role level passes afterwards, and didn't before; undefined if nowhere. `shown`: what objects gain, in the

@@ -118,7 +118,8 @@ function relationsOf(policies: Sides<Policy>, { name }: Resource): Sides<Readonl
   return sidesOf((side) => policies[side].ownership.get(name)?.relations ?? new Map<string, Relation>())
 }
 
-// ---- Conditions of requests whose meaning changed. New and deleted conditions count only through the rules that use them.
+// ---- Conditions of requests whose meaning changed. New and deleted conditions count only through the rules that
+// use them.
 
 export function compareConditions({ before, after }: Sides<Policy>): readonly SettingChange[] {
   return [...before.conditions].flatMap(([name, old]): SettingChange[] => {
@@ -138,7 +139,8 @@ function reachOfCondition({ before, after }: Sides<RequestCondition>): Reach | u
   return isConditionWithin(after, before) ? 'fewer' : undefined
 }
 
-// ---- The direction of a name with a changed meaning: it follows from the requests that the name holds for, and from its uses.
+// ---- The direction of a name with a changed meaning: it follows from the requests that the name holds for, and
+// from its uses.
 
 /** Whether a name holds more often than before, or less often. */
 type Reach = 'more' | 'fewer'

@@ -72,7 +72,8 @@ function untilText({ until }: Block): string {
   return until === undefined ? 'forever' : timeText(until)
 }
 
-// ---- views.yaml where routes use it, and masks.yaml: which fields routes show, and which fields decision records hold.
+// ---- views.yaml where routes use it, and masks.yaml: which fields routes show, and which fields decision records
+// hold.
 
 /** The view of a route limits what the route shows, whatever rules grant. */
 export function compareRouteViews(policies: Sides<Policy>, { routes }: Resources): readonly SettingChange[] {

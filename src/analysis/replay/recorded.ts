@@ -52,8 +52,8 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-// ---- * The answers that a record holds to conditions of the request and to relations that rest on other objects. An answer
-// counts where the policy that decides again has the same definition, whatever its name.
+// ---- The answers that a record holds to conditions of the request and to relations that rest on other objects. An
+// answer counts where the policy that decides again has the same definition, whatever its name.
 
 /** `when`: about the stored (or created) object, or about the object after the write. Throws AnswerMissing. */
 export function recordedLookups(
@@ -123,7 +123,8 @@ function isFine(networks: readonly string[]): boolean {
   return networks.some((network) => Number(network.split('/')[1]) > NETWORK_BITS)
 }
 
-// ---- Whether a record holds everything that a policy would look at: another policy may compare values that it lacks.
+// ---- Whether a record holds everything that a policy would look at: another policy may compare values that it
+// lacks.
 
 /** A sentence for people about what is missing; undefined if nothing is missing. */
 export async function unknownFact(

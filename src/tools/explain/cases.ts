@@ -2,6 +2,7 @@
  * The cases of a request: one decision for each set of relations and conditions of the request that the rules about the
  * caller distinguish.
  */
+import type { WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import type { SupposedDecision } from '../../decide/permits/check-fields.ts'
 import type { Rule } from '../../decide/policy.ts'
@@ -36,7 +37,6 @@ import {
   roleLevelOf,
   routeAnswer,
   type SupposedRequest,
-  type WrittenLeaves,
   writtenBy,
 } from './request.ts'
 
@@ -181,8 +181,8 @@ function textOf({ relations, conditions, ...rest }: ExplainedCase): string {
   return JSON.stringify(rest)
 }
 
-// ---- * Decides what depends on more than the caller: on the object and on conditions of the request. What is known gives one
-// case; otherwise there is one for each set that the rules distinguish.
+// ---- Decides what depends on more than the caller: on the object and on conditions of the request. What is known
+// gives one case; otherwise there is one for each set that the rules distinguish.
 
 const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, headers: {} }
 

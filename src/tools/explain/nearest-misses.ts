@@ -268,8 +268,9 @@ function rank({ changes }: Candidate): number {
   return changes.length * ORDER.length + Math.max(0, ...changes.map(({ kind }) => ORDER.indexOf(kind)))
 }
 
-// ---- * The relations and conditions that a near miss can't count on: nobody told them, and no case is about them. What holds
-// for nobody without credentials may hold for somebody with them, and what holds for one person may not for another.
+// ---- The relations and conditions that a near miss can't count on: nobody told them, and no case is about them.
+// What holds for nobody without credentials may hold for somebody with them, and what holds for one person may not
+// for another.
 
 type Names = ReadonlySet<string>
 

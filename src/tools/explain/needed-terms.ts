@@ -1,8 +1,8 @@
 /** Changes to one request that make terms of rules hold, or stop holding, in terms of relations without parts. */
-import { type FieldGroup, fieldGroups } from '../../analysis/possible-sets.ts'
+import { type FieldGroup, fieldGroups, namesWith } from '../../analysis/possible-sets.ts'
 import { choices } from '../../base/subsets.ts'
 import type { Term } from '../../decide/policy.ts'
-import { followsFrom, holdsForOwnRecord, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
+import { holdsForOwnRecord, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { RelationColumn } from '../../decide/rules/terms.ts'
 import type { NeededChange } from './explanation.ts'
@@ -189,19 +189,18 @@ function distance(a: Names, b: Names): number {
 
 /** Of these names, the relations without parts. */
 function leavesIn(names: Names, request: SupposedRequest): Names {
-  return new Set(
-    declaredRelations(request)
-      .filter((one) => isLeaf(one) && names.has(one.name))
-      .map(({ name }) => name),
+  return names.intersection(
+    new Set(
+      declaredRelations(request)
+        .filter(isLeaf)
+        .map(({ name }) => name),
+    ),
   )
 }
 
 /** All relations that hold when exactly these relations without parts do. */
 export function namesFrom(leaves: Names, request: SupposedRequest): readonly string[] {
-  const follows = (relation: Relation) => followsFrom(relation, ({ name }) => leaves.has(name))
-  return declaredRelations(request)
-    .filter(follows)
-    .map(({ name }) => name)
+  return namesWith(declaredRelations(request), leaves)
 }
 
 function isLeaf(relation: Relation): boolean {

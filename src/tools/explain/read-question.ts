@@ -209,7 +209,8 @@ function ownId({ kind }: Route, caller: AskingCaller): string | undefined {
   return kind === 'caller' && caller.kind === 'caller' ? caller.subject : undefined
 }
 
-// ---- Reads the objects on which relations rest. Which ones are asked for is only known while the request is explained.
+// ---- Reads the objects on which relations rest. Which ones are asked for is only known while the request is
+// explained.
 
 /** The limit of objects with which one object is related. */
 const MOST_RELATED = 1000

@@ -157,7 +157,8 @@ function goneRelations(
   return gone.map((name) => `ownership.yaml no longer declares the relation ${quote(name)}, which held then`)
 }
 
-// ---- * Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed object.
+// ---- Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed
+// object.
 
 function asRecorded(record: ExplainableRecord, explanation: Explanation): Explanation {
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
@@ -221,7 +222,8 @@ function refusal({ authentication }: ExplainableRecord, code: 'forbidden' | 'fie
   return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
 }
 
-// ---- * Compares the recorded answer with the answer of policy files. It can't compare other answers (limits, bodies, tokens).
+// ---- Compares the recorded answer with the answer of policy files. It can't compare other answers (limits, bodies,
+// tokens).
 
 interface Verdict {
   readonly sameOutcome: boolean | null

@@ -1,5 +1,6 @@
 /** A question to explain, and its request as the kernel decides it for supposed objects: the checks without a server. */
 
+import { namesOnResult, type WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { anyCaller, inheritedBy } from '../../decide/callers-and-routes.ts'
@@ -12,7 +13,6 @@ import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { SupposedDecision, SupposedResult } from '../../decide/permits/check-fields.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
-import { followsFrom, kindOf } from '../../decide/relations/all-kinds.ts'
 import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -246,12 +246,6 @@ export interface StateChange {
   readonly after: Names
 }
 
-/** Relations without parts that hold before a write and after it. */
-export interface WrittenLeaves {
-  readonly before: Names
-  readonly after: Names
-}
-
 /** The write changes one field, so all else is as before. `leaves`: those that hold before, perhaps without states. */
 export function writtenBy({ states, before, after }: StateChange, leaves: Names): WrittenLeaves {
   const others = leaves.difference(states)
@@ -265,10 +259,7 @@ function supposedResult(
   stored: readonly string[],
   { before, after }: WrittenLeaves,
 ): SupposedResult {
-  const namesWith = (holds: (leaf: Relation) => boolean) =>
-    relations.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
-  const mixed = namesWith((leaf) => (kindOf(leaf).onResultOfWrite === 'stored' ? before : after).has(leaf.name))
-  const proposed = namesWith(({ name }) => after.has(name))
+  const { mixed, proposed } = namesOnResult(relations, { before, after })
   const isSame = before.intersection(states).symmetricDifference(after.intersection(states)).size === 0
   return { names: { stored, mixed, proposed }, changed: isSame ? undefined : field }
 }

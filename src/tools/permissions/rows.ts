@@ -2,11 +2,18 @@
  * The rows of a matrix: every method of every route, with every set of relations that can hold, and the transitions of a
  * write where rules have a right side.
  */
-import { MOST_SETS, namedConditions, namedRelations, possibleSets } from '../../analysis/possible-sets.ts'
+import {
+  MOST_SETS,
+  namedConditions,
+  namedRelations,
+  namesOnResult,
+  namesWith,
+  possibleSets,
+} from '../../analysis/possible-sets.ts'
 import { byText } from '../../base/by-text.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
-import { comparedFields, followsFrom, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { comparedFields, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { decidedFields, isAbout } from '../../decide/rules/terms.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
@@ -169,8 +176,8 @@ function sorted(names: Iterable<string>): readonly string[] {
   return [...names].sort()
 }
 
-// ---- * The transitions of a write: what holds before and after it, where right sides of rules look at the result. Relations
-// that no right side looks at stay as they are.
+// ---- The transitions of a write: what holds before and after it, where right sides of rules look at the result.
+// Relations that no right side looks at stay as they are.
 
 /** The names that hold, as in ResultNames of decide/rules/terms.ts. */
 export interface Transition {
@@ -213,7 +220,7 @@ function transitionsOf(policy: Policy, about: About): readonly Transition[] {
   const sets = possibleSets(leaves, resource, { ownRecord })
   const unchanged = (set: Leaves) => [...set.difference(changing)].toSorted().join('+')
   const bySame = Map.groupBy(sets, unchanged)
-  const starts = sets.filter((leaves) => isShown(namesWith(named, leaves)))
+  const starts = sets.filter((leaves) => isShown(new Set(namesWith(named, leaves))))
   const afterOf = (before: Leaves) => bySame.get(unchanged(before)) ?? []
   const count = starts.reduce((sum, before) => sum + afterOf(before).length, 0)
   if (count > MOST_TRANSITIONS) throw tooMany(count, about)
@@ -269,21 +276,14 @@ function changingLeaves(named: readonly Relation[], onTheRight: ReadonlySet<stri
 function transition(
   named: readonly Relation[],
   told: readonly Relation[],
-  { before, after }: { readonly before: Leaves; readonly after: Leaves },
+  write: { readonly before: Leaves; readonly after: Leaves },
 ): Transition {
-  const proposed = namesWith(told, after)
+  const { stored, mixed } = namesOnResult(named, write)
+  const proposed = namesWith(told, write.after)
   return {
-    stored: namesWith(named, before),
-    mixed: namesThat(named, (leaf) => (sideOf(leaf) === 'stored' ? before : after).has(leaf.name)),
-    proposed,
-    becomes: [...proposed].join('+') || 'none',
+    stored: new Set(stored),
+    mixed: new Set(mixed),
+    proposed: new Set(proposed),
+    becomes: proposed.join('+') || 'none',
   }
-}
-
-function namesWith(named: readonly Relation[], leaves: Leaves): ReadonlySet<string> {
-  return namesThat(named, ({ name }) => leaves.has(name))
-}
-
-function namesThat(named: readonly Relation[], holds: (leaf: Relation) => boolean): ReadonlySet<string> {
-  return new Set(named.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name))
 }

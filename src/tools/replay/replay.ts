@@ -66,8 +66,8 @@ async function replayOne({ candidate, baseline }: ReplayPolicies, record: Decisi
   tally.add(then, again, decided ? compare(then, again) : undefined)
 }
 
-// ---- * What another policy than the candidate answers to a recorded request, as a record: so the candidate is compared with
-// that policy, and edits between the log and it are no differences.
+// ---- What another policy than the candidate answers to a recorded request, as a record: so the candidate is
+// compared with that policy, and edits between the log and it are no differences.
 
 /** The record that the baseline would have made, or why the log doesn't tell it. */
 export async function recordUnder(

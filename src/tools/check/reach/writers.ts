@@ -48,8 +48,8 @@ export function performed({ actions }: Rule, of: ReadonlySet<string>): readonly 
   return [...of].filter((name) => actions.includes('*') || actions.includes(name))
 }
 
-// ---- * Finds who may write objects of a path, with which relations and through which rules. The checks that compare writing
-// and reading use it.
+// ---- Finds who may write objects of a path, with which relations and through which rules. The checks that compare
+// writing and reading use it.
 
 /** A write and the read of the same path. */
 export interface WritePair {

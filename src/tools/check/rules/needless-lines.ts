@@ -114,7 +114,8 @@ function twice<T>(items: readonly T[], keyOf: (item: T) => readonly unknown[]): 
   return found
 }
 
-// ---- Rules without effect: all grants stay equal without them. without-effect.ts finds them, this file reports them.
+// ---- Rules without effect: all grants stay equal without them. without-effect.ts finds them, this file reports
+// them.
 
 export const rulesWithoutEffect: PolicyCheck<CheckedPolicy> = {
   codes: [
@@ -172,7 +173,8 @@ function findingOf(needless: NeedlessRule, place: Place): Diagnostic {
   )
 }
 
-// ---- Finds rules whose relation column fits no object, or no write: terms that exclude one another, results out of reach.
+// ---- Finds rules whose relation column fits no object, or no write: terms that exclude one another, results out of
+// reach.
 
 export const contradictions: PolicyCheck<CheckedPolicy> = ruleCheck(
   {

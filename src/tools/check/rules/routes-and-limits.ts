@@ -168,7 +168,8 @@ function countsAll(wider: Limit['match'], narrower: Limit['match'], index: Actio
   return narrower.role !== undefined && narrower.role !== 'everyone' && index.subjectsOf(narrower.role).has(wider.role)
 }
 
-// ---- Finds climbs that may meet so many objects that a decision fails: those through lists, whose members fill them.
+// ---- Finds climbs that may meet so many objects that a decision fails: those through lists, whose members fill
+// them.
 
 export const wideClimbs: PolicyCheck<CheckedPolicy> = {
   codes: [

@@ -3,12 +3,12 @@
  * conditions, and the relations of the result. Such a write shows a mistake in a rule with a right side.
  */
 
-import { namedConditions, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
+import { namedConditions, namedRelations, namesOnResult, possibleSets } from '../../../analysis/possible-sets.ts'
 import { smallestSubsets } from '../../../base/subsets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { comparedFields, followsFrom, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { fitsResult, isAbout, type ResultNames } from '../../../decide/rules/terms.ts'
 import type { Resources } from '../../../resources/resource.ts'
@@ -140,12 +140,8 @@ interface Moments {
 /** The write changes only the fields of relations that differ before and after. */
 function askedWrite(named: readonly Relation[], { before, after, when }: Moments): AskedWrite {
   const leaves = named.flatMap(leavesOf)
-  const namesThat = (holds: (leaf: Relation) => boolean) =>
-    named.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
   return {
-    stored: namesThat(({ name }) => before.has(name)),
-    mixed: namesThat((leaf) => (kindOf(leaf).onResultOfWrite === 'stored' ? before : after).has(leaf.name)),
-    proposed: namesThat(({ name }) => after.has(name)),
+    ...namesOnResult(named, { before, after }),
     when,
     fields: leaves.filter(({ name }) => before.has(name) !== after.has(name)).flatMap(comparedFields),
     needsCaller: leaves.some((leaf) => before.has(leaf.name) && needsCaller(leaf)),

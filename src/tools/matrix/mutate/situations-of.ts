@@ -2,11 +2,12 @@
 
 import type { Sides } from '../../../analysis/compare.ts'
 import type { ChangedDecision } from '../../../analysis/diff/compare-decisions.ts'
+import { namesWith } from '../../../analysis/possible-sets.ts'
 import { NOWHERE, type Region } from '../../../analysis/regions.ts'
 import { variablesOf } from '../../../analysis/space.ts'
 import { concernsObject, type RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { followsFrom, leavesOf } from '../../../decide/relations/all-kinds.ts'
+import { leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 
 import type { Known } from '../arrange/relatability.ts'
@@ -71,9 +72,7 @@ function writesIn(
       const leaves = new Set(
         atoms.flatMap(({ leaf }, i) => (leaf && holding.has(variablesOf(i)[moment]) ? [leaf.before.name] : [])),
       )
-      return new Set(
-        relations.filter((relation) => followsFrom(relation, ({ name }) => leaves.has(name))).map(({ name }) => name),
-      )
+      return new Set(namesWith(relations, leaves))
     }
     const when = atoms.flatMap(({ label, leaf }, i) => (!leaf && holding.has(variablesOf(i).before) ? [label] : []))
     found.push({ stored: namesAt('before'), result: namesAt('after'), when })
