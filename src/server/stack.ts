@@ -32,7 +32,7 @@ export interface StackParts extends AnswerParts {
 
 export function useStages(app: Koa, parts: StackParts): void {
   const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel, now } = parts
-  const routers = createRouters(resources.routes, services, store)
+  const routers = createRouters(resources.routes, services, { resources, store })
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { expect } from 'chai'
 import Koa, { type Context } from 'koa'
-import { createHttpServer } from '../../src/server/http/http-server.ts'
-import { runStages } from '../../src/server/http/run-stages.ts'
+import { createHttpServer, runStages } from '../../src/server/http/http-server.ts'
 import { present } from '../../src/server/stages/answer.ts'
 
 describe('an answer on a connection that takes no more', () => {

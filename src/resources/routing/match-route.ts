@@ -28,8 +28,8 @@ export type Match =
 
 type RouteMatcher = (method: string, target: Target | Problem) => Match
 
-/** A route of a router, with its handlers. */
-export type Layer = Router['stack'][number]
+/** What `router.routes()` gives. */
+export type RouterMiddleware = ReturnType<Router['routes']>
 
 /** Registers handlers for the methods of a route; `path` is in the router's notation. */
 type Register = (router: Router, path: string, route: Route) => void
@@ -41,7 +41,7 @@ type Register = (router: Router, path: string, route: Route) => void
  */
 export class Routers {
   /** The routers, by the beginning that all their paths share. */
-  readonly #routers: ReadonlyMap<string, Router>
+  readonly #routers: ReadonlyMap<string, { readonly router: Router; readonly routes: RouterMiddleware }>
   readonly #routes: ReadonlyMap<unknown, Route>
   /** The length of the longest beginning, counted in slashes. */
   readonly #longestBeginning: number
@@ -52,21 +52,22 @@ export class Routers {
       [...Map.groupBy(routes, beginningOf)].map(([beginning, group]) => {
         const router = new KoaRouter({ strict: true, sensitive: true })
         for (const route of group) register(router, pathOf(route), route)
-        return [beginning, router]
+        return [beginning, { router, routes: router.routes() }]
       }),
     )
     this.#longestBeginning = Math.max(0, ...this.#routers.keys().map((beginning) => beginning.split('/').length))
   }
 
-  /** The match, and the router's own route (a layer) with the handlers that were registered for the method. */
-  find(method: string, target: Target | Problem): { readonly match: Match; readonly layer?: Layer | undefined } {
+  /** The match, and the routes of the router that has it. */
+  find(method: string, target: Target | Problem): { readonly match: Match; readonly routes?: RouterMiddleware } {
     if (target instanceof Problem) return { match: { kind: 'malformed', problem: target } }
     // No two routes match one path, so the order only saves time: most paths fit the longest of the beginnings.
     for (const beginning of beginnings(target.path, this.#longestBeginning).reverse()) {
-      const found = this.#routers.get(beginning)?.match(target.path, method)
-      const route = found?.path[0] && this.#routes.get(found.path[0].path)
-      if (!route) continue
-      return { match: matchOf(route, method, target, idIn(target.path, beginning)), layer: found.pathAndMethod[0] }
+      const registered = this.#routers.get(beginning)
+      const [layer] = registered?.router.match(target.path, method).path ?? []
+      const route = layer && this.#routes.get(layer.path)
+      if (!registered || !route) continue
+      return { match: matchOf(route, method, target, idIn(target.path, beginning)), routes: registered.routes }
     }
     return { match: { kind: 'unknown-path' } }
   }

@@ -21,10 +21,10 @@ import {
   type Routers,
 } from '../../resources/routing/match-route.ts'
 import { readTarget, type Target } from '../../resources/routing/request-target.ts'
+import { decideRequest, type Gate } from '../decide-request.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import type { Outcome } from '../routes/handler.ts'
 import { verifyCredentials } from '../stages/authenticate.ts'
-import { decideRequest, type Gate } from '../stages/authorize.ts'
 import type { Accepted, Addressed, Forwarding, Matched, Received, Stage, Writable } from '../stages/state.ts'
 
 export function recognizeGateway(routers: Pick<Routers, 'find'>): Stage<Received & Matched, Forwarding> {

@@ -14,7 +14,7 @@ import type { Recorder } from '../../decision-log/recorder.ts'
 import type { Store } from '../../store/contract.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
+import type { RequestEnd, Writes } from '../routes/handler.ts'
 import { SignInRefused } from '../routes/tokens.ts'
 import type { RequestState, Writable } from '../stages/state.ts'
 import { answeredStatus, problemOf } from './to-problem.ts'
@@ -47,24 +47,20 @@ export function observe(
   { faults, metrics }: { faults: FaultLog; metrics: Pick<Metrics, 'observeRequest'> },
   request: RequestFacts,
 ): void {
-  const { requestId, method, problem } = request
-  const route = measuredRoute(request)
+  const { requestId, method, problem, match, forwarded, started } = request
+  // Requests of gateways are counted apart: they cost less than those of clients.
+  const route = forwarded?.route ?? (match && 'route' in match ? match.route.path : 'unknown')
   const status = answeredStatus(request)
-  metrics.observeRequest({ method, route, status, seconds: secondsOf(request) })
+  metrics.observeRequest({ method, route, status, seconds: (performance.now() - started) / 1000 })
   if (status < 500) return
   faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
 }
 
-/** Requests of gateways are counted apart: they cost less than those of clients. */
-function measuredRoute({ match, forwarded }: RequestFacts): string {
-  if (forwarded) return forwarded.route
-  return match && 'route' in match ? match.route.path : 'unknown'
-}
-
 export function recordOf(request: RequestFacts): DecisionRecord {
-  const { requestId, instance, revision, address, match, authentication, decision, outcome, problem } = request
+  const { requestId, instance, revision, address, match, authentication, outcome, problem } = request
   const asked = match?.kind === 'route' ? match : undefined
-  const evidence = evidenceOf(request)
+  const decision = request.again ? request.again.decision : request.decision
+  const evidence = evidenceOf(request, decision)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
   const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const rejected = authentication?.kind === 'rejected' ? authentication : undefined
@@ -79,7 +75,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     route: asked?.route.path,
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
-    objectId: outcome?.objectId ?? askedId(request, asked?.id) ?? refusedSignIn?.userId ?? objectIdOf(decision),
+    objectId: outcome?.objectId ?? objectIdOf(asked?.id, decision) ?? refusedSignIn?.userId,
     subject: caller?.id ?? rejected?.subject,
     roles: caller?.roles,
     authentication: authentication?.kind,
@@ -97,7 +93,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     asked: outcome?.asked,
     searched: outcome?.searched,
     status: answeredStatus(request),
-    microseconds: Math.round(secondsOf(request) * 1e6),
+    microseconds: Math.round((performance.now() - request.started) * 1e3),
   }
 }
 
@@ -120,47 +116,49 @@ function signInOf(caller: Caller): DecisionRecord['signedIn'] {
   return { at: authTime === undefined ? undefined : new Date(authTime).toISOString(), acr }
 }
 
-function secondsOf({ started }: RequestFacts): number {
-  return (performance.now() - started) / 1000
+function evidenceOf({ problem, outcome }: RequestFacts, decision: Decision | undefined): Evidence | undefined {
+  const refusal = problem?.cause instanceof Refused ? problem.cause.refusal : undefined
+  return refusal?.evidence ?? outcome?.evidence ?? decision?.evidence
 }
 
-function evidenceOf({ problem, outcome, decision }: RequestFacts): Evidence | undefined {
-  if (problem?.cause instanceof Refused && problem.cause.refusal.evidence) return problem.cause.refusal.evidence
-  return outcome?.evidence ?? decision?.evidence
+/** The id in the path, whole only if it is the id of an object: a path may have 8 kB. Without one, the object's. */
+function objectIdOf(asked: string | undefined, decision: Decision | undefined): string | undefined {
+  const stored = decision && 'object' in decision ? decision.object.id : undefined
+  return asked === undefined || asked === stored ? stored : cutName(asked)
 }
 
-/** Whole only if it is the id of an object: a path may have 8 kB. */
-function askedId({ decision }: RequestFacts, id: string | undefined): string | undefined {
-  return id === undefined || id === objectIdOf(decision) ? id : cutName(id)
-}
-
-function objectIdOf(decision: Decision | undefined): string | undefined {
-  return decision && 'object' in decision ? decision.object.id : undefined
-}
-
+/** Each write commits together with the record that says how it ended. */
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
-  /** A request makes few records, so a list is searched. */
-  const made: { readonly line: string; readonly unmasked: DecisionRecord }[] = []
+  const made = new Map<string, DecisionRecord>()
   const record = (end: RequestEnd) => {
     const unmasked = recordOf({ ...state, ...end })
     const line = recordLine(mask(unmasked, state.masks))
-    made.push({ line, unmasked })
+    made.set(line, unmasked)
     return line
   }
   const committed = (line: string) => {
-    state.committed = made.findLast((one) => one.line === line)
-  }
-  const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
-    const line = record({ outcome })
-    await write(line)
-    committed(line)
-    return outcome
+    const unmasked = made.get(line)
+    if (unmasked) state.committed = { line, unmasked }
   }
   return {
-    create: (permit, outcome, { time, replay }) =>
-      recorded(outcome, (line) => store.create(permit, { time, record: line, replay })),
-    update: (permit, outcome, { time }) => recorded(outcome, (line) => store.update(permit, { time, record: line })),
-    delete: (permit, outcome) => recorded(outcome, (line) => store.delete(permit, { record: line })),
+    async create(permit, outcome, { time, replay }) {
+      const line = record({ outcome })
+      await store.create(permit, { time, record: line, replay })
+      committed(line)
+      return outcome
+    },
+    async update(permit, outcome, { time }) {
+      const line = record({ outcome })
+      await store.update(permit, { time, record: line })
+      committed(line)
+      return outcome
+    },
+    async delete(permit, outcome) {
+      const line = record({ outcome })
+      await store.delete(permit, { record: line })
+      committed(line)
+      return outcome
+    },
     record,
     committed,
   }

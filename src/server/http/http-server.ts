@@ -2,9 +2,12 @@
  * The HTTP server, with limits on time and size. A request that Node's parser refuses goes to the handler like any
  * other.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type Koa from 'koa'
+import compose from 'koa-compose'
 import { Problem } from '../../base/problems/problem.ts'
 import { hasBody } from '../input/read-body.ts'
 import { connectionOf, openConnection } from './connection.ts'
@@ -145,4 +148,12 @@ function saidNothing(socket: Duplex): boolean {
 
 function bytesRead(socket: Duplex): number {
   return (socket as Socket).bytesRead
+}
+
+export function runStages(koa: Koa): RequestListener {
+  const run = compose(koa.middleware)
+  return (request, response) => {
+    const ctx = koa.createContext(request, response)
+    run(ctx).catch((error: unknown) => ctx.onerror(error as Error))
+  }
 }

@@ -92,20 +92,11 @@ function hasType(ctx: Context, accepted: readonly string[]): boolean {
 }
 
 /** The raw bytes: koa-body would decode them and silently turn invalid UTF-8 into replacement characters. */
-function readBytes(ctx: Context, limitBytes: number): Buffer | Promise<Buffer> {
-  if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
-  expectContinue(ctx)
-  return bytesAtHand(ctx.req, limitBytes) ?? readPieces(ctx, limitBytes)
-}
-
-/** A body that has come as a whole, as most do with their heads; undefined for others, and for those that are too large. */
-function bytesAtHand(request: IncomingMessage, limitBytes: number): Buffer | undefined {
-  const { complete, headers, readableLength } = request
-  const isWhole = complete || readableLength === Number(headers['content-length'])
-  return isWhole && readableLength > 0 && readableLength <= limitBytes ? request.read(readableLength) : undefined
-}
-
-async function readPieces(ctx: Context, limitBytes: number): Promise<Buffer> {
+async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
+  const { headers, httpVersion } = ctx.req
+  if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
+  // RFC 9110 section 10.1.1: the client is asked for the body only now that it is authorized; HTTP/1.0 knows no 100.
+  if (headers.expect !== undefined && httpVersion === '1.1') ctx.res.writeContinue()
   try {
     const read = readers.get(limitBytes) ?? makeReader(limitBytes)
     await Promise.race([read(ctx, async () => undefined), untilInterrupted(ctx.req)])
@@ -129,11 +120,6 @@ function makeReader(limitBytes: number): Middleware {
   })
   readers.set(limitBytes, reader)
   return reader
-}
-
-/** RFC 9110 section 10.1.1: the client is asked for the body only now that it is authorized; HTTP/1.0 knows no 100. */
-function expectContinue({ req, res }: Context): void {
-  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
 }
 
 function bodyProblem(error: unknown, limitBytes: number): unknown {

@@ -56,7 +56,7 @@ export interface Services {
 }
 
 /** Gets the facts that further steps of the decision ask for: as they are, or as they will be right after a write. */
-export type AskFacts = <T>(steps: Steps<T>, written?: Permit<'create'> | Permit<'update'>) => T | Promise<T>
+type AskFacts = <T>(steps: Steps<T>, written?: Permit<'create'> | Permit<'update'>) => T | Promise<T>
 
 export interface HandledRequest {
   readonly method: Method

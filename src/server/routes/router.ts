@@ -1,8 +1,8 @@
 /** Registers a handler in @koa/router for each method that a route accepts. */
-import type { ServerResponse } from 'node:http'
 import type { default as Router, RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
+import { abilitiesOf } from '../../decide/grants/abilities.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
@@ -10,6 +10,7 @@ import { StaleObject } from '../../store/errors.ts'
 import { admit } from '../access/forward.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/record.ts'
+import { askFacts, decideRequest, questionAsked, toDecide, type WriteGate } from '../decide-request.ts'
 import { clientGone } from '../http/interruption.ts'
 import type { Input } from '../input/input.ts'
 import type {
@@ -26,13 +27,16 @@ import type {
 } from '../stages/state.ts'
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
-import type { HandledRequest, Handler, Services } from './handler.ts'
+import type { HandledRequest, Handler, Outcome, Services } from './handler.ts'
 import { Queues } from './one-at-a-time.ts'
 import { listObjects, readObject } from './read-objects.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
 type RouteState = Received & Matched & Addressed & Forwarding & Accepted & Authorized & Validated
+/** Where handlers read and write. */
+type HandlerGate = WriteGate & { readonly store: Store }
+
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
 /** The most decisions about one write whose object changes between the decision and the write. */
@@ -65,8 +69,8 @@ const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
   options: (_, { route }) => showOptions(route),
 }
 
-export function createRouters(routes: readonly Route[], services: Services, store: Store): Routers {
-  const answer = answerWith(services, store)
+export function createRouters(routes: readonly Route[], services: Services, gate: HandlerGate): Routers {
+  const answer = answerWith(services, gate)
   return new Routers(routes, (router, path, route) => {
     for (const [method, { operation }] of route.endpoints) {
       serve(router, { path, method }, answer(handlerOf(route, operation)))
@@ -101,9 +105,8 @@ export function routes(): Stage<RouteState, Handled> {
       ctx.state.outcome = admit(ctx.state)
       return
     }
-    const handler = ctx.state.layer?.stack[0]
-    if (!handler) throw new Error(`no handler is registered for ${ctx.method} ${ctx.state.accepted.match.route.path}`)
-    return handler(ctx as RouterContext, next)
+    ctx.newRouterPath = ctx.state.accepted.match.target.path
+    return ctx.state.routes?.(ctx as RouterContext, next)
   }
 }
 
@@ -114,62 +117,68 @@ export function handlerOf(route: Route, operation: Operation): Handler {
   return BUILT_IN[route.path] ?? BY_OPERATION[operation]
 }
 
-/**
- * A handler as Koa middleware. A write whose object has changed is decided again, and retried when it is first in the
- * queue of its object.
- */
-function answerWith(services: Services, store: Store): (handler: Handler) => RouteHandler {
+/** A handler as Koa middleware, on the decision of `authorize`. */
+function answerWith(services: Services, gate: HandlerGate): (handler: Handler) => RouteHandler {
   const queues = new Queues()
   return (handler) => async (ctx) => {
-    const { state, method } = ctx
-    const request = requestOf(state, ctx.res, method as Method, store)
-    const handle = () => handler(services, request, state.decision, state.input)
+    const { state } = ctx
+    const request = requestOf(ctx, gate)
     try {
-      state.outcome = await handle()
+      state.outcome = await handler(services, request, state.decision, state.input)
     } catch (error) {
       if (!(error instanceof StaleObject)) throw error
       const object = 'object' in state.decision ? state.decision.object.id : ''
-      state.outcome = await queues.run(`${request.resource.name}/${object}`, () => decideAnew(state, handle))
+      state.outcome = await queues.run(`${request.resource.name}/${object}`, () =>
+        handleAnew(state, gate, (decision) => handler(services, request, decision, state.input)),
+      )
     }
   }
 }
 
-/** No other write of this process can come first meanwhile; a write of another process can. */
-async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
+/**
+ * A write whose object has changed is decided again when it is first in the queue of its object. No other write of this
+ * process can come first meanwhile; a write of another process can.
+ */
+async function handleAnew(
+  state: RouteState & Writable<Partial<Handled>>,
+  gate: HandlerGate,
+  handle: (decision: Decision) => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
   for (let attempt = 2; ; attempt++) {
     // If this decision refuses, the record must not have the evidence of the one before.
-    delete (state as Partial<Writable<Authorized>>).decision
-    state.decision = await state.decideAnew()
+    state.again = {}
+    const decision = await decideRequest(gate, state.policy, toDecide(state))
+    state.again = { decision }
     try {
-      return await handle()
+      return await handle(decision)
     } catch (error) {
       if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
     }
   }
 }
 
-function requestOf(state: RouteState, response: ServerResponse, method: Method, store: Store): HandledRequest {
+function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: HandlerGate): HandledRequest {
   const { policy, at, accepted, resource, address, input } = state
   const { match, caller } = accepted
   const { route, target } = match
   const { preconditions, idempotencyKey } = input
   return {
-    method,
+    method: method as Method,
     route,
     resource,
     caller,
     address,
     get gone() {
-      return clientGone(response)
+      return clientGone(res)
     },
-    ask: state.ask,
-    abilities: state.abilities,
+    ask: (steps, written) => askFacts(gate, steps, written),
+    abilities: () => askFacts(gate, abilitiesOf(questionAsked(gate, policy, toDecide(state)), policy.snapshot)),
     snapshot: policy.snapshot,
     policy,
     at,
     path: target.path,
     query: target.query,
-    writes: createWrites(store, state),
+    writes: createWrites(gate.store, state),
     preconditions,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }

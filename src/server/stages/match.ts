@@ -11,9 +11,9 @@ import type { Matched, Received, Stage } from './state.ts'
 
 export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched> {
   return (ctx, next) => {
-    const { match: found, layer } = routers.find(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
+    const { match: found, routes } = routers.find(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
     ctx.state.match = found
-    ctx.state.layer = layer
+    ctx.state.routes = routes
     // A request without clear bounds ends its connection, even if the rate limits refuse it first.
     if (found.kind === 'malformed') Object.assign(ctx.state.headers, found.problem.headers)
     return next()

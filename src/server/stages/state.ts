@@ -7,17 +7,16 @@ import type { Middleware, Next, ParameterizedContext } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
-import type { Abilities } from '../../decide/grants/abilities.ts'
 import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Gateway, Resource } from '../../resources/resource.ts'
-import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import type { Match, RouteMatch, RouterMiddleware } from '../../resources/routing/match-route.ts'
 import type { AnswerBody } from '../http/unread-answers.ts'
 import type { Input } from '../input/input.ts'
-import type { AskFacts, Outcome } from '../routes/handler.ts'
+import type { Outcome } from '../routes/handler.ts'
 
 /** By name, spelled as sent; each name once. */
 export type ResponseHeaders = Record<string, string>
@@ -46,8 +45,8 @@ export interface Received {
 /** Left by `match`. */
 export interface Matched {
   readonly match: Match
-  /** The router's own route, with its handler; undefined where no route accepts the request. */
-  readonly layer: Layer | undefined
+  /** The routes of the router that has this one; undefined where no route accepts the request. */
+  readonly routes: RouterMiddleware | undefined
 }
 
 /** Left by `refuseFloods`. */
@@ -107,11 +106,6 @@ export interface Accepted {
 /** Left by `authorize`. */
 export interface Authorized {
   readonly decision: Decision
-  readonly ask: AskFacts
-  /** What this caller can do with objects of the resource. */
-  readonly abilities: () => Abilities | Promise<Abilities>
-  /** Decides again, with the object that is stored now: for a write that came too late. */
-  readonly decideAnew: () => Promise<Decision>
 }
 
 /** Left by `validate`. */
@@ -122,6 +116,8 @@ export interface Validated {
 /** Left by the handler of a route. */
 export interface Handled {
   readonly outcome: Outcome
+  /** The latest decision about a write that came too late for the first; none while it is made, or where it failed. */
+  readonly again?: { readonly decision?: Decision }
 }
 
 /** What `answer` finds when the stages have ended; members of stages that didn't run are absent. */
