@@ -112,7 +112,7 @@ export class ActionRules {
     return [...new Set([...this.#extents.values()].map(({ fields }) => fields))]
   }
 
-  /** What is left of some allows for a caller with these subjects, beside the denies (semantics.md, "What is granted"). */
+  /** The part of some allows that the denies leave to a caller with these subjects (semantics.md, "What is granted"). */
   granted(allows: readonly Extent[], subjects: ReadonlySet<string>): readonly Extent[] {
     const denies = this.extents('deny', subjects)
     return allows.flatMap(({ fields, region }) => withoutAll(this.space.regions, [{ fields, region }], denies))

@@ -209,7 +209,7 @@ export interface Extent {
   readonly region: Region
 }
 
-/** What is left of some extents without another one. */
+/** Some extents without the part that another one covers. */
 export function without(regions: Regions, extents: readonly Extent[], gone: Extent): readonly Extent[] {
   return extents.flatMap((extent) => {
     const shared = extent.fields & gone.fields

@@ -100,7 +100,7 @@ export const MOMENT_FORMS =
   'a time with an offset, like 2026-12-04T18:00:00Z, a day (its beginning in UTC), like 2026-12-04, or `now`, ' +
   '`today`, `yesterday` or `tomorrow`'
 
-/** Milliseconds since the epoch of what a person writes in a command; undefined for anything else. */
+/** A time that a person writes in a command, in milliseconds since the epoch; undefined for other texts. */
 export function readMoment(text: string, now: number): number | undefined {
   if (text === 'now') return now
   const days = ['yesterday', 'today', 'tomorrow'].indexOf(text) - 1

@@ -1,13 +1,13 @@
 /**
- * A decision record as a line of the log. A caller chooses much of what a record tells, so a line is bounded: what would
- * be too long is left out, and the record says so (`cut`).
+ * Writes a decision record as a line of the log. Callers choose much of a record's content, so a line is bounded: parts
+ * that would be too long are omitted, and the record says so (`cut`).
  */
 import { type AskedRecord, cutName, type DecisionRecord } from './decision-record.ts'
 
 /** In characters, of a record or of one question in it. */
 const LONGEST = 64 * 1024
 
-/** In characters, of the questions of a batch that keep all that they tell. */
+/** In characters, of the questions of a batch that are kept whole. */
 const LONGEST_BATCH = 512 * 1024
 
 /** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */
@@ -24,7 +24,7 @@ function textOf(record: DecisionRecord): string {
   return `${boundedText(rest).slice(0, -1)},"asked":[${askedTexts(asked).join(',')}]}`
 }
 
-/** Only the facts of a single decision can be long; a migration's ids are needed, and no caller chooses them. */
+/** Only the facts of a single decision can be long. A migration's ids can be long too, but no caller chooses them. */
 function boundedText(record: DecisionRecord): string {
   const text = JSON.stringify(record)
   if (text.length <= LONGEST || !record.facts) return text

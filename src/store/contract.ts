@@ -166,7 +166,7 @@ export interface OutboxRecord {
 export interface Outbox {
   /** The records with the lowest numbers, at most `limit`. */
   waiting(limit: number): Promise<readonly OutboxRecord[]>
-  /** Adds records of what wrote no object, for a process without a decision log. Durable when it returns. */
+  /** Adds records of requests that wrote no object, for a process without a decision log. Durable when it returns. */
   note(records: readonly string[]): Promise<void>
   /** Deletes all records up to this number. */
   shipped(sequence: number): Promise<void>

@@ -66,7 +66,7 @@ export interface StoredRow {
   /** The document: JSON, unless it is damaged. */
   readonly text: string
   /**
-   * The fields whose values beside the document, by which lists and conditions find the object, aren't the document's.
+   * The fields whose index values differ from the document. Lists and conditions find the object by the index values.
    * Empty where the engine computes such values when it reads them, and for documents that don't parse.
    */
   readonly disagreeing: readonly string[]

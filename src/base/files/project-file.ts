@@ -29,7 +29,7 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
   }
 }
 
-/** The message says that the file can't be opened, not by which calls. */
+/** The message says that the file can't be opened, without the names of system calls. */
 function asOpening(error: NodeJS.ErrnoException): never {
   error.message = error.message.replace(', realpath ', ', open ')
   throw error

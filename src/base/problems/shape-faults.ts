@@ -110,7 +110,7 @@ function isIn({ instancePath }: ErrorObject, choice: ErrorObject): boolean {
   return instancePath === choice.instancePath || instancePath.startsWith(`${choice.instancePath}/`)
 }
 
-/** The unknown keys; else the faults of the only case that has all its keys; else that it is none of the cases. */
+/** Reports unknown keys first, then the faults of the only case that has all keys, else that no case fits. */
 function faultsOfChoice(choice: ErrorObject, errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const { data, parentSchema = {} } = choice
   const cases = (choice.schema as readonly object[]).map((schema) => ({ schema, keys: keysOf(schema) }))

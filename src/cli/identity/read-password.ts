@@ -26,7 +26,7 @@ async function readLine(): Promise<string> {
 }
 
 async function askTwice(): Promise<string> {
-  // Discards the echo of what is typed.
+  // Discards the echo of typed characters.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: commandProcess().stdin, output, terminal: true, historySize: 0 })
   const lines = terminal[Symbol.asyncIterator]()

@@ -1,4 +1,4 @@
-/** Which people services may ask about, and whose word counts (policies/callers.yaml). */
+/** The people that services may ask about, and the facts that they may assert (policies/callers.yaml). */
 import { isInNetworks } from '../request-conditions/network.ts'
 
 /**

@@ -1,4 +1,4 @@
-/** The decision record of a batch: what a migration changed, in place of what a caller asked. */
+/** The decision record of a batch: it has the changes of a migration in place of a caller's request. */
 import { randomUUID } from 'node:crypto'
 import { MASKED } from '../../decision-log/decision-record.ts'
 import { recordLine } from '../../decision-log/record-line.ts'

@@ -1,4 +1,4 @@
-/** callers.yaml -> which people services may ask about, and whose word counts. The file may be absent. */
+/** callers.yaml -> the people that services may ask about, and the facts that they may assert. The file may be absent. */
 
 import { callers } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'

@@ -55,7 +55,7 @@ export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
   })
 }
 
-/** What is said of a file that lacks a keyword at its top. */
+/** The message about a file that lacks a keyword at its top. */
 const LACKING: Readonly<Record<string, readonly SchemaCode[]>> = {
   type: ['schema-open'],
   additionalProperties: ['schema-open'],

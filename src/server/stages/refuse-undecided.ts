@@ -29,7 +29,7 @@ export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authentic
   }
 }
 
-/** To whom an answer counts: the caller, or without one the address. */
+/** The caller that an answer counts for; a request without a caller counts for its address. */
 export function holderOf({ authentication, address }: Pick<RequestState, 'authentication' | 'address'>): string {
   return authentication?.kind === 'caller' ? `subject:${authentication.caller.id}` : `address:${address}`
 }

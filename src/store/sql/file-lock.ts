@@ -82,7 +82,7 @@ async function lockOpened(path: string, handle: FileHandle): Promise<FileLock | 
   return 'removed'
 }
 
-/** A transaction, which holds the lock, or why there is none. */
+/** A transaction, which holds the lock, or the reason why the lock wasn't taken. */
 function beginOn(path: string): DatabaseSync | Fault {
   let database: DatabaseSync | undefined
   try {

@@ -19,7 +19,7 @@ export interface InstanceDatabase {
 
 interface Tables {
   readonly statements: readonly string[]
-  /** Of what the statements make, the last one. */
+  /** The last version that the statements make. */
   readonly last: string
   /** Rows: those without which the last table isn't made yet. */
   readonly rows?: Statement

@@ -1,4 +1,4 @@
-/** Changes to one request that make terms of rules hold, or stop holding, in terms of relations without parts. */
+/** Changes to one request after which terms of rules hold, or stop holding. Each change is a relation without parts. */
 import { type FieldGroup, fieldGroups, namesWith } from '../../analysis/possible-sets.ts'
 import { choices } from '../../base/subsets.ts'
 import type { Term } from '../../decide/policy.ts'
@@ -10,15 +10,15 @@ import { declaredRelations, hasAttribute, type SupposedRequest } from './request
 
 type Names = ReadonlySet<string>
 
-/** What holds. The relations are names of relations without parts; the others follow. */
+/** A situation. `relations` names relations without parts; relations with parts follow from these. */
 export interface Held {
   readonly relations: Names
   readonly conditions: Names
-  /** The relations after the write, if a change of states is supposed. */
+  /** The relations after the write, if the request supposes a change of states. */
   readonly result?: Names | undefined
-  /** Of all these, the names that might as well hold as not: nobody knows them of another caller. */
+  /** The names that may hold or not, because nobody knows them for another caller. */
   readonly open?: Names | undefined
-  /** The open relations of which it is known whether they hold after the write. */
+  /** The open relations that are known to hold, or not to hold, after the write. */
   readonly settledAfter?: Names | undefined
 }
 
@@ -32,8 +32,8 @@ const MOST_WAYS = 24
 const MOST_UNIONS = 256
 
 /**
- * The ways to make all terms of a rule hold, each as the changes that it needs; none if that can't be. If a result is
- * supposed, the terms of the right side hold after the write, and those of the left side perhaps too.
+ * The ways in which all terms of a rule hold, each as the changes that it needs; an empty list if that is impossible. If
+ * the request supposes a result, the terms of the right side hold after the write; terms of the left side may hold too.
  */
 export function waysToFit(
   { before, after = [] }: RelationColumn,
@@ -108,7 +108,7 @@ function distinct(changes: readonly TermChange[]): TermChange[] {
   return [...new Map(changes.map((change) => [JSON.stringify(change), change])).values()]
 }
 
-/** What holds after the changes; undefined if that can't be. A field with one value makes other relations stop holding. */
+/** The situation after the changes; undefined if it is impossible. A field with one value ends other relations. */
 export function heldAfter(changes: readonly NeededChange[], held: Held, request: SupposedRequest): Held | undefined {
   const named = (kind: NeededChange['kind']) =>
     new Set(changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : [])))
@@ -125,7 +125,7 @@ export function heldAfter(changes: readonly NeededChange[], held: Held, request:
   return result && { relations, conditions, result, open, settledAfter }
 }
 
-/** Every way in which the open names may hold. */
+/** The situations in which each open name holds or doesn't. */
 export function settled({ open = new Set(), ...held }: Held, request: SupposedRequest): readonly Held[] {
   return [...open].reduce<readonly Held[]>(
     (some, name) => {
@@ -140,7 +140,7 @@ export function settled({ open = new Set(), ...held }: Held, request: SupposedRe
   )
 }
 
-/** What is changed before the write is so after it, except where the write fixes it. */
+/** A change before the write stays after it, except where the write sets the value. */
 function lasting(before: Toggles, after: Toggles, fixed: Names): Toggles {
   return { on: after.on.union(before.on.difference(fixed)), off: after.off.union(before.off.difference(fixed)) }
 }
@@ -207,7 +207,7 @@ function isLeaf(relation: Relation): boolean {
   return leavesOf(relation)[0] === relation
 }
 
-/** Relations without parts from which all of these follow, the parts of those that aren't told included. */
+/** Relations without parts that imply all of these names, including the parts of relations that nobody states. */
 export function leavesBehind(names: Names, request: SupposedRequest): Names {
   return declaredRelations(request)
     .filter((relation) => names.has(relation.name) && !isLeaf(relation))
@@ -222,7 +222,7 @@ export function leavesBehind(names: Names, request: SupposedRequest): Names {
     )
 }
 
-/** How many relations would hold that aren't told. */
+/** The number of relations that would hold and that nobody states. */
 function strangers(leaves: Names, names: Names, request: SupposedRequest): number {
   return namesFrom(leaves, request).filter((name) => !names.has(name)).length
 }

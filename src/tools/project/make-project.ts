@@ -26,7 +26,7 @@ export async function makeProject(folder: string, wishes: ProjectWishes): Promis
   await orTell(folder, () => writeNew(folder, files, hasMatrices ? undefined : writeMatrices))
 }
 
-/** Throws ToolError in place of what the system says, which names no way out. */
+/** Throws ToolError in place of the system's error, which doesn't say what to do. */
 export async function orTell<T>(folder: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write()

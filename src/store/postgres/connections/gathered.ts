@@ -8,7 +8,7 @@ import { asOfContract, isOfData } from '../failures.ts'
 export interface GatheredOptions<Found> {
   /** Rejects with the driver's errors. */
   readonly ask: (statement: Statement) => Promise<readonly Row[]>
-  /** Of query/asked-for.ts. The first cell of a row is the place of what it answers, from 1. */
+  /** Of query/asked-for.ts. The first cell of a row is the number of the question that it answers, from 1. */
   readonly text: string
   /** What is found, from the cells after the first one; undefined: there was no row. */
   readonly found: (row: Row | undefined) => Found

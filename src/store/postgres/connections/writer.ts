@@ -184,7 +184,7 @@ async function alone<T>(
   return command === 'COMMIT' ? { done } : { error: notCommitted() }
 }
 
-/** What is left to send when the transaction has failed. */
+/** The writes that remain to be sent when the transaction has failed. */
 function withoutFault(sent: readonly Sending[], { error, at }: Failure): readonly Sending[] {
   const faulty = at !== undefined && isOfOneStatement(error) ? sent[at] : undefined
   if (faulty) return sent.flatMap((sending) => (sending === faulty ? settleFault(sending, error) : [sending]))

@@ -67,7 +67,7 @@ function climbs({ step }: StepLeaf): boolean {
 
 type Vector = ReadonlySet<Relation>
 
-/** One object decides all of them, or there is none. */
+/** One object decides all of these relations; without it, none of them holds. */
 function byOneObject(
   regions: Regions,
   { leaves }: StepGroup,

@@ -1,7 +1,7 @@
 /**
- * Finds who may change or delete objects of a path but not read them: a write that is allowed to a caller who, at the
- * same moment, may read nothing of the stored object. A caller can have several subjects, and one's deny stops what
- * another one reads.
+ * Finds callers who may change or delete objects of a path but not read them: a write is allowed, and at the same moment
+ * the caller may read nothing of the stored object. A caller can have several subjects, and a deny about one of them
+ * stops a read that another one allows.
  */
 import type { ActionRules, RuleGroup } from '../../../analysis/action-rules.ts'
 import { NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
@@ -14,12 +14,12 @@ import { WriteSpace } from './write-space.ts'
 import type { WritePair } from './writers.ts'
 
 export interface UnreadWrite {
-  /** Of the lines that allow the write. */
+  /** The subject of the lines that allow the write. */
   readonly subject: string
   readonly line: number
-  /** The fewest subjects of a caller who may write so. */
+  /** The smallest set of subjects that a caller needs for this write. */
   readonly caller: readonly string[]
-  /** Whether no line of the caller is enough for such a write, so that several lines have to take part. */
+  /** Whether no single line of the caller allows such a write, so that several lines have to take part. */
   readonly isTogether: boolean
   /** The leaves and conditions that hold for an object that the caller can't read. */
   readonly holding: readonly string[]
@@ -57,7 +57,7 @@ class Finding {
   readonly #space: WriteSpace
   readonly #allowed: AllowedWrite
   readonly #joined: JoinedCallers
-  /** Whoever takes reading away; for a PUT, also whoever takes fields away that it would have to keep. */
+  /** The subjects of denies about reading; for a PUT, also of denies about fields that it would have to keep. */
   readonly #deniers: ReadonlySet<string>
   readonly #verdicts = new Map<string, Verdict | undefined>()
 
@@ -78,7 +78,7 @@ class Finding {
     return this.#joined.areAll
   }
 
-  /** The groups of lines that are enough for such a write. */
+  /** The groups of lines that allow such a write alone. */
   alone(): readonly UnreadWrite[] {
     const { write } = this.#pair
     return [...write.subjects('allow')].flatMap((subject) =>
@@ -86,7 +86,7 @@ class Finding {
     )
   }
 
-  /** Lines that take part in such a write of callers for whom none is enough; `told`: subjects that have one that is. */
+  /** Lines that allow such a write only together. `told`: subjects with a line that allows it alone. */
   together(told: ReadonlySet<string>): readonly UnreadWrite[] {
     const { write } = this.#pair
     const isUntold = (subject: string) => told.isDisjointFrom(this.#index.subjectsOf(subject))
@@ -135,7 +135,7 @@ class Finding {
     })
   }
 
-  /** The first caller with this subject, and others if need be, of whom there is such a write. */
+  /** The first caller with this subject, and others if needed, who has such a write. */
   #first(subject: string, others: ReadonlySet<string>, writing: (caller: JoinedCaller) => Region): Verdict | undefined {
     if (!this.#canBeUnread(subject)) return undefined
     for (const caller of this.#joined.of(subject, others)) {
@@ -152,7 +152,7 @@ class Finding {
     return regions.minus(mine, this.#allowed.readable(this.#pair.read, subjects))
   }
 
-  /** Where somebody without credentials can ask. */
+  /** The situations in which somebody without credentials can ask. */
   get #nobody(): Region {
     const { regions } = this.#space
     const credentials = [...this.#policy.conditions].filter(([, { kind }]) => NEED_CREDENTIALS.includes(kind))
@@ -160,7 +160,7 @@ class Finding {
     return regions.minus(this.#space.unrelated, met)
   }
 
-  /** Whether there is something that the subject wouldn't read if all denies were about it. */
+  /** Whether some object stays unread by the subject if every deny is about the subject. */
   #canBeUnread(subject: string): boolean {
     const { read } = this.#pair
     const { space } = read
@@ -172,7 +172,7 @@ class Finding {
 }
 
 interface Verdict {
-  /** The subject that it is about. */
+  /** The subject that the verdict is about. */
   readonly of: string
   readonly caller: JoinedCaller
   readonly region: Region
@@ -189,7 +189,7 @@ export function firstLineOf(write: ActionRules): number {
 // ---- Callers that differ by what some rules say about them: with one subject, or with several.
 
 interface JoinedCaller {
-  /** None that another one inherits. */
+  /** Without names that another name inherits. */
   readonly names: readonly string[]
   readonly subjects: ReadonlySet<string>
 }
@@ -202,7 +202,7 @@ const EFFECTS: readonly Rule['effect'][] = ['allow', 'deny']
 class JoinedCallers {
   readonly #about: readonly ActionRules[]
   readonly #index: ActionRulesIndex
-  /** A bit for each thing that rules say, and those of the subjects of a profile. */
+  /** A bit for each statement of a rule; and the bits of each profile of subjects. */
   readonly #bits = new Map<string, bigint>()
   readonly #rows = new Map<string, bigint>()
   #areAll = true
@@ -217,17 +217,17 @@ class JoinedCallers {
     return this.#areAll
   }
 
-  /** Equal for subjects about which the rules say the same, and who can have the same other subjects. */
+  /** Equal for two subjects if the rules say the same about both, and both can have the same further subjects. */
   likenessOf(subject: string): string {
     return this.#keyOf([subject])
   }
 
-  /** One of each that are alike. */
+  /** One of each group of subjects that are alike. */
   distinct(subjects: Iterable<string>): ReadonlySet<string> {
     return new Set([...Map.groupBy(subjects, (name) => this.likenessOf(name)).values()].flatMap(([one]) => one ?? []))
   }
 
-  /** The callers who have this subject, and perhaps some of the others: those with the fewest subjects come first. */
+  /** The callers with this subject, and perhaps some of the others. Callers with the fewest subjects come first. */
   *of(subject: string, others: Iterable<string>): Iterable<JoinedCaller> {
     const mine = this.#index.subjectsOf(subject)
     const further = [...others].filter((name) => !mine.has(name))
@@ -250,7 +250,7 @@ class JoinedCallers {
     }
   }
 
-  /** The caller, if it were of a subject that is like its first one. */
+  /** The same caller with another subject in place of its first one, which is like it. */
   renamed({ names }: JoinedCaller, from: string, to: string): JoinedCaller {
     return this.#callerOf(names.map((name) => (name === from ? to : name)))
   }
@@ -292,7 +292,7 @@ function* joined(callers: readonly (readonly string[])[], further: readonly stri
   }
 }
 
-/** What decides with which other subjects it can be one caller. */
+/** The kind of a subject, which decides the other subjects that a caller with it can have. */
 function kindOfSubject(subject: string): string {
   if (subject === 'anonymous' || subject === 'everyone') return subject
   return subject.startsWith('user:') ? 'user' : 'role'

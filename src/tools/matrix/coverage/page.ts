@@ -40,7 +40,7 @@ function figure(name: string, parts: readonly { readonly covered: boolean }[]): 
   return html`<li><b>${percentText(percentOf(parts))} %</b> of ${name} (${covered} of ${parts.length})</li>`
 }
 
-/** What is said of covered parts, and of the others. */
+/** The words for covered parts, and for the others. */
 interface PartsText {
   readonly covered: string
   readonly missing: string

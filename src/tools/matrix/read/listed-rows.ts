@@ -1,5 +1,5 @@
 /**
- * Which rows a list holds, as a cell says it: `[all]`, `[none]`, or by relations. `+` adds rows and `&` narrows them:
+ * The rows of a list, as a cell states them: `[all]`, `[none]`, or by relations. `+` adds rows and `&` narrows them:
  * `[owner+team&!draft]` are the caller's own objects, and those of the team that aren't drafts.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -7,13 +7,13 @@ import { failed, type Parsed, parsed } from './parsed.ts'
 
 export type ListedRows = { readonly kind: 'all' } | { readonly kind: 'none' } | RelatedRows
 
-/** The objects that at least one of these ways fits. */
+/** The objects that fit at least one of these terms. */
 export interface RelatedRows {
   readonly kind: 'related'
   readonly ways: readonly RowTerm[]
 }
 
-/** All of `held` hold between the caller and the object, and none of `lacking`. Both are sorted. */
+/** All relations in `held` hold between the caller and the object; no relation in `lacking` does. Both are sorted. */
 export interface RowTerm {
   readonly held: readonly string[]
   readonly lacking: readonly string[]
@@ -25,7 +25,7 @@ export function isOwnRows(rows: ListedRows): boolean {
   return isDeepStrictEqual(rows, OWN)
 }
 
-/** No relation can be written by these words. */
+/** Words with a meaning of their own, so a cell can't name a relation with them. */
 const RESERVED: ReadonlySet<string> = new Set(['own', 'all', 'none'])
 
 export function isWritable(relation: string): boolean {
@@ -45,18 +45,18 @@ export function parseRows(text: string): Parsed<ListedRows> {
   return parsed(relatedBy(known))
 }
 
-/** Each way once, in the order of their texts. */
+/** Each term once, in the order of the texts. */
 export function relatedBy(ways: readonly RowTerm[]): RelatedRows {
   const distinct = new Map(ways.map((way) => [wayText(way), way]))
   return { kind: 'related', ways: [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? []) }
 }
 
-/** As a cell writes it. */
+/** The text of a cell. */
 export function rowsText(rows: ListedRows): string {
   return `[${rows.kind === 'related' ? rows.ways.map(wayText).join('+') : rows.kind}]`
 }
 
-/** The relations that it names. */
+/** The relations that the rows name. */
 export function relationsIn(rows: ListedRows | undefined): readonly string[] {
   return rows?.kind === 'related' ? rows.ways.flatMap(({ held, lacking }) => [...held, ...lacking]) : []
 }
@@ -71,7 +71,7 @@ export function fitsWay({ held, lacking }: RowTerm, relations: ReadonlySet<strin
   return held.every((name) => relations.has(name)) && !lacking.some((name) => relations.has(name))
 }
 
-/** `own` for the owner alone. */
+/** Writes `own` for the relation `owner` alone. */
 function wayText({ held, lacking }: RowTerm): string {
   const terms = [...held, ...lacking.map((name) => `!${name}`)]
   return terms.length === 1 && terms[0] === 'owner' ? 'own' : terms.join('&')

@@ -100,7 +100,7 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The body file, or without one the smallest valid body. Throws CannotSetUp if neither exists. */
+/** The body file that the cell names, else the smallest valid body. Throws CannotSetUp if neither exists. */
 function bodyOf(suite: Suite, { expectation, resource, body }: BoundExpectation): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body

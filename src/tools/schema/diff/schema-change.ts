@@ -3,7 +3,7 @@ import type { Place } from '../../../base/diagnostic.ts'
 import type { Phrase } from '../../../present/phrase.ts'
 import type { Json } from '../../../resources/resource.ts'
 
-/** Whom a change concerns. */
+/** The readers that a change concerns. */
 export const CONCERNS = ['clients', 'data', 'policies'] as const
 export type Concern = (typeof CONCERNS)[number]
 
