@@ -174,7 +174,7 @@ describe('a search', () => {
       const outcome = await fc.check(findsAllAndNoMore(fc.oneof(randomChange, randomSearch), searcher), {
         numRuns: 500,
         // These worlds tell each fault soon.
-        seed: 3,
+        seed: 7,
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)

@@ -46,7 +46,7 @@ describe('the fields that a list may be queried by', () => {
       const grants = await grantsOf(...asked)
       return { ...grants, roleLevel: grants.table.roleLevel(() => true) }
     }
-    const outcome = await fc.check(areWhatTheOracleSays(forAnybody), { numRuns: 20_000, seed: 1, endOnFailure: true })
+    const outcome = await fc.check(areWhatTheOracleSays(forAnybody), { numRuns: 20_000, seed: 42, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
   })
 
@@ -70,7 +70,7 @@ describe('the fields that a list may be queried by', () => {
   it('would be found out if they were those that some row shows', async () => {
     const outcome = await fc.check(
       areInEveryRow(({ shown }) => shown),
-      { numRuns: 1500, endOnFailure: true },
+      { numRuns: 1500, seed: 27, endOnFailure: true },
     )
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
   })

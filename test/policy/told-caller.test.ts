@@ -110,7 +110,7 @@ describe('a subject that a service tells', () => {
   }
 
   it('would be granted more if a missing attribute counted as one without a value: the property sees it', async () => {
-    const outcome = await fc.check(grantsNothingByMissing(byGate), { numRuns: 5000, seed: 1, endOnFailure: true })
+    const outcome = await fc.check(grantsNothingByMissing(byGate), { numRuns: 5000, seed: 20, endOnFailure: true })
     expect(outcome.failed).to.equal(true)
   })
 })

@@ -132,7 +132,7 @@ describe('an object that a service tells', () => {
       const told = Object.entries(one.object).filter(([name]) => name === 'id' || one.told.includes(name))
       return gateFields(one, Object.fromEntries(told))
     })
-    const outcome = await fc.check(careless, { numRuns: 5000, seed: 1 })
+    const outcome = await fc.check(careless, { numRuns: 5000, seed: 4, endOnFailure: true })
     expect(outcome.failed).to.equal(true)
   })
 })

@@ -19,7 +19,7 @@ export interface Workshop {
   readonly folder: string
   /** Runs `sallyport` of this checkout in the folder `inside`. */
   sallyport(inside: string, ...args: readonly string[]): Promise<Ran>
-  /** Runs a script of the project's package.json. */
+  /** Runs the commands of a script of the project's package.json. */
   script(inside: string, name: string): Promise<Ran>
   remove(): Promise<void>
 }
@@ -32,13 +32,22 @@ export async function openWorkshop(): Promise<Workshop> {
   await writeFile(join(bin, 'sallyport'), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}bin/sallyport.js' "$@"\n`)
   await chmod(join(bin, 'sallyport'), 0o755)
   const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
-  const run = (cwd: string, program: string, args: readonly string[]) => ranIn(cwd, env, [program, ...args])
   return {
     folder,
     sallyport: (inside, ...args) => sallyport(args, { cwd: join(folder, inside), env: { PATH: env.PATH } }),
     script: async (inside, name) => {
       const { scripts } = JSON.parse(await readFile(join(folder, inside, 'package.json'), 'utf8'))
-      return run(join(folder, inside), 'sh', ['-c', scripts[name]])
+      const all: Ran[] = []
+      for (const command of scripts[name].split(' && ')) {
+        const [, ...words] = command.split(' ')
+        all.push(await sallyport(words, { cwd: join(folder, inside), env: { PATH: env.PATH } }))
+        if (all.at(-1)?.code !== 0) break
+      }
+      return {
+        code: all.at(-1)?.code ?? 1,
+        stdout: all.map(({ stdout }) => stdout).join(''),
+        stderr: all.map(({ stderr }) => stderr).join(''),
+      }
     },
     remove: () => removeFolder(folder),
   }

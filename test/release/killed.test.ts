@@ -10,9 +10,10 @@ import { readContent } from '../../src/tools/release/content.ts'
 import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { soak } from '../runs.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
-const KILLS = 30
+const KILLS = soak(30, 8)
 const CHILD = new URL('apply-forever.ts', import.meta.url).pathname
 
 async function killedAfter(milliseconds: number, args: readonly string[]): Promise<void> {

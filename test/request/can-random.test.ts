@@ -79,7 +79,7 @@ describe('`?can=true` of items and lists', () => {
     it(`are compared so that a server is found out that ${fault}`, async () => {
       const outcome = await fc.check(tellsWhatTheGateAllows(answerer, [TASKS]), {
         numRuns: 500,
-        seed: 3,
+        seed: 1,
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)

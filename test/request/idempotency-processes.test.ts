@@ -10,12 +10,14 @@ import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
+import { soak } from '../runs.ts'
 import { sleep } from './raw.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-const ROUNDS = 3
-const WORKERS = 6
+const REPEATS = soak(200, 60)
+const ROUNDS = soak(3, 1)
+const WORKERS = soak(6, 4)
 
 const NOTE: Posted = { path: '/api/v1/notes', body: { title: 't' } }
 
@@ -98,11 +100,11 @@ describe('an idempotency key, over processes', () => {
     return ((await response.json()) as { total: number }).total
   }
 
-  it('200 parallel repeats to two servers on one database create exactly one object', async () => {
+  it(`${REPEATS} parallel repeats to two servers on one database create exactly one object`, async () => {
     const servers = await Promise.all([start(), start()])
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= ROUNDS; round++) {
       const replies = await Promise.all(
-        Array.from({ length: 200 }, (_, i) => post(servers[i % 2] as Running, `parallel-${round}`)),
+        Array.from({ length: REPEATS }, (_, i) => post(servers[i % 2] as Running, `parallel-${round}`)),
       )
       const created = replies.filter((reply) => reply?.status === 201)
       expect(replies.filter((reply) => reply?.status !== 201 && reply?.status !== 409)).to.deep.equal([])
@@ -122,7 +124,7 @@ describe('an idempotency key, over processes', () => {
     it(`of two servers that both found the key free, one creates and the other replays that${name}`, async () => {
       const servers = await Promise.all([start(), start()])
       const database = new DatabaseSync(join(folder, 'data/sallyport.db'), { timeout: 5000 })
-      for (let round = 1; round <= 3; round++) {
+      for (let round = 1; round <= ROUNDS; round++) {
         // Both look the key up, and then wait to write.
         database.exec('begin immediate')
         const asked = Promise.all(servers.map((server) => post(server, `held-${round}`, posted(round))))
@@ -175,7 +177,7 @@ describe('an idempotency key, over processes', () => {
 
   it('would be found to create twice without keys', async () => {
     const server = await start()
-    const sent = await createUntilKilled(server, 3, () => undefined)
+    const sent = await createUntilKilled(server, ROUNDS, () => undefined)
     const again = await start()
     for (const name of sent.keys()) expect((await post(again, undefined))?.status, name).to.equal(201)
     expect(await total(again)).to.be.greaterThan(sent.size)

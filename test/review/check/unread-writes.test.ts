@@ -108,7 +108,7 @@ describe('the writes of objects that the writer may not read', () => {
       let asked = 0
       fc.assert(
         tellsAll(drawn[which], told, ({ write }) => shown.add(`${asked++} ${write}`)),
-        { numRuns: runs(120, 60), ...DRAWN },
+        { numRuns: runs(120, which === 'anything' ? 12 : 60), ...DRAWN },
       )
       expect(shown.size).to.be.greaterThan(which === 'anything' ? 0 : 100)
     }).timeout(300_000)

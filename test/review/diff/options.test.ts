@@ -127,7 +127,7 @@ describe('what a diff says of OPTIONS', () => {
   }
   for (const [fault, diff] of Object.entries(wrong)) {
     it(`would not be if the diff were one that ${fault}`, () => {
-      const outcome = fc.check(isExact(diff, new Set()), { numRuns: 3000, seed: 1, endOnFailure: true })
+      const outcome = fc.check(isExact(diff, new Set()), { numRuns: 3000, seed: 3, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     })
   }
