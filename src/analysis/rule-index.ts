@@ -77,13 +77,12 @@ export class ActionRulesIndex {
 
   /** The subjects of a caller who has this subject: also `everyone`, and all that it inherits. */
   subjectsOf(subject: string): ReadonlySet<string> {
-    const known = this.#subjects.get(subject)
-    if (known) return known
-    const made = new Set(['everyone', subject])
-    // A Set's iterator also visits what is added while it runs.
-    for (const name of made) for (const { inherits } of this.#links.get(name) ?? []) made.add(inherits)
-    this.#subjects.set(subject, made)
-    return made
+    return this.#subjects.getOrInsertComputed(subject, () => {
+      const made = new Set(['everyone', subject])
+      // A Set's iterator also visits what is added while it runs.
+      for (const name of made) for (const { inherits } of this.#links.get(name) ?? []) made.add(inherits)
+      return made
+    })
   }
 
   /** Equal for two subjects if callers with one or the other are granted the same. */

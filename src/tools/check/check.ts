@@ -98,9 +98,7 @@ export function checkedPolicy(parts: PolicyParts, undecided?: ReadonlySet<string
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
     placeOfKey(file, path) {
-      const placeOf = keys.get(file) ?? placesOfKeys(files[file] ?? { name: file, text: '' })
-      keys.set(file, placeOf)
-      return placeOf(path)
+      return keys.getOrInsertComputed(file, () => placesOfKeys(files[file] ?? { name: file, text: '' }))(path)
     },
   }
 }

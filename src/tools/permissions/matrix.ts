@@ -127,11 +127,8 @@ export function buildMatrix(
     return { caller: callerWith(policy, column.subjects), block: blocked.get(userOf(column) ?? '') }
   })
   const policies = new Map<number, DirectPolicy>()
-  const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) => {
-    const made = policies.get(time) ?? directPolicy(policy, resources, time)
-    policies.set(time, made)
-    return made
-  }
+  const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) =>
+    policies.getOrInsertComputed(time, () => directPolicy(policy, resources, time))
   const planned = planRows(livingAt(policy, now), resources, { only, relations }).map((plan) => {
     const cells = callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding }))
     return { plan, row: { ...describeRow(plan), cells } }

@@ -370,12 +370,7 @@ export class WriteSpace {
   }
 
   #remembered(key: readonly unknown[], make: () => Region): Region {
-    const text = JSON.stringify(key)
-    const known = this.#known.get(text)
-    if (known !== undefined) return known
-    const made = make()
-    this.#known.set(text, made)
-    return made
+    return this.#known.getOrInsertComputed(JSON.stringify(key), make)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
 
-import { NOWHERE, whereNamed } from '../../../analysis/regions.ts'
+import { type Extent, NOWHERE, whereNamed } from '../../../analysis/regions.ts'
+import { decisionsOf } from '../../../analysis/space.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
@@ -8,7 +9,7 @@ import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-import { judgeWriters, pairsOf, type WritePair } from '../reach/writers.ts'
+import { pairsOf, type WritePair } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']
 
@@ -31,51 +32,78 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
 
 /** The first writer who learns something from the comparison. */
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
-  const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
-  return told.slice(0, 1).map(({ subject, line, found: { action, writes, hidden } }) => {
-    const may = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\``
-    const compared = `\`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
-    const message = `${may} but not read ${namesText(hidden)}; ${compared}`
-    const hint = 'let the subject read these fields, or remove the rule from the schema'
-    return warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)
-  })
+  for (const pair of pairsOf(resource, checked.index, CHANGES)) {
+    const { write } = pair
+    for (const writer of writersIn(pair, checked)) {
+      const told = toldTo(writer, pair, comparison)
+      if (!told) continue
+      const { subject, from, column } = writer
+      const may = `\`${subject}\` may ${write.action.name} ${namesText(told.writes)} of \`${resource.name}\``
+      const compared = `\`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
+      const message = `${may} but not read ${namesText(told.hidden)}; ${compared}`
+      const hint = 'let the subject read these fields, or remove the rule from the schema'
+      const line = write.firstLine('allow', from, column)
+      return [warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)]
+    }
+  }
+  return []
 }
 
-interface HiddenWrite {
-  readonly action: string
-  readonly writes: readonly string[]
-  readonly hidden: readonly string[]
+/** Who may write through one group of rules. */
+interface Writer {
+  readonly subject: string
+  /** The subject of the rules: the same one, or one that it inherits. */
+  readonly from: string
+  readonly column: string
+  /** What the rules grant despite denies: for a write that changes an object, some result of it. */
+  readonly writing: readonly Extent[]
+  readonly reading: readonly Extent[]
 }
 
-function toldTo(
-  pair: WritePair,
-  { fields }: CrossFieldRule,
-  checked: CheckedPolicy,
-): ReturnType<typeof judgeWriters<HiddenWrite>> {
-  const { write, read } = pair
+/** Of subjects with the same rules, the first. */
+function* writersIn({ write, read }: WritePair, { policy, index }: CheckedPolicy): Generator<Writer> {
   const { space } = write
-  const { regions } = space
-  const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
-    fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
+  const decision = decisionsOf(write.resource, write.action).changes ? space.second : space.first
+  const heirs = new Set(['anonymous', ...policy.roles.keys(), ...read.subjects('deny')])
+  const own = [...write.subjects('allow')].map((subject) => ({ subject, from: subject }))
+  const inherited = [...heirs].flatMap((subject) =>
+    [...index.subjectsOf(subject)].filter((name) => name !== subject).map((from) => ({ subject, from })),
   )
-  return judgeWriters(pair, checked, ({ subject, granted }) => {
-    const subjects = checked.index.subjectsOf(subject)
-    const [writing, reading] = [granted, read.granted(read.extents('allow', subjects), subjects)]
-    const places = compared.map((field) => ({
-      ...field,
-      written: field.readOnly ? NOWHERE : whereNamed(regions, writing, field.mask),
-      hidden: regions.not(space.storedSide(whereNamed(regions, reading, field.mask))),
-    }))
-    const told = places.flatMap((written) =>
-      places.map((hidden) => (hidden === written ? NOWHERE : regions.both(written.written, hidden.hidden))),
-    )
-    const region = told.find((one) => one !== NOWHERE)
-    if (region === undefined) return undefined
-    const situation = regions.smallest(region)
-    const namesIn = (place: 'written' | 'hidden') =>
-      places.filter((field) => regions.has(field[place], situation)).map(({ name }) => name)
-    return { action: write.action.name, writes: namesIn('written'), hidden: namesIn('hidden') }
+  const seen = new Set<string>()
+  for (const { subject, from } of [...own, ...inherited]) {
+    const likeness = `${index.profileOf(subject)} ${subject === from ? '' : from}`
+    if (seen.has(likeness)) continue
+    seen.add(likeness)
+    const subjects = index.subjectsOf(subject)
+    const reading = read.granted(read.extents('allow', subjects), subjects)
+    for (const group of write.groups('allow', from)) {
+      const writing = write.granted([group], subjects).map(({ fields, region }) => ({
+        fields,
+        region: space.storedSide(space.regions.both(region, decision)),
+      }))
+      yield { subject, from, column: group.column, writing, reading }
+    }
+  }
+}
+
+/** The fields that are compared, and that somebody writes without reading the other ones. */
+function toldTo({ writing, reading }: Writer, { write: { resource, space } }: WritePair, { fields }: CrossFieldRule) {
+  const { regions } = space
+  const places = [...resource.fields.values()].flatMap(({ name, readOnly }, bit) => {
+    if (!fields.has(name)) return []
+    const mask = 1n << BigInt(bit)
+    const written = readOnly ? NOWHERE : whereNamed(regions, writing, mask)
+    return [{ name, written, hidden: regions.not(space.storedSide(whereNamed(regions, reading, mask))) }]
   })
+  const told = places.flatMap((one) =>
+    places.map((other) => (other === one ? NOWHERE : regions.both(one.written, other.hidden))),
+  )
+  const region = told.find((one) => one !== NOWHERE)
+  if (region === undefined) return undefined
+  const situation = regions.smallest(region)
+  const namesIn = (place: 'written' | 'hidden') =>
+    places.filter((field) => regions.has(field[place], situation)).map(({ name }) => name)
+  return { writes: namesIn('written'), hidden: namesIn('hidden') }
 }
 
 export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
