@@ -1,7 +1,8 @@
 /** Findings as text for people, JSON for programs, and SARIF for code hosts. */
 import type { Diagnostic } from '../base/diagnostic.ts'
-import { type FindingRule, sarifRun, sarifText } from './sarif.ts'
-import { count, jsonText } from './text.ts'
+import { formatsOf, type Paragraph } from './report.ts'
+import { type FindingRule, sarifRun } from './sarif.ts'
+import { count } from './text.ts'
 
 export interface FindingReport {
   /** The findings that are shown, sorted by file, line, column and code. */
@@ -20,7 +21,16 @@ export interface FindingReport {
 /** `command`: the words behind `sallyport`; `rules`: every code that its findings can have. */
 export function findingFormats(command: string, rules: readonly FindingRule[]) {
   const run = (report: FindingReport) => sarifRun(command, rules, report)
-  return { text: toText, json: toJson, sarif: (report: FindingReport) => sarifText([run(report)]), run } as const
+  const formats = formatsOf((report: FindingReport) => {
+    const { errors, warnings, suppressed, more, findings } = report
+    return {
+      text: () => blocksOf(report),
+      /** The shapes are in docs/schemas/: policy-check and schema-check. */
+      json: () => ({ errors, warnings, suppressed, more, findings }),
+      sarif: () => [run(report)],
+    }
+  })
+  return { ...formats, run }
 }
 
 /** How many characters of a line are shown at most on either side of the caret. */
@@ -29,20 +39,19 @@ const SHOWN = 80
 /** Characters that a terminal would obey, or that change the direction of text. A replacement keeps the width. */
 const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/**
- * For each finding: the message, the source line with a caret under the place, and what to do. At the end, the totals.
- */
-function toText(report: FindingReport): string {
-  const { findings, sources } = report
+/** The message, the source line with a caret under the place, and what to do. At the end, the totals. */
+function blocksOf({ findings, sources, errors, warnings, more, suppressed }: FindingReport): readonly Paragraph[] {
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
   const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
-  return [...blocks, summary(report)].join('\n')
+  const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  const unshown = more > 0 ? [`and ${more} more; fix these first`] : []
+  return [...blocks, unshown, [`${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}`]]
 }
 
-function block(finding: Diagnostic, line: string | undefined): string {
+function block(finding: Diagnostic, line: string | undefined): Paragraph {
   const { file, severity, message, hint, code } = finding
   const head = `${file}:${finding.line}:${finding.column}: ${severity}: ${message} [${code}]`
-  return [plain(head), ...excerpt(finding, line), ...(hint ? [`  = ${plain(hint)}`] : []), ''].join('\n')
+  return [plain(head), ...excerpt(finding, line), ...(hint ? [`  = ${plain(hint)}`] : [])]
 }
 
 function excerpt({ line: number, column }: Diagnostic, line: string | undefined): readonly string[] {
@@ -55,17 +64,6 @@ function excerpt({ line: number, column }: Diagnostic, line: string | undefined)
   return [`${label} | ${shown}`, `${' '.repeat(label.length)} | ${indent}^`]
 }
 
-function summary({ findings, errors, warnings, more, suppressed }: FindingReport): string {
-  const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
-  const unshown = more > 0 ? `and ${more} more; fix these first\n\n` : ''
-  return `${unshown}${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
-}
-
 function plain(text: string): string {
   return text.replaceAll(CONTROL, (character) => '\u{FFFD}'.repeat(character.length))
-}
-
-/** The shapes are in docs/schemas/: policy-check and schema-check. */
-function toJson({ errors, warnings, suppressed, more, findings }: FindingReport): string {
-  return jsonText({ errors, warnings, suppressed, more, findings })
 }

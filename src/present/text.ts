@@ -11,11 +11,10 @@ export interface Section {
 }
 
 /** Sections without lines are left out. */
-export function layOut(sections: readonly Section[]): string {
-  const lines = sections.flatMap(({ label, lines: texts }) =>
+export function layOut(sections: readonly Section[]): readonly string[] {
+  return sections.flatMap(({ label, lines: texts }) =>
     texts.map((text, i) => `${pad(i === 0 ? label : '', LABEL_WIDTH)}${text}`.trimEnd()),
   )
-  return `${lines.join('\n')}\n`
 }
 
 /** Breaks lines between words; all lines after the first are indented. */
@@ -64,18 +63,4 @@ export function percentText(percent: number): string {
 /** A value for programs. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
-}
-
-/** GitHub refuses a comment of more than 65,536 characters. */
-const MOST_CHARACTERS = 60_000
-
-/** The rows of a Markdown table that fit into a comment; `untold` is the row that counts the others. */
-export function fittingRows(rows: readonly string[], untold: (more: number) => string): string {
-  let left = MOST_CHARACTERS
-  const shown = rows.filter((row) => {
-    left -= row.length + 1
-    return left >= 0
-  })
-  const more = rows.length - shown.length
-  return [...shown, ...(more > 0 ? [untold(more)] : [])].join('\n')
 }

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { coloured } from '../../src/present/colour.ts'
-import { html, toPage } from '../../src/present/html.ts'
+import { html } from '../../src/present/html.ts'
+import { pageText } from '../../src/present/page.ts'
 import { printable } from '../../src/present/quote.ts'
 import { table, wrap } from '../../src/present/text.ts'
 
@@ -19,11 +20,14 @@ describe('the presentation kit', () => {
   })
 
   it('makes pages whose policy names their own style and script, and no other', () => {
-    const page = toPage({
+    const page = pageText({
       title: HOSTILE,
-      styles: ['page.css'],
+      heading: HOSTILE,
+      layout: 'grid',
+      about: html``,
+      legend: [],
       script: { file: 'access-matrix.js', data: { name: HOSTILE } },
-      body: html`<main></main>`,
+      main: html``,
     })
     const hash = (text = '') => `sha256-${createHash('sha256').update(text).digest('base64')}`
     expect(page).to.include(`style-src '${hash(/<style>(.*?)<\/style>/s.exec(page)?.[1])}'`)

@@ -8,8 +8,8 @@ import { type LoadedPolicy, loadPolicy } from '../../src/tools/load-policy.ts'
 import { COVERAGE_FORMATS } from '../../src/tools/matrix/coverage/formats.ts'
 import { REPORTS } from '../../src/tools/matrix/report/reports.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
+import { MATRIX_FORMATS } from '../../src/tools/permissions/formats.ts'
 import { buildMatrix, chooseColumns, type Matrix } from '../../src/tools/permissions/matrix.ts'
-import { matrixPage } from '../../src/tools/permissions/page.ts'
 import { startChromium } from '../chromium.ts'
 import { soak } from '../runs.ts'
 import { openPage } from './matrix/open-page.ts'
@@ -42,10 +42,10 @@ describe('the page of each report', () => {
       { resources, now: NOW },
     )
     pages = {
-      matrix: matrixPage(matrix),
-      'matrix of two callers': matrixPage(matrixFor(['member', 'admin'])),
-      'matrix of many callers': matrixPage(matrixFor(['member', ...many])),
-      'matrix with long paths': matrixPage(withLongPaths(matrix)),
+      matrix: MATRIX_FORMATS.html(matrix),
+      'matrix of two callers': MATRIX_FORMATS.html(matrixFor(['member', 'admin'])),
+      'matrix of many callers': MATRIX_FORMATS.html(matrixFor(['member', ...many])),
+      'matrix with long paths': MATRIX_FORMATS.html(withLongPaths(matrix)),
       run: REPORTS.html(RUN),
       coverage: COVERAGE_FORMATS.html(COVERAGE),
       diff: DIFF_FORMATS.html(report),

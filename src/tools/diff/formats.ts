@@ -1,5 +1,4 @@
-/** A diff as text for a terminal, Markdown for a pull request, and JSON for programs; page.ts makes a page. */
-
+/** A policy diff as a report: the changes by direction, widening ones first. */
 import {
   changeParts,
   changeSentence,
@@ -13,28 +12,66 @@ import {
 import { countsOf, equivalence, type PolicyDiff } from '../../analysis/diff/compare-policies.ts'
 import { DIRECTIONS, HEADINGS, SIGNS, sectionsOf } from '../../analysis/diff/directions.ts'
 import { timeText } from '../../base/time.ts'
+import { type Html, html } from '../../present/html.ts'
+import { chooserHtml, keyHtml, type Page, phraseHtml } from '../../present/page.ts'
 import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { fittingRows, jsonText, wrap } from '../../present/text.ts'
-import { diffPage } from './page.ts'
+import { formatsOf, type Paragraph } from '../../present/report.ts'
+import { wrap } from '../../present/text.ts'
 
-export const DIFF_FORMATS = { text: toText, json: toJson, markdown: toMarkdown, html: diffPage } as const
+export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
+  const { names, sameText, changes } = diff
+  const counts = countsOf(diff)
+  const same = equivalence(diff)
+  const summary = same ?? DIRECTIONS.flatMap((one) => (counts[one] === 0 ? [] : [`${counts[one]} ${one}`])).join(', ')
+  const byDirection = Map.groupBy(changes, directionOf)
+  const sections = DIRECTIONS.map((direction) => ({ direction, changes: byDirection.get(direction) ?? [] }))
+  return {
+    text: () => {
+      const title = plainText(say`${names.before} -> ${names.after}`)
+      return same === undefined ? [[`${title}: ${summary}`], ...sections.map(sectionLines)] : [[title, same]]
+    },
+    markdown: () => {
+      const rows = sectionsOf(diff).flatMap(({ direction, sentences }) =>
+        sentences.map((sentence) => [`**${direction}**`, markdownText(sentence)]),
+      )
+      const more = { where: '`sallyport policy diff` shows', column: 1 }
+      // The author of the files chooses the names, so they must stay plain text (phrase.ts).
+      const title = `Policy diff: ${markdownText(say`${names.before} → ${names.after}`)}`
+      return { title, summary, table: { head: ['direction', 'change'], rows, more } }
+    },
+    /** docs/schemas/policy-diff.schema.json fixes the shape. */
+    json: () => {
+      const { before, after } = names
+      const head = { old: before, new: after, equivalent: changes.length === 0, sameText, counts }
+      return { ...head, changes: changes.map(changeJson) }
+    },
+    html: (): Page => {
+      const key = (direction: Direction) => `${SIGNS[direction]} ${direction}`
+      const choices = DIRECTIONS.map((one) => [one, `${one} only (${counts[one]})`] as const)
+      return {
+        heading: 'Policy diff',
+        layout: 'report',
+        about: html`<p>${phraseHtml(say`${names.before} → ${names.after}`)}</p>`,
+        legend: DIRECTIONS.map((one) => {
+          return { meaning: one, example: key(one), text: HEADINGS[one].replace(/^.*?: /, ''), count: counts[one] }
+        }),
+        filters: html`<div class="filters">${chooserHtml('Show', 'show', [['all', 'all changes'], ...choices])}</div>`,
+        main: same === undefined ? html`${sections.map(sectionHtml)}` : html`<p>${same}</p>`,
+      }
+    },
+  }
+})
 
-/** Widening changes first; a change is one line if it fits. */
-function toText(report: PolicyDiff): string {
-  const { before, after } = report.names
-  const title = plainText(say`${before} -> ${after}`)
-  const same = equivalence(report)
-  if (same !== undefined) return `${title}\n${same}\n`
-  const byDirection = Map.groupBy(report.changes, directionOf)
-  const sections = DIRECTIONS.flatMap((direction) => {
-    const changes = byDirection.get(direction)
-    if (!changes) return []
-    return [[HEADINGS[direction], ...changes.flatMap((change) => changeLines(direction, change))].join('\n')]
-  })
-  return `${title}: ${summaryOf(report)}\n\n${sections.join('\n\n')}\n`
+interface DirectionSection {
+  readonly direction: Direction
+  readonly changes: readonly PolicyDifference[]
 }
 
-/** A longer change is broken between words; a long list of terms has a line for each stored object. */
+function sectionLines({ direction, changes }: DirectionSection): Paragraph {
+  return changes.length === 0 ? [] : [HEADINGS[direction], ...changes.flatMap((one) => changeLines(direction, one))]
+}
+
+/** One line if it fits. A longer change is broken between words; a long list of terms has a line for each object. */
 function changeLines(direction: Direction, change: PolicyDifference): readonly string[] {
   const { sentence, scope } = changeParts(change)
   const lines = (phrase: Phrase) => wrap(`${SIGNS[direction]} ${plainText(phrase)}`, '    ').map((line) => `  ${line}`)
@@ -47,39 +84,22 @@ function scopeLines({ label, terms }: ScopeList): readonly string[] {
   return lines.map((line, i) => `      ${(i === 0 ? label : '').padEnd(6)}${line}`)
 }
 
-/** `2 widening, 1 narrowing`. */
-function summaryOf(report: PolicyDiff): string {
-  const counts = countsOf(report)
-  return DIRECTIONS.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(
-    ', ',
-  )
+function sectionHtml({ direction, changes }: DirectionSection): Html {
+  if (changes.length === 0) return html``
+  const key = keyHtml(direction, `${SIGNS[direction]} ${direction}`)
+  const items = changes.map((change) => html`<li>${key}<div>${changeHtml(change)}</div></li>\n`)
+  return html`<section class="of-${direction}"><h2>${HEADINGS[direction]}</h2>
+<ul class="changes">
+${items}</ul></section>
+`
 }
 
-/** The author of the files chooses the names, so they must stay plain text (phrase.ts). */
-function toMarkdown(report: PolicyDiff): string {
-  const { before, after } = report.names
-  const title = `### Policy diff: ${markdownText(say`${before} → ${after}`)}`
-  const same = equivalence(report)
-  if (same !== undefined) return `${title}\n\n${same}\n`
-  const rows = sectionsOf(report).flatMap(({ direction, sentences }) =>
-    sentences.map((sentence) => `| **${direction}** | ${markdownText(sentence)} |`),
-  )
-  const shown = fittingRows(rows, (more) => `| | and ${more} more, which \`sallyport policy diff\` shows |`)
-  return `${title}\n\n${summaryOf(report)}\n\n| direction | change |\n| --- | --- |\n${shown}\n`
-}
-
-/** docs/schemas/policy-diff.schema.json fixes the shape. */
-function toJson(report: PolicyDiff): string {
-  const { names, sameText, changes } = report
-  const json = {
-    old: names.before,
-    new: names.after,
-    equivalent: changes.length === 0,
-    sameText,
-    counts: countsOf(report),
-    changes: changes.map(changeJson),
-  }
-  return jsonText(json)
+function changeHtml(change: PolicyDifference): Html {
+  const { sentence, scope } = changeParts(change)
+  const lists = scope.map(({ label, terms }) => {
+    return html`<dt>${label}</dt>${terms.map((term) => html`<dd>${phraseHtml(term)}</dd>`)}`
+  })
+  return html`<p>${phraseHtml(sentence)}</p>${lists.length > 0 && html`<dl class="scope">${lists}</dl>`}`
 }
 
 function changeJson(change: PolicyDifference) {
@@ -90,11 +110,8 @@ function changeJson(change: PolicyDifference) {
 function decisionJson(change: DecisionChange) {
   const { effect, callers, unchanged, part, resources, actions, fields, scope, from, until } = change
   const what = { effect, callers, unchanged, part, resources, actions, fields: fields ?? null, scope: scope ?? null }
-  return { ...what, from: momentJson(from), until: momentJson(until) }
-}
-
-function momentJson(moment: number | undefined): string | null {
-  return moment === undefined ? null : timeText(moment)
+  const momentOf = (moment: number | undefined) => (moment === undefined ? null : timeText(moment))
+  return { ...what, from: momentOf(from), until: momentOf(until) }
 }
 
 function settingJson({ name, resource, before, after }: SettingChange) {

@@ -1,6 +1,6 @@
-/** A matrix as CSV for spreadsheets and as JSON for programs; to-table.ts and page.ts show it to people. */
-
+/** An access matrix as a report: rows for spreadsheets and JSON for programs; to-table.ts and page.ts are for people. */
 import { rulePlace } from '../../decide/evidence.ts'
+import { formatsOf } from '../../present/report.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
 import type { MatrixRow } from './merge-rows.ts'
@@ -8,20 +8,21 @@ import { matrixPage } from './page.ts'
 import { matrixTable } from './to-table.ts'
 import { markOf, untilOf } from './words.ts'
 
-export const MATRIX_FORMATS = { table: matrixTable, csv: toCsv, json: toJson, html: matrixPage } as const
+export const MATRIX_FORMATS = formatsOf((matrix: Matrix) => ({
+  table: () => matrixTable(matrix),
+  csv: () => csvRows(matrix),
+  json: () => toJson(matrix),
+  html: () => matrixPage(matrix),
+}))
 
 const HEADER =
   'caller,resource,methods,path,action,object,relation,outcome,granted,fields,rules,reason,until,becomes,conditions'.split(
     ',',
   )
 
-/** Spreadsheets run text that begins like this, even in quotes; they read the full-width forms like the plain ones. */
-const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
-
-/** RFC 4180, one line for each cell; text that looks like a formula is made plain text. */
-function toCsv({ columns, rows }: Matrix): string {
-  const lines = rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))
-  return [HEADER, ...lines].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')
+/** One row for each cell. */
+function csvRows({ columns, rows }: Matrix): readonly (readonly string[])[] {
+  return [HEADER, ...rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))]
 }
 
 function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly string[] {
@@ -43,11 +44,6 @@ function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly stri
     row.becomes ?? '',
     (cell.conditions ?? []).join(' '),
   ]
-}
-
-function quote(text: string): string {
-  const harmless = FORMULA.test(text) ? `'${text}` : text
-  return `"${harmless.replaceAll('"', '""')}"`
 }
 
 /**

@@ -3,8 +3,8 @@
  */
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
-import { type Html, html, toPage } from '../../present/html.ts'
-import { headerHtml, type LegendEntry } from '../../present/report-page.ts'
+import { type Html, html } from '../../present/html.ts'
+import type { LegendEntry, Page } from '../../present/page.ts'
 import { count } from '../../present/text.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix } from './matrix.ts'
@@ -13,23 +13,22 @@ import { accessGridHtml, gridSizes } from './page-grid.ts'
 import { paperHtml } from './paper.ts'
 import { OBJECTS, reasonText, relationLabel, relationText, untilOf } from './words.ts'
 
-export function matrixPage(matrix: Matrix): string {
+export function matrixPage(matrix: Matrix): Page {
   const { path, relation, mark } = gridSizes(matrix)
-  const sizes = `--path: ${path}; --relation: ${relation}; --mark: ${mark}`
-  return toPage({
+  return {
+    heading: 'Access matrix',
     title: `Access matrix of policy ${matrix.revision}`,
-    styles: ['page.css', 'access-matrix.css'],
-    ownStyle: `:root { ${sizes} }\n`,
-    script: { file: 'access-matrix.js', data: pageData(matrix) },
-    body: html`${headerHtml({ heading: 'Access matrix', about: aboutHtml(matrix), legend: LEGEND })}
-${filtersHtml(matrix)}
-<main>
-${accessGridHtml(matrix)}
+    layout: 'grid',
+    about: aboutHtml(matrix),
+    legend: LEGEND,
+    filters: filtersHtml(matrix),
+    main: html`${accessGridHtml(matrix)}
 <p class="nothing" hidden>No row matches these filters.</p>
-${PANEL}
-</main>
-${paperHtml(matrix)}`,
-  })
+${PANEL}`,
+    paper: paperHtml(matrix),
+    ownStyle: `:root { --path: ${path}; --relation: ${relation}; --mark: ${mark} }\n`,
+    script: { file: 'access-matrix.js', data: pageData(matrix) },
+  }
 }
 
 function aboutHtml({ revision, conditions, columns, rows, at }: Matrix): Html {

@@ -2,7 +2,7 @@
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html } from '../../present/html.ts'
-import { proseHtml } from '../../present/report-page.ts'
+import { proseHtml } from '../../present/page.ts'
 import type { Background, Holder } from './background.ts'
 import type { Matrix } from './matrix.ts'
 

@@ -2,6 +2,7 @@
 import { commandProcess } from '../../base/command-process.ts'
 import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
+import type { Paragraph } from '../../present/report.ts'
 import { table } from '../../present/text.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
 import { type MatrixRow, MERGED } from './merge-rows.ts'
@@ -13,7 +14,8 @@ const USUAL_WIDTH = 80
 const LONGEST_NAME = 24
 const LONGEST_MARK = 24
 
-interface Block {
+/** The callers that stand side by side. */
+interface Part {
   readonly columns: readonly ShownColumn[]
   readonly lead: number
   readonly turns: Turns
@@ -29,29 +31,33 @@ interface ShownColumn {
 }
 
 /** `width` in characters. */
-export function matrixTable(matrix: Matrix, width = commandProcess().stdout.columns ?? USUAL_WIDTH): string {
+export function matrixTable(
+  matrix: Matrix,
+  width = commandProcess().stdout.columns ?? USUAL_WIDTH,
+): readonly Paragraph[] {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
   const turns = turnsOf(matrix.rows)
   const columns = matrix.columns.map((_, index) => shownColumn(matrix, turns, { index, heading: names[index] ?? '' }))
-  const blocks = intoBlocks(columns, width - lead).map((some) => blockText(matrix, { columns: some, lead, turns }))
-  return `${[`Who can do what, by policy ${matrix.revision}`, ...blocks, legend(matrix, names)].join('\n\n')}\n`
+  const parts = intoParts(columns, width - lead).flatMap((some) =>
+    resourceBlocks(matrix, { columns: some, lead, turns }),
+  )
+  return [[`Who can do what, by policy ${matrix.revision}`], ...parts, legend(matrix, names)]
 }
 
-function blockText({ rows }: Matrix, block: Block): string {
-  return [...Map.groupBy(rows, ({ resource }) => resource)]
-    .map(([resource, about]) => [headline(resource, block), ...pathsOf(about, block)].join('\n'))
-    .join('\n\n')
+function resourceBlocks({ rows }: Matrix, part: Part): readonly Paragraph[] {
+  const byResource = [...Map.groupBy(rows, ({ resource }) => resource)]
+  return byResource.map(([resource, about]) => [headline(resource, part), ...pathsOf(about, part)])
 }
 
-function headline(resource: string, { columns, lead }: Block): string {
+function headline(resource: string, { columns, lead }: Part): string {
   return line(resource.toUpperCase().padEnd(lead), columns, ({ heading }) => heading)
 }
 
-function pathsOf(rows: readonly MatrixRow[], block: Block): readonly string[] {
+function pathsOf(rows: readonly MatrixRow[], part: Part): readonly string[] {
   return [...Map.groupBy(rows, ({ path }) => path)].flatMap(([path, about]) => [
     ` ${path}`,
-    ...about.map((row) => line(leadOf(row, block.lead), block.columns, ({ index }) => markAt(row, index, block.turns))),
+    ...about.map((row) => line(leadOf(row, part.lead), part.columns, ({ index }) => markAt(row, index, part.turns))),
   ])
 }
 
@@ -81,21 +87,21 @@ function turnMark(turn: number): string {
 }
 
 /** As many callers side by side as fit, at least one. */
-function intoBlocks(columns: readonly ShownColumn[], width: number): readonly (readonly ShownColumn[])[] {
-  const blocks: ShownColumn[][] = []
+function intoParts(columns: readonly ShownColumn[], width: number): readonly (readonly ShownColumn[])[] {
+  const parts: ShownColumn[][] = []
   let used = Number.POSITIVE_INFINITY
   for (const column of columns) {
     if (used + GAP.length + column.width > width) {
-      blocks.push([])
+      parts.push([])
       used = 0
     }
-    blocks.at(-1)?.push(column)
+    parts.at(-1)?.push(column)
     used += GAP.length + column.width
   }
-  return blocks
+  return parts
 }
 
-function legend({ columns, rows, conditions }: Matrix, names: readonly string[]): string {
+function legend({ columns, rows, conditions }: Matrix, names: readonly string[]): Paragraph {
   const long = columns.flatMap(({ name }, i) => (names[i] === name ? [] : [[names[i] ?? '', printable(name)]]))
   const decisive = [...new Set(rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.conditions ?? [])))]
   const used = new Set(rows.map(({ relation }) => relation))
@@ -123,7 +129,7 @@ function legend({ columns, rows, conditions }: Matrix, names: readonly string[])
     ...mergedEntries(rows),
     ...long,
   ]
-  return table(entries).join('\n')
+  return table(entries)
 }
 
 function mergedEntries(rows: readonly MatrixRow[]): readonly (readonly string[])[] {

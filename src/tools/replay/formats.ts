@@ -1,13 +1,31 @@
-/** A replay as text for a terminal, and JSON for programs. */
+/** A replay as a report: the totals, then the differences by what they change. */
 
 import type { Change } from '../../analysis/replay/compare.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { printable } from '../../present/quote.ts'
-import { jsonText } from '../../present/text.ts'
+import { formatsOf, type Paragraph, section } from '../../present/report.ts'
 import type { ReplayReport } from './replay.ts'
 import type { Group } from './tally.ts'
 
-export const REPLAY_FORMATS = { text: toText, json: toJson } as const
+export const REPLAY_FORMATS = formatsOf((report: ReplayReport) => ({
+  /** The totals, then a paragraph for each group of differences. */
+  text: () => {
+    const sections = Object.entries(HEADINGS).map(([change, heading]) => {
+      const groups = report.groups.filter((group) => group.change === change)
+      return section(`${heading}: ${sum(groups)}`, groups.flatMap(groupLines))
+    })
+    return [summary(report), ...sections]
+  },
+  /** docs/schemas/policy-replay.schema.json is the shape. */
+  json: () => {
+    const { undecidable, groups, ...counts } = report
+    const reasons = [...undecidable].map(([why, count]) => ({ why, count }))
+    const differences = groups.map(({ roles = null, lines, ...group }) => {
+      return { ...group, roles, rules: lines.map(rulePlace) }
+    })
+    return { ...counts, undecidable: reasons, differences }
+  },
+}))
 
 const HEADINGS: Readonly<Record<Change, string>> = {
   'refused-now': 'Allowed before, refused under the candidate',
@@ -18,16 +36,7 @@ const HEADINGS: Readonly<Record<Change, string>> = {
   'other-fields': 'Allowed before and under the candidate, but other fields are shown',
 }
 
-/** The totals, then a paragraph for each group of differences. */
-function toText(report: ReplayReport): string {
-  const sections = Object.entries(HEADINGS).flatMap(([change, heading]) => {
-    const groups = report.groups.filter((group) => group.change === change)
-    return groups.length === 0 ? [] : [[`${heading}: ${sum(groups)}`, ...groups.map(paragraph)].join('\n')]
-  })
-  return `${[summary(report), ...sections].join('\n\n')}\n`
-}
-
-function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines }: ReplayReport): string {
+function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines }: ReplayReport): Paragraph {
   const reasons = [...undecidable].map(([why, count]) => `  ${count} could not be decided again: ${why}`)
   return [
     `${decided} requests decided again: ${same} the same, ${decided - same} different.`,
@@ -35,12 +44,10 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
     ...(unconcerned === 0 ? [] : [`  ${unconcerned} ended before a policy was asked, or by a fault of the server`]),
     ...(leftOut === 0 ? [] : [`  ${leftOut} are outside the time of --since and --until`]),
     ...(otherLines === 0 ? [] : [`  ${otherLines} lines are not decision records`]),
-  ]
-    .map(printable)
-    .join('\n')
+  ].map(printable)
 }
 
-function paragraph(group: Group): string {
+function groupLines(group: Group): readonly string[] {
   const { count, method, route, roles, relations, was, becomes, lines, reach, fields, examples } = group
   const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
@@ -48,15 +55,13 @@ function paragraph(group: Group): string {
   const objects = reach === undefined ? '' : reach === 'narrower' ? ', fewer objects' : ', more objects'
   const told =
     fields && fields.was.length + fields.becomes.length > 0
-      ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
+      ? [`  fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
       : []
   return [
-    `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}${objects}, by ${rules}`,
+    `${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}${objects}, by ${rules}`,
     ...told,
-    `    as in ${examples.join(', ')}`,
-  ]
-    .map(printable)
-    .join('\n')
+    `  as in ${examples.join(', ')}`,
+  ].map(printable)
 }
 
 function list(fields: readonly string[]): string {
@@ -65,15 +70,4 @@ function list(fields: readonly string[]): string {
 
 function sum(groups: readonly Group[]): number {
   return groups.reduce((total, { count }) => total + count, 0)
-}
-
-/** docs/schemas/policy-replay.schema.json is the shape. */
-function toJson({ undecidable, groups, ...counts }: ReplayReport): string {
-  const reasons = [...undecidable].map(([why, count]) => ({ why, count }))
-  const differences = groups.map(({ roles = null, lines, ...group }) => ({
-    ...group,
-    roles,
-    rules: lines.map(rulePlace),
-  }))
-  return jsonText({ ...counts, undecidable: reasons, differences })
 }

@@ -3,16 +3,19 @@ import { AssertionError, expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { timeText } from '../../../src/base/time.ts'
+import { blocksText } from '../../../src/present/report.ts'
 import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
 import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
+import { matrixTable as tableBlocks } from '../../../src/tools/permissions/to-table.ts'
 import { startChromium } from '../../chromium.ts'
 import { ENDS, endingPolicy, randomTime } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
 import { matrixOf } from './fixture.ts'
 import { openPage } from './open-page.ts'
 
-const { html: matrixPage, csv: matrixCsv, json: matrixJson, table: matrixTable } = MATRIX_FORMATS
+const { html: matrixPage, csv: matrixCsv, json: matrixJson } = MATRIX_FORMATS
+const matrixTable = (matrix: Matrix, width: number) => blocksText(tableBlocks(matrix, width))
 
 const RULES = [
   'p, a, docs, read, any, *, allow, until=2031-01-01T00:00:00Z',

@@ -1,7 +1,7 @@
 /** The HTML page stays what it is whatever users, rules and fields are called, and however much there is of it. */
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { matrixPage } from '../../../src/tools/permissions/page.ts'
+import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import { startChromium } from '../../chromium.ts'
 import { filesOf } from '../../policy/render.ts'
 import { matrixOf, routed } from './fixture.ts'
@@ -28,7 +28,7 @@ describe('the page of a hostile matrix', () => {
   })
   after(() => browser.close())
 
-  const html = () => matrixPage(matrixOf({ files: filesOf({ 'policy.csv': `# ${HOSTILE[1]}\n${RULES}` }) }))
+  const html = () => MATRIX_FORMATS.html(matrixOf({ files: filesOf({ 'policy.csv': `# ${HOSTILE[1]}\n${RULES}` }) }))
 
   it('shows names and rules as they are, runs nothing of them, and asks for nothing', async () => {
     const { page, cell, rows, requests, troubles, close } = await openPage(browser, html())
@@ -107,7 +107,7 @@ describe('the page of a large matrix', () => {
     })
     const matrix = matrixOf({ files, resources })
     expect(matrix.rows.length).to.be.at.least(500)
-    const { page, cell, rows, troubles, close } = await openPage(browser, matrixPage(matrix))
+    const { page, cell, rows, troubles, close } = await openPage(browser, MATRIX_FORMATS.html(matrix))
     expect(await rows.count()).to.equal(matrix.rows.length)
     await page.getByLabel('Find').fill('/s7/docs/{id}')
     await page.getByLabel('Caller').selectOption('role-77')
@@ -125,7 +125,7 @@ describe('the page of a large matrix', () => {
   it('is still a grid to assistive technology, though laid out otherwise', async () => {
     const roles = Array.from({ length: 20 }, (_, i) => `role-${i}: { description: One of many. }`)
     const matrix = matrixOf({ files: filesOf({ 'roles.yaml': roles.join('\n') }) })
-    const { page, close } = await openPage(browser, matrixPage(matrix))
+    const { page, close } = await openPage(browser, MATRIX_FORMATS.html(matrix))
     expect(await page.locator('table.many').count()).to.equal(1)
     const { nodes } = await (await page.context().newCDPSession(page)).send('Accessibility.getFullAXTree')
     const count = (role: string) => nodes.filter((node) => node.role?.value === role).length

@@ -4,13 +4,16 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
+import { blocksText } from '../../../src/present/report.ts'
 import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
+import { matrixTable as tableBlocks } from '../../../src/tools/permissions/to-table.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
 import { matrixOf, routed } from './fixture.ts'
 
-const { csv: matrixCsv, json: matrixJson, table: matrixTable } = MATRIX_FORMATS
+const { csv: matrixCsv, json: matrixJson } = MATRIX_FORMATS
+const matrixTable = (matrix: Matrix, width: number) => blocksText(tableBlocks(matrix, width))
 
 const schema = JSON.parse(
   readFileSync(new URL('../../../docs/schemas/policy-matrix.schema.json', import.meta.url), 'utf8'),

@@ -1,23 +1,25 @@
-/** A check of data as text for a terminal, and JSON for programs. */
+/** A check of data as a report: the findings by resource. */
 import { printable, quote } from '../../../present/quote.ts'
-import { count, jsonText, wrap } from '../../../present/text.ts'
+import { formatsOf, section } from '../../../present/report.ts'
+import { count, wrap } from '../../../present/text.ts'
 import type { CheckedResource, DataFinding, DataReport, Unchecked } from './check-data.ts'
 
-export const DATA_CHECK_FORMATS = { text: toText, json: toJson } as const
-
-/** A paragraph for each resource, what was not checked, and the totals. */
-function toText({ resources, findings, more, unchecked }: DataReport): string {
-  const names = [
-    ...new Set([...resources.map(({ resource }) => resource), ...findings.map(({ resource }) => resource)]),
-  ]
-  const paragraphs = names.map((name) => {
-    const own = findings.filter(({ resource }) => resource === name)
-    return [headOf(name, resources, own), ...own.flatMap(findingLines)].join('\n')
-  })
-  const rest = more === 0 ? [] : [`and ${count(more, 'more finding')}, for too many reasons to list; mend these first`]
-  const whatNot = groupedUnchecked(unchecked)
-  return `${[...paragraphs, ...rest, ...whatNot, summaryOf(resources, findings)].join('\n\n')}\n`
-}
+export const DATA_CHECK_FORMATS = formatsOf((report: DataReport) => ({
+  /** A paragraph for each resource, what was not checked, and the totals. */
+  text: () => {
+    const { resources, findings, more, unchecked } = report
+    const names = new Set([...resources, ...findings].map(({ resource }) => resource))
+    const paragraphs = [...names].map((name) => {
+      const own = findings.filter(({ resource }) => resource === name)
+      return [headOf(name, resources, own), ...own.flatMap(findingLines)]
+    })
+    const rest =
+      more === 0 ? [] : [`and ${count(more, 'more finding')}, for too many reasons to list; mend these first`]
+    return [...paragraphs, rest, section('not checked:', uncheckedLines(unchecked)), [summaryOf(resources, findings)]]
+  },
+  /** The shape is docs/schemas/data-check.schema.json. */
+  json: () => report,
+}))
 
 function headOf(name: string, resources: readonly CheckedResource[], findings: readonly DataFinding[]): string {
   const checked = resources.find(({ resource }) => resource === name)
@@ -35,13 +37,11 @@ function findingLines({ objects, message, code, ids, hint }: DataFinding): reado
   ]
 }
 
-function groupedUnchecked(unchecked: readonly Unchecked[]): readonly string[] {
+function uncheckedLines(unchecked: readonly Unchecked[]): readonly string[] {
   const groups = Map.groupBy(unchecked, ({ what, why }) => `${what}: ${why}`)
-  if (groups.size === 0) return []
-  const lines = [...groups].map(([reason, some]) => {
-    return `  ${printable(reason)} (${some.map(({ resource }) => resource).join(', ')})`
-  })
-  return [['not checked:', ...lines].join('\n')]
+  return [...groups].map(
+    ([reason, some]) => `${printable(reason)} (${some.map(({ resource }) => resource).join(', ')})`,
+  )
 }
 
 function summaryOf(resources: readonly CheckedResource[], findings: readonly DataFinding[]): string {
@@ -49,9 +49,4 @@ function summaryOf(resources: readonly CheckedResource[], findings: readonly Dat
   if (findings.length === 0) return `${count(objects, 'object')} checked, nothing found`
   const faulty = resources.reduce((sum, one) => sum + one.faulty, 0)
   return `${count(objects, 'object')} checked, ${faulty} with findings`
-}
-
-/** The shape is docs/schemas/data-check.schema.json. */
-function toJson(report: DataReport): string {
-  return jsonText(report)
 }

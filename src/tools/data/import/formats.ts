@@ -1,15 +1,16 @@
-/** The report of an import as text for a terminal, and JSON for programs. */
+/** An import as a report. */
 import { printable } from '../../../present/quote.ts'
-import { count, jsonText } from '../../../present/text.ts'
+import { formatsOf, type Paragraph } from '../../../present/report.ts'
+import { count } from '../../../present/text.ts'
 import type { ImportReport, RefusedLine } from './import-data.ts'
 
-export const IMPORT_FORMATS = {
-  text: toText,
+export const IMPORT_FORMATS = formatsOf((report: ImportReport) => ({
+  text: () => [linesOf(report)],
   /** The shape is docs/schemas/data-import.schema.json. */
-  json: jsonText,
-} as const
+  json: () => report,
+}))
 
-function toText(report: ImportReport): string {
+function linesOf(report: ImportReport): Paragraph {
   const { rows, written, writtenBefore, writtenLines, refused, refusedLines, stopped } = report
   const unlisted = refused - refusedLines.length
   const lines = [
@@ -20,7 +21,7 @@ function toText(report: ImportReport): string {
     ...(writtenLines.length > 0 ? [`lines that are written: ${writtenLines.join(', ')}`] : []),
     ...(stopped ? [stoppedText(stopped)] : []),
   ]
-  return `${lines.map(printable).join('\n')}\n`
+  return lines.map(printable)
 }
 
 function refusedText({ line, resource, status, code, why }: RefusedLine): string {

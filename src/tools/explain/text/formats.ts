@@ -1,7 +1,8 @@
 /** An explanation as text, for readers who don't know Casbin, and as JSON. */
 import { CATALOGUE } from '../../../base/problems/catalogue.ts'
 import { printable, quote } from '../../../present/quote.ts'
-import { jsonText, layOut, type Section, table, wrap } from '../../../present/text.ts'
+import { formatsOf } from '../../../present/report.ts'
+import { layOut, type Section, table, wrap } from '../../../present/text.ts'
 import type {
   ConditionFact,
   ExplainedAnswer,
@@ -11,7 +12,10 @@ import type {
   RecordComparison,
 } from '../explanation.ts'
 
-export const EXPLAIN_FORMATS = { text: toText, json: jsonText } as const
+export const EXPLAIN_FORMATS = formatsOf((explanation: Explanation) => ({
+  text: () => [layOut(sectionsOf(explanation))],
+  json: () => explanation,
+}))
 
 /** The limit in text; the JSON has all misses. */
 const MOST_MISSES = 6
@@ -19,8 +23,8 @@ const MOST_MISSES = 6
 const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
 
 /** The answer, the reasons, and the missing changes. */
-function toText(explanation: Explanation): string {
-  const sections: readonly Section[] = [
+function sectionsOf(explanation: Explanation): readonly Section[] {
+  return [
     { label: explanation.outcome.toUpperCase(), lines: headline(explanation) },
     { label: 'Caller', lines: callerLines(explanation) },
     { label: 'Asks for', lines: askLines(explanation) },
@@ -34,7 +38,6 @@ function toText(explanation: Explanation): string {
     { label: 'Note', lines: explanation.notes.flatMap((note) => wrap(note)) },
     { label: 'Record', lines: explanation.record ? recordLines(explanation.record) : [] },
   ]
-  return layOut(sections)
 }
 
 /** `403 forbidden (not permitted)` */

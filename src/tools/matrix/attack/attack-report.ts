@@ -1,6 +1,7 @@
 /** What each caller could reach, compared with the policy: for people and for programs. */
 import { printable } from '../../../present/quote.ts'
-import { jsonText, table } from '../../../present/text.ts'
+import { formatsOf, type Paragraph } from '../../../present/report.ts'
+import { table } from '../../../present/text.ts'
 import { columnText } from '../read/expectation.ts'
 import type { Reached } from './carry-out.ts'
 import type { Attack } from './plan-attacks.ts'
@@ -24,7 +25,19 @@ export interface AttackTally {
   readonly impossible: number
 }
 
-export const ATTACK_FORMATS = { text: toText, json: toJson } as const
+export const ATTACK_FORMATS = formatsOf((run: AttackRun) => ({
+  text: () => {
+    const findings = run.reached.filter(({ outcome }) => outcome === 'different').map(findingLines)
+    const remarks = run.remarks.map((remark) => [remark])
+    return [...findings, ...impossibleLines(run), tallyLines(talliesOf(run)), ...remarks, [conclusion(run)]]
+  },
+  json: () => {
+    const { url, reached, remarks } = run
+    const findings = reached.filter(({ outcome }) => outcome !== 'same').map(findingJson)
+    const where = url === undefined ? {} : { url }
+    return { ...where, requests: reached.length, callers: talliesOf(run), findings, remarks }
+  },
+}))
 
 /** Whether every attack was tried and reached exactly what the policy says. */
 export function reachesNoMore({ reached }: AttackRun): boolean {
@@ -52,31 +65,6 @@ export function talliesOf({ reached }: AttackRun): readonly AttackTally[] {
   })
 }
 
-function toJson(run: AttackRun): string {
-  const { url, reached, remarks } = run
-  const findings = reached.filter(({ outcome }) => outcome !== 'same').map(findingJson)
-  const report = {
-    ...(url === undefined ? {} : { url }),
-    requests: reached.length,
-    callers: talliesOf(run),
-    findings,
-    remarks,
-  }
-  return jsonText(report)
-}
-
-function toText(run: AttackRun): string {
-  const findings = run.reached.filter(({ outcome }) => outcome === 'different')
-  const parts = [
-    ...findings.map(findingText),
-    ...impossibleText(run),
-    tableText(talliesOf(run)),
-    ...run.remarks,
-    conclusion(run),
-  ]
-  return parts.map((part) => `${part}\n`).join('\n')
-}
-
 function findingJson({ attack, outcome, predicted, status, why, exchange }: Reached) {
   const { method, route } = attack.routeMethod
   return {
@@ -97,9 +85,9 @@ function findingJson({ attack, outcome, predicted, status, why, exchange }: Reac
   }
 }
 
-function findingText({ attack, why = '', exchange }: Reached): string {
-  const request = exchange ? `\n  ${exchange.request.method} ${exchange.request.url}` : ''
-  return printable(`${titleOf(attack)}\n  ${why}`).replace('\\u{a}', '\n') + request
+function findingLines({ attack, why = '', exchange }: Reached): Paragraph {
+  const request = exchange ? [`  ${exchange.request.method} ${exchange.request.url}`] : []
+  return [printable(titleOf(attack)), printable(`  ${why}`), ...request]
 }
 
 /** One line that identifies the attack. */
@@ -113,20 +101,20 @@ function titleOf({ vector, routeMethod, victim, attacker, attributes, way, refer
 }
 
 /** Once for each reason. */
-function impossibleText({ reached }: AttackRun): readonly string[] {
+function impossibleLines({ reached }: AttackRun): readonly Paragraph[] {
   const groups = Map.groupBy(
     reached.filter(({ outcome }) => outcome === 'impossible'),
     ({ why }) => why ?? '',
   )
-  return [...groups].map(([why, some]) => printable(`${some.length} attacks can't be tried: ${why}`))
+  return [...groups].map(([why, some]) => [printable(`${some.length} attacks can't be tried: ${why}`)])
 }
 
-function tableText(tallies: readonly AttackTally[]): string {
+function tallyLines(tallies: readonly AttackTally[]): Paragraph {
   const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'different', "can't be tried"]
   const rows = tallies.map((one) =>
     [one.attacker, one.resource, one.requests, one.reached, one.refused, one.different, one.impossible].map(String),
   )
-  return table([head, ...rows], 2).join('\n')
+  return table([head, ...rows], 2)
 }
 
 function conclusion(run: AttackRun): string {

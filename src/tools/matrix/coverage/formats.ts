@@ -1,88 +1,85 @@
-/** Coverage as text, JSON and a page. */
-import { jsonText, percentText } from '../../../present/text.ts'
+/** Coverage as a report: first what has no expectation, then the figures. */
+import { formatsOf, type Paragraph, section } from '../../../present/report.ts'
+import { percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
-import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
-import { coveragePage } from './page.ts'
+import { type Coverage, type CoveredPart, percentOf } from './coverage.ts'
+import { coveragePage, type Figure, type MissingParts } from './page.ts'
 
-export const COVERAGE_FORMATS = { text: toText, json: toJson, html: coveragePage } as const
+const DEPENDS = { all: 'an expectation depends on each', missing: 'that no expectation depends on' }
+const SHOWS = { all: 'expectations show each both ways', missing: 'that no expectations show both ways' }
 
-/** First the parts without an expectation, then the figures. */
-function toText(coverage: Coverage): string {
-  const { cells, unasked, rules, terms, results, relations, views } = coverage
-  return [
-    ...cellLines(cells),
-    ...unaskedLines(unasked),
-    ...partLines('Rules that no expectation depends on', rules),
-    ...partLines('Terms that no expectations show both ways', terms),
-    ...partLines('Right sides that no expectations show both ways', results),
-    ...partLines('Relations that no expectation depends on', relations),
-    ...partLines('Views that no expectation depends on', views),
-    ...mistakeLines(coverage.mistakes),
-    ...leftOutLines({ ...coverage, unasked: 0 }),
-    `${figure('cells', cells)}${unasked.length > 0 ? `, and ${unasked.length} that can't be asked` : ''}`,
-    figure('rules', rules),
-    figure('terms', terms),
-    figure('right sides', results),
-    figure('relations', relations),
-    figure('views', views),
-    '',
-  ].join('\n')
+/** The parts of a policy that an expectation can depend on, with what is said of covered ones and of the others. */
+const PARTS = [
+  { key: 'rules', name: 'Rules', said: DEPENDS },
+  { key: 'terms', name: 'Terms', said: SHOWS },
+  { key: 'results', name: 'Right sides', said: SHOWS },
+  { key: 'relations', name: 'Relations', said: DEPENDS },
+  { key: 'views', name: 'Views', said: DEPENDS },
+] as const
+
+export const COVERAGE_FORMATS = formatsOf((coverage: Coverage) => {
+  const { cells, unasked, mistakes, unmet, unpredictable } = coverage
+  const missing = PARTS.map(({ key, name, said }): MissingParts => {
+    const rows = missingOf(coverage[key]).map(({ place, text }) => [place, text])
+    return { title: `${name} ${said.missing}`, all: `${name}: ${said.all}.`, rows }
+  })
+  const unseen: MissingParts = {
+    title: 'Rules in which a mistake changes a decision, and no expectation notices it',
+    rows: mistakes.map(({ place, text, operators }) => [place, text, operators.join(', ')]),
+  }
+  const parts = [...missing, unseen]
+  const figures = [{ key: 'cells', name: 'Cells' } as const, ...PARTS].map(({ key, name }) => {
+    return figureOf(name.toLowerCase(), coverage[key])
+  })
+  return {
+    text: () => [
+      section('Cells without an expectation', rowLines(missingOf(cells))),
+      section("Cells that can't be asked", unaskedLines(unasked)),
+      ...parts.map(({ title, rows }) => section(title, rows.map(partLine))),
+      leftOutLines({ ...coverage, unasked: 0 }),
+      figureLines(figures, unasked.length),
+    ],
+    /** The shape is in docs/schemas/matrix-coverage.schema.json. */
+    json: () => {
+      const measures = PARTS.map(({ key }) => [key, measured<CoveredPart>(coverage[key])])
+      return { cells: measured(cells), unasked, ...Object.fromEntries(measures), mistakes, unmet, unpredictable }
+    },
+    html: () => coveragePage(coverage, figures, parts),
+  }
+})
+
+function missingOf<T extends { readonly covered: boolean }>(parts: readonly T[]): readonly T[] {
+  return parts.filter(({ covered }) => !covered)
 }
 
-function cellLines(cells: readonly CoverageCell[]): readonly string[] {
-  const missing = cells.filter(({ covered }) => !covered)
-  return missing.length === 0 ? [] : ['Cells without an expectation', ...rowLines(missing), '']
+function figureOf(name: string, parts: readonly { readonly covered: boolean }[]): Figure {
+  const share = `${parts.length - missingOf(parts).length} of ${parts.length}`
+  return { name, percent: percentText(percentOf(parts)), share }
+}
+
+function figureLines(figures: readonly Figure[], unasked: number): Paragraph {
+  const more = unasked > 0 ? `, and ${unasked} that can't be asked` : ''
+  return figures.map(({ name, percent, share }, i) => {
+    return `${name.padEnd(11)} ${percent.padStart(5)} %  ${share}${i === 0 ? more : ''}`
+  })
+}
+
+function partLine([place, text, operators]: readonly string[]): string {
+  return `${place}  ${text}${operators === undefined ? '' : `: ${operators}`}`
 }
 
 /** Once for each reason. */
 function unaskedLines(cells: readonly UnaskedCell[]): readonly string[] {
-  if (cells.length === 0) return []
-  const reasons = [...Map.groupBy(cells, ({ why }) => why)]
-  const lines = reasons.flatMap(([why, some]) => [...rowLines(some), `    ${why}`])
-  return ["Cells that can't be asked", ...lines, '']
+  return [...Map.groupBy(cells, ({ why }) => why)].flatMap(([why, some]) => [...rowLines(some), `  ${why}`])
 }
 
 function rowLines(cells: readonly Omit<CoverageCell, 'covered' | 'answer'>[]): readonly string[] {
   const rows = Map.groupBy(cells, ({ method, path, object }) => `${method} ${path} (${object})`)
-  return [...rows].map(([row, some]) => `  ${row}: ${some.map(({ column }) => column).join(', ')}`)
-}
-
-function partLines(title: string, parts: readonly CoveredPart[]): readonly string[] {
-  const missing = parts.filter(({ covered }) => !covered)
-  if (missing.length === 0) return []
-  return [title, ...missing.map(({ place, text }) => `  ${place}  ${text}`), '']
-}
-
-function mistakeLines(mistakes: readonly UnseenMistakes[]): readonly string[] {
-  if (mistakes.length === 0) return []
-  const title = 'Rules in which a mistake changes a decision, and no expectation notices it'
-  return [title, ...mistakes.map(({ place, text, operators }) => `  ${place}  ${text}: ${operators.join(', ')}`), '']
-}
-
-function figure(name: string, parts: readonly { readonly covered: boolean }[]): string {
-  const covered = parts.filter((part) => part.covered).length
-  return `${name.padEnd(11)} ${percentText(percentOf(parts)).padStart(5)} %  ${covered} of ${parts.length}`
-}
-
-/** The shape is in docs/schemas/matrix-coverage.schema.json. */
-function toJson({ cells, rules, terms, results, relations, views, ...rest }: Coverage): string {
-  const { unasked, mistakes, unmet, unpredictable } = rest
-  return jsonText({
-    cells: measured(cells),
-    unasked,
-    rules: measured(rules),
-    terms: measured(terms),
-    results: measured(results),
-    relations: measured(relations),
-    views: measured(views),
-    mistakes,
-    unmet,
-    unpredictable,
-  })
+  return [...rows].map(([row, some]) => `${row}: ${some.map(({ column }) => column).join(', ')}`)
 }
 
 function measured<T extends { readonly covered: boolean }>(parts: readonly T[]) {
-  const missing = parts.filter(({ covered }) => !covered).map(({ covered, ...part }) => part)
+  const missing = missingOf(parts).map(({ covered, ...part }) => part)
   return { total: parts.length, covered: parts.length - missing.length, percent: percentOf(parts), missing }
 }

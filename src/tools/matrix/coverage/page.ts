@@ -1,10 +1,23 @@
 /** Coverage as one page without a script: what the policy answers in each cell, open cells first. */
 
 import { type Html, html } from '../../../present/html.ts'
-import { chooserHtml, proseHtml, reportPage } from '../../../present/report-page.ts'
-import { percentText } from '../../../present/text.ts'
+import { chooserHtml, type Page, proseHtml } from '../../../present/page.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
-import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
+import type { Coverage } from './coverage.ts'
+
+export interface Figure {
+  readonly name: string
+  readonly percent: string
+  /** `3 of 8` */
+  readonly share: string
+}
+
+export interface MissingParts {
+  readonly title: string
+  /** What stands in place of the list if none is missing; undefined for nothing. */
+  readonly all?: string
+  readonly rows: readonly (readonly string[])[]
+}
 
 /** Cells by resource, those with more open cells first; columns in the order of the cells. */
 interface Grid {
@@ -12,56 +25,34 @@ interface Grid {
   readonly resources: readonly (readonly [string, readonly CoverageCell[]])[]
 }
 
-export function coveragePage(coverage: Coverage): string {
-  const { cells, unasked, rules, terms, results, relations, views } = coverage
+export function coveragePage(
+  { cells, unasked }: Coverage,
+  figures: readonly Figure[],
+  parts: readonly MissingParts[],
+): Page {
   const grid = gridOf(cells)
-  const parts = Object.entries({ cells, rules, terms, 'right sides': results, relations, views })
-  const figures = parts.map(([name, some]) => figure(name, some))
-  return reportPage({
-    title: 'What the matrices state',
+  const open = openIn(cells)
+  const shown = figures.map(({ name, percent, share }) => html`<li><b>${percent} %</b> of ${name} (${share})</li>`)
+  return {
     heading: 'What the matrices state',
-    about: html`<ul class="figures">${figures}</ul>`,
+    layout: 'report',
+    about: html`<ul class="figures">${shown}</ul>`,
     legend: [
-      { meaning: 'stated', example: '200', text: 'a matrix states the answer', count: cells.length - openIn(cells) },
-      { meaning: 'unstated', example: '200 open', text: 'no expectation', count: openIn(cells) },
+      { meaning: 'stated', example: '200', text: 'a matrix states the answer', count: cells.length - open },
+      { meaning: 'unstated', example: '200 open', text: 'no expectation', count: open },
     ],
     filters: filtersHtml(grid),
     ownStyle: filterStyle(grid),
-    body: html`${[partsHtml('Rules', rules, DEPENDS), partsHtml('Terms', terms, SHOWS), partsHtml('Right sides', results, SHOWS)]}
-${[partsHtml('Relations', relations, DEPENDS), partsHtml('Views', views, DEPENDS)]}
-${mistakesHtml(coverage.mistakes)}
-${unaskedHtml(unasked)}
+    main: html`${parts.map(partsHtml)}${unaskedHtml(unasked)}
 ${gridsHtml(grid)}`,
-  })
+  }
 }
 
-function figure(name: string, parts: readonly { readonly covered: boolean }[]): Html {
-  const covered = parts.filter((part) => part.covered).length
-  return html`<li><b>${percentText(percentOf(parts))} %</b> of ${name} (${covered} of ${parts.length})</li>`
-}
-
-/** The words for covered parts, and for the others. */
-interface PartsText {
-  readonly covered: string
-  readonly missing: string
-}
-
-const DEPENDS: PartsText = { covered: 'an expectation depends on each', missing: 'that no expectation depends on' }
-const SHOWS: PartsText = { covered: 'expectations show each both ways', missing: 'that no expectations show both ways' }
-
-function partsHtml(title: string, parts: readonly CoveredPart[], text: PartsText): Html {
-  const missing = parts.filter(({ covered }) => !covered)
-  if (missing.length === 0) return html`<p class="quiet">${title}: ${text.covered}.</p>\n`
+function partsHtml({ title, all, rows }: MissingParts): Html {
+  if (rows.length === 0 && all !== undefined) return html`<p class="quiet">${all}</p>\n`
   return tableHtml(
-    `${title} ${text.missing}`,
-    missing.map(({ place, text }) => [codeHtml(place), codeHtml(text)]),
-  )
-}
-
-function mistakesHtml(mistakes: readonly UnseenMistakes[]): Html {
-  return tableHtml(
-    'Rules in which a mistake changes a decision, and no expectation notices it',
-    mistakes.map(({ place, text, operators }) => [codeHtml(place), codeHtml(text), operators.join(', ')]),
+    title,
+    rows.map(([place = '', text = '', ...more]) => [codeHtml(place), codeHtml(text), ...more]),
   )
 }
 

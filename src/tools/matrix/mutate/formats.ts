@@ -1,6 +1,7 @@
-/** The results of the mutants: as text for people, survivors first, and as JSON for programs. */
+/** The results of the mutants as a report, survivors first. */
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
-import { jsonText, percentText } from '../../../present/text.ts'
+import { formatsOf, section } from '../../../present/report.ts'
+import { percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText } from '../read/expectation.ts'
 import { situationText } from '../read/transition.ts'
@@ -9,29 +10,22 @@ import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import type { Witness } from './witness.ts'
 import { pasteOf } from './witness.ts'
 
-export const MUTATE_FORMATS = { text: toText, json: toJson } as const
-
-function toText(mutation: Mutation): string {
+export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
   const of = <K extends Verdict['kind']>(kind: K) => mutation.judged.filter(({ verdict }) => verdict.kind === kind)
-  return [
-    ...section('Survived: no expectation notices', of('survived'), survivorLines),
-    ...section('Not found: decisions differ, and no request that shows it was found', of('not-found'), notFoundLines),
-    ...section('Equivalent: proven to change no decision', of('equivalent'), (one) => [placeLine(one)]),
-    ...leftOutLines(mutation),
-    summaryLine(mutation),
-    '',
-  ].join('\n')
-}
-
-function section(
-  title: string,
-  judged: readonly Judged[],
-  lines: (one: Judged) => readonly string[],
-): readonly string[] {
-  return judged.length === 0
-    ? []
-    : [title, ...judged.flatMap(lines).map((line) => (line === '' ? '' : `  ${line}`)), '']
-}
+  return {
+    text: () => [
+      section('Survived: no expectation notices', of('survived').flatMap(survivorLines).slice(0, -1)),
+      section(
+        'Not found: decisions differ, and no request that shows it was found',
+        of('not-found').flatMap(notFoundLines),
+      ),
+      section('Equivalent: proven to change no decision', of('equivalent').map(placeLine)),
+      leftOutLines(mutation),
+      [summaryLine(mutation)],
+    ],
+    json: () => toJson(mutation),
+  }
+})
 
 function survivorLines(one: Judged): readonly string[] {
   const { verdict } = one
@@ -98,9 +92,9 @@ function summaryLine(mutation: Mutation): string {
 }
 
 /** The shape is in docs/schemas/matrix-mutate.schema.json. */
-function toJson(mutation: Mutation): string {
+function toJson(mutation: Mutation) {
   const count = (kind: Verdict['kind']) => mutation.judged.filter(({ verdict }) => verdict.kind === kind).length
-  const json = {
+  return {
     score: scoreOf(mutation),
     killed: count('killed'),
     survived: count('survived'),
@@ -112,7 +106,6 @@ function toJson(mutation: Mutation): string {
     unasked: mutation.unasked,
     mutants: mutation.judged.map(mutantJson),
   }
-  return jsonText(json)
 }
 
 function mutantJson({ mutant, verdict }: Judged) {

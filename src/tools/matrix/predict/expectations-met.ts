@@ -73,10 +73,9 @@ export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readon
   const cases = `${unpredictable} cases with headers, a query or a JSON Patch`
   const steps = `${cases} were left out, because only a server can answer them`
   const open = `${unasked} cells can't be asked, so no expectation can notice a mistake there`
-  const lines = [
+  return [
     ...(unmet > 0 ? [`${red}: run sallyport matrix test to see them`] : []),
     ...(unpredictable > 0 ? [steps] : []),
     ...(unasked > 0 ? [`${open}: run sallyport matrix coverage to list them`] : []),
   ]
-  return lines.length === 0 ? [] : [...lines, '']
 }

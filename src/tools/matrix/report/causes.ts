@@ -1,5 +1,16 @@
 /** The unexpected results, by cause: one line of the policy may cause many wrong cells. */
-import type { Result } from '../run/result.ts'
+import type { Result, TestOutcome } from '../run/result.ts'
+
+export const OUTCOME_WORDS: Readonly<Record<TestOutcome, string>> = {
+  passed: 'as expected',
+  failed: 'wrong',
+  impossible: "can't be tried",
+  'left-out': 'left out',
+}
+
+export function placeOf({ place: { file, line, column } }: Result): string {
+  return `${file}:${line}:${column}`
+}
 
 /** `wrong`: another answer came; `untried`: no answer to compare. */
 export interface Cause {

@@ -1,8 +1,9 @@
 /** The matrices of a run as tables: a row for each line of a file and method, a column for each caller. */
 import { type Html, html } from '../../../present/html.ts'
-import { keyHtml, type Meaning } from '../../../present/report-page.ts'
+import { keyHtml, type Meaning } from '../../../present/page.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
 import type { Result, TestOutcome } from '../run/result.ts'
+import { OUTCOME_WORDS, placeOf } from './causes.ts'
 
 /** A result of a cell. */
 type CellResult = Result & { readonly expectation: Expectation }
@@ -19,8 +20,8 @@ export function runGridHtml(results: readonly Result[]): readonly Html[] {
 }
 
 /** The id of the section that tells about a result. */
-export function anchorOf({ place, title }: Result): string {
-  return `at-${encodeURIComponent(`${place.file}:${place.line}:${place.column}:${title}`)}`
+export function anchorOf(result: Result): string {
+  return `at-${encodeURIComponent(`${placeOf(result)}:${result.title}`)}`
 }
 
 function fileHtml(file: string, results: readonly Result[]): Html {
@@ -70,17 +71,10 @@ function markOf({ outcome, status, expectation }: CellResult): string {
   return `${expected} ${status === undefined || status === expectation.expected.status ? 'differs' : `not ${status}`}`
 }
 
-const CASE_WORDS: Readonly<Record<TestOutcome, string>> = {
-  passed: 'as expected',
-  failed: 'wrong',
-  impossible: "can't be tried",
-  'left-out': 'left out',
-}
-
 function caseHtml(result: Result): Html {
   const { title, outcome } = result
   const text = isTold(result) ? html`<a href="#${anchorOf(result)}">${title}</a>` : html`${title}`
-  return html`<li class="row">${keyHtml(MEANINGS[outcome], CASE_WORDS[outcome])} ${text}</li>\n`
+  return html`<li class="row">${keyHtml(MEANINGS[outcome], OUTCOME_WORDS[outcome])} ${text}</li>\n`
 }
 
 /** A section of the page tells more about it. */

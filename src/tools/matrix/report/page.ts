@@ -1,22 +1,23 @@
 /** A run as one page without a script: the matrices with a cell for each answer; a wrong cell leads to what was asked. */
 import { type Html, html } from '../../../present/html.ts'
-import { chooserHtml, type LegendEntry, proseHtml, reportPage } from '../../../present/report-page.ts'
+import { chooserHtml, type LegendEntry, type Page, proseHtml } from '../../../present/page.ts'
 import { countOf, type Exchange, isGreen, type Result, type Run } from '../run/result.ts'
-import { type Cause, causesOf, sentenceOf } from './causes.ts'
+import { type Cause, causesOf, placeOf, sentenceOf } from './causes.ts'
 import { anchorOf, runGridHtml } from './page-grid.ts'
 
-export function toHtml(run: Run): string {
-  return reportPage({
+export function runPage(run: Run): Page {
+  return {
     title: `${isGreen(run) ? 'Green' : 'Red'}: matrix test of ${run.startedAt}`,
     heading: headline(run),
     isBad: !isGreen(run),
+    layout: 'report',
     about: html`<p>${aboutText(run)}</p>`,
     legend: legendOf(run),
     filters: filtersHtml(run),
-    body: html`${run.remarks.map((remark) => html`<p class="remark">${proseHtml(remark)}</p>\n`)}
+    main: html`${run.remarks.map((remark) => html`<p class="remark">${proseHtml(remark)}</p>\n`)}
 ${causesOf(run.results).map(causeHtml)}
 ${runGridHtml(run.results)}`,
-  })
+  }
 }
 
 function aboutText({ url, startedAt, milliseconds }: Run): string {
@@ -63,19 +64,18 @@ function causeHtml(cause: Cause): Html {
   const { kind, results } = cause
   const [first, ...more] = results
   if (more.length === 0) return html`<section class="cause of-${kind}">${detailHtml(first)}</section>\n`
-  const cells = results.map((result) => html`<details>${summaryHtml(result)}${detailHtml(result)}</details>\n`)
+  const cells = results.map(
+    (result) =>
+      html`<details><summary>${result.title} <code class="quiet">${placeOf(result)}</code></summary>${detailHtml(result)}</details>\n`,
+  )
   return html`<section class="cause of-${kind}"><h2>${proseHtml(sentenceOf(cause))}</h2>\n${cells}</section>\n`
 }
 
-function summaryHtml({ title, place }: Result): Html {
-  return html`<summary>${title} <code class="quiet">${place.file}:${place.line}:${place.column}</code></summary>`
-}
-
 function detailHtml(result: Result): Html {
-  const { title, place, why = '', explain, exchanges } = result
+  const { title, why = '', explain, exchanges } = result
   return html`<article id="${anchorOf(result)}" tabindex="-1">
 <h3>${title}</h3>
-<p class="quiet"><code>${place.file}:${place.line}:${place.column}</code></p>
+<p class="quiet"><code>${placeOf(result)}</code></p>
 <p class="why">${proseHtml(why)}</p>
 ${explain !== undefined && html`<p>To see why, run: <code>${explain}</code></p>`}
 ${exchanges.map(exchangeHtml)}

@@ -1,24 +1,45 @@
-/** A run of matrices as text for a terminal and JSON for programs; the files beside make the other reports. */
+/** A run of matrices as a report; page.ts shows it as a page. */
 import { writeFile } from 'node:fs/promises'
+import { type Diagnostic, MOST_FAULTS } from '../../../base/diagnostic.ts'
+import type { TestCase } from '../../../present/junit.ts'
 import { printable } from '../../../present/quote.ts'
-import { jsonText, table } from '../../../present/text.ts'
+import { formatsOf, type Paragraph } from '../../../present/report.ts'
+import { type FindingRule, type SarifRun, sarifRun } from '../../../present/sarif.ts'
+import { table } from '../../../present/text.ts'
 import { ToolError } from '../../load-policy.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { transitionText } from '../read/transition.ts'
-import { type Counts, countOf, countsByFile, isGreen, type Result, type Run, type TestOutcome } from '../run/result.ts'
-import { type Cause, causesOf, sentenceOf } from './causes.ts'
-import { toJunit } from './junit.ts'
-import { toHtml } from './page.ts'
-import { toSarif } from './sarif.ts'
+import {
+  type Counts,
+  countOf,
+  countsByFile,
+  type Exchange,
+  isGreen,
+  type Result,
+  type Run,
+  type TestOutcome,
+} from '../run/result.ts'
+import { type Cause, causesOf, OUTCOME_WORDS, placeOf, sentenceOf } from './causes.ts'
+import { runPage } from './page.ts'
 
 /** By format. */
-export const REPORTS = {
-  text: toText,
-  junit: toJunit,
-  json: toJson,
-  html: toHtml,
-  sarif: toSarif,
-} as const
+export const REPORTS = formatsOf((run: Run) => ({
+  /** What isn't as expected, a line for each file, and one line for all. */
+  text: () => [
+    ...causesOf(run.results).map(causeLines),
+    tableLines(run),
+    ...run.remarks.map((one) => [one]),
+    [conclusion(run)],
+  ],
+  junit: () => {
+    return [...Map.groupBy(run.results, ({ place }) => place.file)].map(([name, results]) => {
+      return { name, timestamp: run.startedAt, cases: results.map(testCase) }
+    })
+  },
+  json: () => runJson(run),
+  html: () => runPage(run),
+  sarif: () => [matrixSarif(matrixFindings(run))],
+}))
 
 interface ReportRequest {
   readonly format: keyof typeof REPORTS
@@ -38,40 +59,24 @@ async function write(file: string, text: string): Promise<void> {
   })
 }
 
-const HEADS: Readonly<Record<TestOutcome, string>> = {
-  passed: 'as expected',
-  failed: 'wrong',
-  impossible: "can't be tried",
-  'left-out': 'left out',
-}
 const OUTCOMES: readonly TestOutcome[] = ['passed', 'failed', 'impossible', 'left-out']
 
-/** What isn't as expected, a line for each file, and one line for all. */
-function toText(run: Run): string {
-  const parts = [...causesOf(run.results).map(causeText), tableText(run), ...run.remarks, conclusion(run)]
-  return parts.map((part) => `${part}\n`).join('\n')
-}
-
 /** Reports many cells of one cause together, with one command for details. */
-function causeText(cause: Cause): string {
+function causeLines(cause: Cause): Paragraph {
   const [first, ...more] = cause.results
-  if (more.length === 0) return resultText(first)
-  const cells = cause.results.map(({ place, title }) => `  ${place.file}:${place.line}:${place.column}  ${title}`)
-  return [sentenceOf(cause), ...cells, ...(first.explain ? [`  why: ${first.explain}`] : [])].map(printable).join('\n')
+  const why = first.explain ? [`  why: ${first.explain}`] : []
+  const cells = cause.results.map((result) => `${placeOf(result)}  ${result.title}`)
+  const lines =
+    more.length === 0 ? [...cells, `  ${first.why ?? ''}`] : [sentenceOf(cause), ...cells.map((cell) => `  ${cell}`)]
+  return [...lines, ...why].map(printable)
 }
 
-function resultText({ place, title, why, explain }: Result): string {
-  const where = `${place.file}:${place.line}:${place.column}`
-  const lines = [`${where}  ${title}`, `  ${why ?? ''}`, ...(explain ? [`  why: ${explain}`] : [])]
-  return lines.map(printable).join('\n')
-}
-
-function tableText(run: Run): string {
-  const counted = [...countsByFile(run)]
+function tableLines(run: Run): Paragraph {
+  const counted = [...countsByFile(run.results)]
   const shown = OUTCOMES.filter((outcome) => outcome === 'passed' || counted.some(([, counts]) => counts[outcome] > 0))
   const numbers = (counts: Counts) => shown.map((outcome) => String(counts[outcome]))
-  const head = ['file', ...shown.map((outcome) => HEADS[outcome])]
-  return table([head, ...counted.map(([file, counts]) => [printable(file), ...numbers(counts)])], 1).join('\n')
+  const head = ['file', ...shown.map((outcome) => OUTCOME_WORDS[outcome])]
+  return table([head, ...counted.map(([file, counts]) => [printable(file), ...numbers(counts)])], 1)
 }
 
 function conclusion(run: Run): string {
@@ -84,19 +89,42 @@ function conclusion(run: Run): string {
   return `${passed} of ${run.results.length} cells are as expected, ${parts.join(', ')} (${seconds} s, ${where}).`
 }
 
+const TEST_OUTCOMES = { passed: 'passed', failed: 'failure', impossible: 'error', 'left-out': 'skipped' } as const
+
+function testCase(result: Result): TestCase {
+  const { title, place, outcome, milliseconds } = result
+  const message = messageOf(result)
+  const told = message === undefined ? {} : { message }
+  const file = `${place.file}:${place.line}`
+  return { name: title, file, milliseconds, outcome: TEST_OUTCOMES[outcome], ...told }
+}
+
+function messageOf(result: Result): string | undefined {
+  const { outcome, why = '', explain, exchanges } = result
+  if (outcome === 'impossible') return why
+  if (outcome !== 'failed') return undefined
+  return [`${placeOf(result)}: ${why}`, ...(explain ? [`why: ${explain}`] : []), ...exchanges.map(exchangeText)].join(
+    '\n',
+  )
+}
+
+function exchangeText({ request, answer }: Exchange): string {
+  const body = request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`
+  const sent = `> ${request.method} ${request.url}${body}`
+  return answer ? `${sent}\n< ${answer.status} ${answer.text}` : sent
+}
+
 /** The shape is in docs/schemas/matrix-test.schema.json. */
-function toJson(run: Run): string {
-  const { results, milliseconds, startedAt, url, remarks } = run
-  const report = {
+function runJson({ results, milliseconds, startedAt, url, remarks }: Run) {
+  return {
     ...(url === undefined ? {} : { url }),
     startedAt,
     milliseconds: Math.round(milliseconds),
     counts: countOf(results),
-    files: [...countsByFile(run)].map(([file, counts]) => ({ file, counts })),
+    files: [...countsByFile(results)].map(([file, counts]) => ({ file, counts })),
     remarks,
     results: results.map(resultJson),
   }
-  return jsonText(report)
 }
 
 function resultJson({
@@ -140,4 +168,34 @@ function cellJson(expectation: NonNullable<Result['expectation']>) {
     ...(note === undefined ? {} : { note }),
     expected: expectedText(expected),
   }
+}
+
+const CODES: Readonly<Partial<Record<Result['outcome'], string>>> = { failed: 'cell-wrong', impossible: 'cell-untried' }
+
+const RULES: readonly FindingRule[] = [
+  {
+    code: 'cell-wrong',
+    severity: 'error',
+    meaning: 'A request is answered otherwise than its cell states',
+    mend: 'Change the policy; or, if the new answer is meant, change the expectation',
+  },
+  {
+    code: 'cell-untried',
+    severity: 'error',
+    meaning: 'A cell could not be tried',
+    mend: 'Change the cell as its message says, or remove it',
+  },
+]
+
+/** Each place is that of the expectation, because nothing else belongs to one cell alone. */
+export function matrixFindings({ results }: Run): readonly Diagnostic[] {
+  return results.flatMap(({ outcome, place, title, why = '' }) => {
+    const code = CODES[outcome]
+    return code === undefined ? [] : [{ ...place, code, severity: 'error' as const, message: `${title}: ${why}` }]
+  })
+}
+
+export function matrixSarif(findings: readonly Diagnostic[]): SarifRun {
+  const shown = findings.slice(0, MOST_FAULTS)
+  return sarifRun('matrix test', RULES, { findings: shown, more: findings.length - shown.length })
 }

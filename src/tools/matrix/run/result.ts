@@ -78,7 +78,7 @@ export function countOf(results: readonly Result[]): Counts {
 }
 
 /** By file, in their order. */
-export function countsByFile({ results }: Run): ReadonlyMap<string, Counts> {
+export function countsByFile(results: readonly Result[]): ReadonlyMap<string, Counts> {
   return new Map([...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => [file, countOf(some)]))
 }
 

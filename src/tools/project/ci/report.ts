@@ -1,19 +1,20 @@
 /** The steps as Markdown, for one comment of a pull request and for the summary of the job. */
-import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
+import { markdownTable } from '../../../present/report.ts'
 import { type JobStep, STEPS } from './steps.ts'
 
 /** In characters. GitHub takes 65,536. */
 const MOST_CHARACTERS = 65_000
 const MOST_FINDINGS = 20
 
+const IN_LOG = { where: 'the log of the job has', column: 1 }
 const OUTCOMES = ['passed', '**failed**', '**could not run**'] as const
 
 export function jobReport(steps: readonly JobStep[], title: string): string {
-  const rows = steps.map(({ name, code, result }) => `| ${STEPS[name]} | ${OUTCOMES[code]} | ${wordsOf(result)} |`)
+  const rows = steps.map(({ name, code, result }) => [STEPS[name], OUTCOMES[code], wordsOf(result)])
   const parts = [
     `### ${title}`,
-    ['| step | outcome | result |', '| --- | --- | --- |', ...rows].join('\n'),
+    markdownTable({ head: ['step', 'outcome', 'result'], rows, more: IN_LOG }),
     ...steps.filter(({ findings }) => findings.length > 0).map(findingsOf),
     ...steps.flatMap(({ markdown }) => (markdown ? [markdown.trimEnd()] : [])),
   ]
@@ -21,14 +22,10 @@ export function jobReport(steps: readonly JobStep[], title: string): string {
 }
 
 function findingsOf({ name, findings }: JobStep): string {
-  const rows = findings.slice(0, MOST_FINDINGS).map(rowOf)
-  const more = findings.length - rows.length
-  const table = [`| ${STEPS[name]} | finding |`, '| --- | --- |', ...rows]
-  return [...table, ...(more > 0 ? [`| | and ${more} more, which the log of the job has |`] : [])].join('\n')
-}
-
-function rowOf({ file, line, message, hint }: Diagnostic): string {
-  return `| ${markdownText(say`${`${file}:${line}`}`)} | ${wordsOf(hint ? `${message} (${hint})` : message)} |`
+  const rows = findings.map(({ file, line, message, hint }) => {
+    return [markdownText(say`${`${file}:${line}`}`), wordsOf(hint ? `${message} (${hint})` : message)]
+  })
+  return markdownTable({ head: [STEPS[name], 'finding'], rows, more: IN_LOG }, MOST_FINDINGS)
 }
 
 /** Words of files may look like anything, so they are shown as code. A long one would push the others out. */

@@ -1,40 +1,32 @@
 /** The report of `upgrade --check` for people: what to do stands under the part that it belongs to. */
 import { formatDiagnostic } from '../../../base/diagnostic.ts'
-import { count, jsonText, wrap } from '../../../present/text.ts'
+import { formatsOf, type Paragraph, section } from '../../../present/report.ts'
+import { count, wrap } from '../../../present/text.ts'
 import type { CellAnswer, CellChange, DataChange, RouteChange, TemplateChange, UpgradeReport } from './report.ts'
 
-export const UPGRADE_FORMATS = { text: toText, json: jsonText } as const
+export const UPGRADE_FORMATS = formatsOf((report: UpgradeReport) => ({
+  text: () => blocksOf(report),
+  json: () => report,
+}))
 
 const MOST_LINES = 30
 /** Of the diff of one template. */
 const MOST_DIFF_LINES = 40
 
-function toText(report: UpgradeReport): string {
+function blocksOf(report: UpgradeReport): readonly Paragraph[] {
   const { old, new: young, step, promise, undecided, changelog, todo } = report
-  const parts: readonly (readonly string[])[] = [
+  const changes = changelog.flatMap(({ version, text }) => wrap(`- ${version}: ${text}`, '    '))
+  const reasons = undecided.flatMap(({ part, reason }) => wrap(`${part}: ${reason}`, '    '))
+  return [
     [`${old} -> ${young} (${step}): ${promise}`],
-    part('files', filesIn(report)),
-    part('decisions', decisionsIn(report)),
-    templatesIn(report),
-    part(
-      'changelog: an upgrade must know',
-      changelog.flatMap(({ version, text }) => wrap(`- ${version}: ${text}`, '    ')),
-    ),
-    part('data', report.data.flatMap(dataLines)),
-    part(
-      'undecided: look at these yourself',
-      undecided.flatMap(({ part: name, reason }) => wrap(`${name}: ${reason}`, '    ')),
-    ),
+    section('files', bounded(filesIn(report))),
+    section('decisions', bounded(decisionsIn(report))),
+    section('templates', templatesIn(report)),
+    section('changelog: an upgrade must know', bounded(changes)),
+    section('data', bounded(report.data.flatMap(dataLines))),
+    section('undecided: look at these yourself', bounded(reasons)),
     [todo ? 'there is something to do before this version is in use' : 'nothing to do: install the new version'],
   ]
-  return `${parts
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
-}
-
-function part(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [title, ...bounded(lines).map((line) => `  ${line}`)]
 }
 
 function bounded(lines: readonly string[], most = MOST_LINES): readonly string[] {
@@ -89,11 +81,10 @@ const ADVICE: Readonly<Record<TemplateChange['advice'], string>> = {
 }
 
 function templatesIn({ templates }: UpgradeReport): readonly string[] {
-  const lines = templates.flatMap(({ file, advice, template, patch }) => {
+  return templates.flatMap(({ file, advice, template, patch }) => {
     const diff = bounded(patch.trimEnd().split('\n'), MOST_DIFF_LINES).map((line) => `  ${line}`)
     return [`${file} ${ADVICE[advice]} (${template})`, ...diff]
   })
-  return lines.length === 0 ? [] : ['templates', ...lines.map((line) => `  ${line}`)]
 }
 
 function dataLines({ engine, old, new: young, canGoBack, file }: DataChange): readonly string[] {
