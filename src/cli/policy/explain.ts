@@ -1,9 +1,10 @@
 /** Explains what the flags of `policy explain` name: a request, a record, or the record of a request in the log. */
 import { createReadStream } from 'node:fs'
-import type { Readable } from 'node:stream'
 import { commandProcess } from '../../base/command-process.ts'
 import { FileError } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
+import { linesIn } from '../../base/files/lines.ts'
+import type { Config } from '../../config/config.ts'
 import { parseRecord } from '../../decision-log/decision-record.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
 import { isSubject } from '../../identity/caller.ts'
@@ -19,15 +20,13 @@ import { explain } from '../../tools/explain/explain.ts'
 import type { Explanation } from '../../tools/explain/explanation.ts'
 import { matchRequest, readKnownRequest, withKnownObject } from '../../tools/explain/read-question.ts'
 import { readStateChange, withStates } from '../../tools/explain/read-state-change.ts'
-import { type ExplainableRecord, explainPast, explainRecord, readRecord } from '../../tools/explain/record.ts'
+import { explainPast, explainRecord, readRecord } from '../../tools/explain/record.ts'
 import type { AskingCaller } from '../../tools/explain/request.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
 import { settingsWith } from '../options.ts'
 
 interface ExplainFlags {
-  readonly policies?: string
-  readonly schemas?: string
   readonly role: readonly string[]
   readonly subject?: string
   readonly object?: string
@@ -40,9 +39,11 @@ interface ExplainFlags {
   readonly at?: string
 }
 
-interface Places {
-  readonly policies: PolicyPlace
-  readonly schemas: string
+/** What the command line and the environment say. */
+interface Asked extends ExplainFlags, Pick<Config, 'schemas' | 'database' | 'dataDirectory' | 'decisionLog'> {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly place: PolicyPlace
 }
 
 interface Files {
@@ -51,47 +52,37 @@ interface Files {
 }
 
 /** Throws FileError and ToolError. */
-export async function explainFlags({ method, path, flags }: Question): Promise<Explanation> {
-  const { place: policies, ...usual } = await settingsWith(flags)
-  if (flags.requestId !== undefined) {
-    const past = { ...usual, policies, log: usual.decisionLog.file }
-    return explainLogged(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
+export async function explainFlags(
+  method: string | undefined,
+  path: string | undefined,
+  flags: ExplainFlags,
+): Promise<Explanation> {
+  const asked = { ...(await settingsWith(flags)), method, path }
+  if (asked.requestId !== undefined) return explainLogged(asked, asked.requestId)
+  const resources = await loadResources(asked.schemas)
+  const files = { resources, reviewed: await loadPolicy(asked.place, resources) }
+  if (asked.record !== undefined) return explainRecorded(asked, asked.record, files)
+  const { reader, close } = readerOf(asked.database)
+  try {
+    return await explainRequest(asked, files, reader)
+  } finally {
+    await close()
   }
-  return explainAsked({ method, path, flags }, await readFiles({ ...usual, policies }), usual.database)
 }
 
-interface Question {
-  readonly method: string | undefined
-  readonly path: string | undefined
-  readonly flags: ExplainFlags
-}
-
-async function explainAsked({ method, path, flags }: Question, files: Files, database: Database): Promise<Explanation> {
-  if (flags.record === undefined) {
-    const { reader, close } = readerOf(database)
-    try {
-      return await explainRequest(requested(method, path), flags, files, reader)
-    } finally {
-      await close()
-    }
-  }
-  const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
-  return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
-}
-
-interface Past extends Places {
-  readonly log: string | undefined
-  readonly dataDirectory: string
+async function explainRecorded(asked: Asked, file: string, files: Files): Promise<Explanation> {
+  refuseOthers([asked.method, ...conflicting(asked)], '--record')
+  const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
+  const now = asked.at === undefined ? undefined : timeOf(asked.at, 0)
+  return explainRecord(await readRecord(linesIn(stream.setEncoding('utf8')), name), { ...files, now })
 }
 
 /** The record of a request under the policy that decided it. */
-async function explainLogged(
-  asked: string,
-  { log, policies, schemas, dataDirectory }: Past,
-  others: readonly (string | undefined)[],
-): Promise<Explanation> {
-  refuseOthers(others, '--request-id')
-  const id = asked.toLowerCase().replace(/^urn:uuid:/, '')
+async function explainLogged(asked: Asked, requestId: string): Promise<Explanation> {
+  const { place, schemas, dataDirectory } = asked
+  const log = asked.decisionLog.file
+  refuseOthers([asked.method, asked.record, ...conflicting(asked)], '--request-id')
+  const id = requestId.toLowerCase().replace(/^urn:uuid:/, '')
   if (log === undefined) {
     throw new ToolError(
       'the decision log goes to standard output (DECISION_LOG_FILE is -): give the record with --record',
@@ -99,9 +90,9 @@ async function explainLogged(
   }
   const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
   const resources = await loadResources(schemas)
-  const reviewed = await policyOfRevision(record.revision, { place: policies, dataDirectory, resources })
-  if (!reviewed) throw notKept(record.revision, policies, id)
-  return explainPast(record, { reviewed, present: await presentPolicy(policies, resources), resources })
+  const reviewed = await policyOfRevision(record.revision, { place, dataDirectory, resources })
+  if (!reviewed) throw notKept(record.revision, place, id)
+  return explainPast(record, { reviewed, present: await presentPolicy(place, resources), resources })
 }
 
 /** The sentence why it can't be read, if that is so: what an earlier version decided can be explained all the same. */
@@ -124,18 +115,9 @@ function notKept(revision: string, policies: PolicyPlace, id: string): ToolError
 
 async function* linesAbout(id: string, log: string): AsyncGenerator<string> {
   for (const file of await filesOfLog(log)) {
-    for await (const line of linesOf(createReadStream(file))) if (parseRecord(line)?.requestId === id) yield line
+    for await (const line of linesIn(createReadStream(file, 'utf8')))
+      if (parseRecord(line)?.requestId === id) yield line
   }
-}
-
-async function readFiles({ policies, schemas }: Places): Promise<Files> {
-  const resources = await loadResources(schemas)
-  return { resources, reviewed: await loadPolicy(policies, resources) }
-}
-
-interface Requested {
-  readonly method: string
-  readonly path: string
 }
 
 interface LazyReader {
@@ -157,31 +139,29 @@ function readerOf(database: Database): LazyReader {
   return { reader, close }
 }
 
-function requested(method: string | undefined, path: string | undefined): Requested {
-  if (method !== undefined && path !== undefined) return { method: method.toUpperCase(), path }
-  throw new ToolError('nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
-}
-
 async function explainRequest(
-  { method, path: written }: Requested,
-  flags: ExplainFlags,
+  asked: Asked,
   { reviewed, resources }: Files,
   reader: LazyReader['reader'],
 ): Promise<Explanation> {
+  const { method = '', path: written, at, becomes: wanted } = asked
+  if (written === undefined) {
+    throw new ToolError('nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
+  }
   if (written.includes('?'))
     throw new ToolError('the path has a query string: omit it; explain shows the fields for filters and sorting anyway')
-  const caller = callerOf(flags)
-  refuseUndeclared(flags.role, reviewed)
+  const caller = callerOf(asked)
+  refuseUndeclared(asked.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.
   const target = readTarget(written)
-  const match = createRouteMatcher(resources.routes)(method, target)
+  const match = createRouteMatcher(resources.routes)(method.toUpperCase(), target)
   const path = 'path' in target ? target.path : written
-  const request = matchRequest({ method, path, match }, resources)
-  const told = readKnownRequest(flags, reviewed.policy)
-  const now = timeOf(flags.at, Date.now())
+  const request = matchRequest({ method: method.toUpperCase(), path, match }, resources)
+  const told = readKnownRequest(asked, reviewed.policy)
+  const now = timeOf(at, Date.now())
   const context = { request, policy: reviewed.policy, resources }
-  const change = readStateChange(flags.becomes, context)
-  return withKnownObject(flags, { request, caller, reviewed, resources, reader }, (found) => {
+  const change = readStateChange(wanted, context)
+  return withKnownObject(asked, { request, caller, reviewed, resources, reader }, (found) => {
     const { known, becomes } = withStates(found, change, context)
     return explain({ reviewed, resources, caller, path, request, known, told, becomes, now })
   })
@@ -206,12 +186,6 @@ function callerOf({ role, subject }: ExplainFlags): AskingCaller {
   return role.length === 0 && subject === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject, roles: role }
 }
 
-async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<ExplainableRecord> {
-  refuseOthers(others, '--record')
-  const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
-  return readRecord(linesOf(stream), name)
-}
-
 function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
   if (others.every((given) => given === undefined)) return
   throw new ToolError(`the record already names the caller and the request: give ${flag} alone`)
@@ -220,15 +194,4 @@ function refuseOthers(others: readonly (string | undefined)[], flag: string): vo
 /** The flags that say who asks, or about which object. */
 function conflicting({ role, subject, object, relation, ...flags }: ExplainFlags): readonly (string | undefined)[] {
   return [...role, subject, object, relation, flags.with, flags.address, flags.becomes]
-}
-
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
-  let rest = ''
-  for await (const chunk of stream.setEncoding('utf8')) {
-    const [first = '', ...others] = String(chunk).split('\n')
-    const lines = [rest + first, ...others]
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  yield rest
 }

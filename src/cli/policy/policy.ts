@@ -109,7 +109,7 @@ Without --becomes, the answer is about the object before the write. In a shell, 
     .action(async (method, path, { format, exitCode, ...flags }) => {
       const { EXPLAIN_FORMATS } = await import('../../tools/explain/text/formats.ts')
       const { explainFlags } = await import('./explain.ts')
-      const explanation = await explainFlags({ method, path, flags })
+      const explanation = await explainFlags(method, path, flags)
       printReport(format, EXPLAIN_FORMATS[format](explanation))
       if (exitCode && (explanation.answer?.status ?? 400) >= 400) setExitCode(1)
     })

@@ -21,7 +21,7 @@ export interface CoveredPart {
   readonly covered: boolean
 }
 
-export interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
+interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
   /** As `matrix mutate --only` names them. */
   readonly operators: readonly string[]
 }
