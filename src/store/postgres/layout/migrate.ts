@@ -2,16 +2,17 @@
 
 import { USERS } from '../../../decide/policy.ts'
 import { UnfitDatabase } from '../../errors.ts'
+import { migrateIndexes } from '../../sql/indexes.ts'
 import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
 import { quoteName } from '../../sql/quote.ts'
-import { type Ask, sql } from '../../sql/statement.ts'
+import { type Ask, done, sql } from '../../sql/statement.ts'
 import { directoryTables, storeTables } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
 import { isOfOtherTable } from '../failures.ts'
 import { keySql } from '../query/fields.ts'
 import type { QueriedTable } from '../query/scope.ts'
 import { CUT, HASH_LENGTH } from '../stored-text.ts'
-import { migrateIndexes, type TablePlan } from './indexes.ts'
+import { indexesOf, type TablePlan } from './indexes.ts'
 import { LIST } from './keys.ts'
 import { TABLE_PREFIX } from './names.ts'
 import { directoryTriggers, OWN_TABLES, objectTable } from './tables.ts'
@@ -41,7 +42,7 @@ async function addMissing(ask: Ask, plans: readonly TablePlan[]): Promise<void> 
   await run('insert into turns select 0 where not exists (select 1 from turns)')
   for (const plan of plans) {
     await run(objectTable(plan.table))
-    await migrateIndexes(ask, plan)
+    await done(migrateIndexes(indexesOf(plan)), ask)
   }
   const users = plans.find(({ resource }) => resource === USERS)
   if (users) await createTriggers(ask, users.table)

@@ -1,16 +1,18 @@
 /** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
+import { type IndexedTable, migrateIndexes } from '../../sql/indexes.ts'
 import { laterLayout, notMigrated } from '../../sql/layout-faults.ts'
 import { PROBED } from '../../sql/named-values.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
+import { sql } from '../../sql/statement.ts'
 import { AFTER_INSERTED_USER, afterDeletedUser, directoryTables, storeTables } from '../../sql/tables.ts'
-import { inTransaction } from '../database.ts'
+import { breaksUnique, inTransaction } from '../database.ts'
 import { DIALECT } from '../dialect.ts'
 import type { Columns } from '../query/order.ts'
 import type { QueriedTable } from '../query/scope.ts'
-import { migrateIndexes } from './indexes.ts'
+import { StatementRunner } from '../statements.ts'
 import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
@@ -51,7 +53,23 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
     id text primary key not null, version integer not null, created_at text not null, updated_at text not null,
     document text not null) strict`)
   addColumns(database, plan)
-  migrateIndexes(database, plan)
+  new StatementRunner(database).run(migrateIndexes(indexesOf(plan)))
+}
+
+function indexesOf({ resource, table, indexed, orders }: TablePlan): IndexedTable {
+  const unique = indexed.filter((field) => field.unique)
+  return {
+    resource,
+    table,
+    unique: unique.map(({ field, column }) => ({ field, name: `${table} ${column} unique`, terms: quoteName(column) })),
+    // The id is the last column, so that the index returns objects with the same values in the order of a list.
+    ordered: orders.map((columns) => ({
+      name: `${[table, ...columns].join(' ')} ordered`,
+      terms: [...columns, 'id'].map(quoteName).join(),
+    })),
+    present: sql(`select name, "unique" from pragma_index_list($1) where origin = 'c'`, table),
+    breaksUnique,
+  }
 }
 
 function createTriggers(database: DatabaseSync, { table }: TablePlan): void {
