@@ -1,7 +1,7 @@
 /** A migration of 1,000,000 stored objects, on both engines: the check before it, and the batches. */
 import { join } from 'node:path'
 import { v7 } from 'uuid'
-import { type ParsedMigration, parseMigration } from '../../src/migrations/file/parse-migration.ts'
+import { type ParsedMigration, parseMigration } from '../../src/migrations/file/read-migrations.ts'
 import { runMigrations } from '../../src/migrations/run/run-migrations.ts'
 import { loadSchemas, parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'

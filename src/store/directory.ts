@@ -3,7 +3,6 @@
  * record holds e-mail, name and roles. Every write is one transaction, durable when it returns. The store gets hashes
  * of secrets, never the secrets. Times are milliseconds since the epoch.
  */
-
 import type { Document } from '../resources/object.ts'
 
 export interface Account {
@@ -175,4 +174,31 @@ export interface Directory {
   revokeKey(id: string): Promise<boolean>
   /** Key id -> the time of its last use; a time earlier than the stored one changes nothing. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
+}
+
+/** Failed sign-ins in a store: counters by key, shared by all instances and kept over a restart. */
+
+export interface Counter {
+  readonly failures: number
+  /** The time of the last failure; milliseconds since the epoch. */
+  readonly at: number
+  /** The counter ends at this time. */
+  readonly expiresAt: number
+}
+
+export type Counters = ReadonlyMap<string, Counter>
+
+export interface JudgedAttempts<T> {
+  readonly verdict: T
+  /** The new values of counters; undefined deletes a counter, an absent key doesn't change one. */
+  readonly changes?: ReadonlyMap<string, Counter | undefined>
+}
+
+/** Throws StoreUnavailable. */
+export interface Attempts {
+  /**
+   * One transaction: `judge` gets the counters that exist, and returns their new values. It may be called more than
+   * once. Keys are opaque.
+   */
+  count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T>
 }

@@ -1,7 +1,7 @@
 /** The draft of a migration: a file that can be read, with a step for each change that a machine can know. */
 import { expect } from 'chai'
 import { draftMigration } from '../../src/migrations/draft/draft-migration.ts'
-import { changeObject } from '../../src/migrations/steps/change-object.ts'
+import { changeObject } from '../../src/migrations/steps/apply-step.ts'
 import type { Document } from '../../src/resources/object.ts'
 import { migrationOf, schemasWith } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 /** A resource whose schema accepts what the test says, and migrations from text. */
 import { FileError } from '../../src/base/diagnostic.ts'
-import { type ParsedMigration, parseMigration } from '../../src/migrations/file/parse-migration.ts'
+import { type ParsedMigration, parseMigration } from '../../src/migrations/file/read-migrations.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 

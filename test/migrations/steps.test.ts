@@ -1,8 +1,7 @@
 /** What each step of a migration makes of a document, and what holds for all documents. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { applyStep, StepRefused } from '../../src/migrations/steps/apply-step.ts'
-import { changeObject } from '../../src/migrations/steps/change-object.ts'
+import { applyStep, changeObject, StepRefused } from '../../src/migrations/steps/apply-step.ts'
 import type { Migration, MigrationStep } from '../../src/migrations/steps/step.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Document } from '../../src/resources/object.ts'

@@ -1,6 +1,6 @@
 /** The contract of attempts: counters by key, counted exactly by all instances, until they end. */
 import { expect } from 'chai'
-import type { Attempts, Counter, Counters } from '../../src/store/attempts.ts'
+import type { Attempts, Counter, Counters } from '../../src/store/directory.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { Clock, Open } from './engine.ts'
 import { failure } from './fixture.ts'

@@ -3,9 +3,8 @@
 import { issuePermit, type RestsOn } from '../../src/decide/permits/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
-import type { Attempts } from '../../src/store/attempts.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
-import type { Directory } from '../../src/store/directory.ts'
+import type { Attempts, Directory } from '../../src/store/directory.ts'
 import type { Migrations } from '../../src/store/migrations.ts'
 
 /** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */

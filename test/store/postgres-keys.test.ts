@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Scalar } from '../../src/resources/object.ts'
-import { BY_ID } from '../../src/store/lists/keyset.ts'
+import { BY_ID } from '../../src/store/lists/selection.ts'
 import { compareSortValues } from '../../src/store/lists/sort-value.ts'
 import { keyOf, keysOf } from '../../src/store/postgres/layout/keys.ts'
 import { nameOf } from '../../src/store/postgres/layout/names.ts'

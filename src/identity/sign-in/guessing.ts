@@ -3,7 +3,7 @@
  * and each failure makes the next attempt wait longer. The decision comes before any hashing (docs/decisions/0023).
  */
 import { createHmac } from 'node:crypto'
-import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/attempts.ts'
+import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/directory.ts'
 
 /** Milliseconds; the wait doubles with each failure beyond the free ones. */
 interface Slowness {

@@ -5,10 +5,9 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { UnfitObject } from '../../store/errors.ts'
 import type { FittedSchemas, Migrations } from '../../store/migrations.ts'
 import { changedResources } from '../fit/schemas.ts'
-import { changeObject } from '../steps/change-object.ts'
+import { changeObject } from '../steps/apply-step.ts'
 import type { Migration } from '../steps/step.ts'
-import type { Pending } from './pending.ts'
-import { rangesOf } from './ranges.ts'
+import { type Pending, rangesOf } from './pending.ts'
 
 export interface Rehearsal {
   /** The number of objects that were looked at. */

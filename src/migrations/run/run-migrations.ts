@@ -2,19 +2,20 @@
  * Runs migrations: all pending ones in one pass over the objects, in batches. Each batch commits as a whole with its
  * records and its place, so a run that was killed goes on where it was.
  */
+
 import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { MASKED } from '../../decision-log/decision-record.ts'
+import { recordLine } from '../../decision-log/record-line.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { LeaseLost } from '../../store/errors.ts'
 import type { Batch, Changed, Migrations } from '../../store/migrations.ts'
-import type { ParsedMigration } from '../file/parse-migration.ts'
+import type { ParsedMigration } from '../file/read-migrations.ts'
 import { schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
-import { changeObject } from '../steps/change-object.ts'
-import { migrationRecord, type RecordedBatch } from './migration-record.ts'
-import { type Pending, pendingOf } from './pending.ts'
-import { byBytes, type ObjectRange, rangesOf } from './ranges.ts'
-import { MigrationRefused } from './refused.ts'
+import { changeObject } from '../steps/apply-step.ts'
+import type { Migration } from '../steps/step.ts'
+import { byBytes, MigrationRefused, type ObjectRange, type Pending, pendingOf, rangesOf } from './pending.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
 
 export interface MigrateOptions {
@@ -188,4 +189,39 @@ function namedIn(pending: readonly Pending[], resources: Resources): readonly Re
 function changedBy({ number }: Pending, all: readonly Changed[]): RecordedBatch['changed'] {
   const by = all.filter(({ change }) => change.by.includes(number))
   return by.map(({ id, change }) => ({ id, isDeleted: change.kind === 'delete' && change.by.at(-1) === number }))
+}
+
+/** A migration, or a start, that can't go on. The message is one sentence for whoever started it: what to do. */
+interface RecordedBatch {
+  readonly migration: Pick<Migration, 'name' | 'digest'>
+  readonly resource: string
+  readonly changed: readonly { readonly id: string; readonly isDeleted: boolean }[]
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time: string
+  readonly started: number
+  /** Whether masks.yaml hides the ids of a resource's objects. */
+  readonly hidesIds: (resource: string) => boolean
+}
+
+const REVISION_LENGTH = 16
+
+/** One line, without its end. */
+function migrationRecord({ migration, resource, changed, time, started, hidesIds }: RecordedBatch): string {
+  const areHidden = hidesIds(resource)
+  const idsWhere = (deleted: boolean) => {
+    return changed.filter(({ isDeleted }) => isDeleted === deleted).map(({ id }) => (areHidden ? MASKED : id))
+  }
+  return recordLine({
+    time,
+    requestId: randomUUID(),
+    revision: migration.digest.slice(0, REVISION_LENGTH),
+    method: 'MIGRATE',
+    resource,
+    action: 'migrate',
+    subject: `migration:${migration.name.slice(0, 4)}`,
+    outcome: 'allowed',
+    status: 200,
+    migrated: { changed: idsWhere(false), deleted: idsWhere(true) },
+    microseconds: Math.round((performance.now() - started) * 1000),
+  })
 }

@@ -5,9 +5,8 @@ import { createGuessing } from '../../identity/sign-in/guessing.ts'
 import { createPasswords } from '../../identity/sign-in/password.ts'
 import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'
-import type { Attempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/contract.ts'
-import type { Directory } from '../../store/directory.ts'
+import type { Attempts, Directory } from '../../store/directory.ts'
 
 interface SignInParts {
   readonly keys: Pick<KeyRing, 'signer'>

@@ -1,5 +1,5 @@
 /** PostgreSQL's dialect. */
-import type { SqlDialect } from '../sql/dialect.ts'
+import type { SqlDialect } from '../sql/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 
 /** The clock of the moment, or of the start of a statement: only the latter lets an index be used. */

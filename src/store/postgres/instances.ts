@@ -5,7 +5,7 @@ import { clientOptions, DEFAULT_SETTINGS } from './connections/client-options.ts
 import { Line } from './connections/line.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
-import { migrating } from './layout/migrating.ts'
+import { migrating } from './layout/migrate.ts'
 
 /** It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, pooler: 'transaction' } as const

@@ -1,19 +1,19 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
 
+import type { RestsOn } from '../../decide/permits/permit.ts'
 import { isScalar, type StoredObject } from '../../resources/object.ts'
+import type { Replay } from '../contract.ts'
 import { StaleObject, UniqueTaken } from '../errors.ts'
+import { forgottenAt } from '../sql/idempotency-keys.ts'
 import { NotUnique, OBJECT_COLUMNS, type Rewritten, type SqlObjects } from '../sql/objects.ts'
 import { quoteName } from '../sql/quote.ts'
 import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
-import { type KeptReplay, keepSql, recordSql, takenSql } from './beside.ts'
 import { brokenConstraint } from './failures.ts'
-import type { TablePlan } from './layout/indexes.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
 import { quoteText } from './layout/names.ts'
-import { idConstraint } from './layout/tables.ts'
-import { ASKED_FOR, askedText, oneRow } from './query/asked-for.ts'
-import { keySql } from './query/fields.ts'
-import { type Parameters, statement } from './query/statement.ts'
+import { idConstraint, type TablePlan } from './layout/tables.ts'
+import { keySql, lookupSql } from './query/condition.ts'
+import { ASKED_FOR, askedText, oneRow, type Parameters, statement, type TableOf } from './query/statement.ts'
 import { decodeText, encodeId, encodeText } from './stored-text.ts'
 
 /** A statement's values are sent at once. */
@@ -245,4 +245,53 @@ function contentsOf(objects: readonly Pick<StoredObject, 'id' | 'document'>[]) {
 export function createdOf(row: Row | undefined): Created {
   const [allowed, free, made, taken] = row as readonly [boolean, boolean, boolean, string | null]
   return { allowed, free, made, taken: taken === null ? null : decodeText(taken) }
+}
+
+/** A statement that adds a record if the part `changed` of the statement has a row. */
+function recordSql(record: string, changed: string, to: Parameters): string {
+  return `insert into outbox (record) select ${to.bind(encodeText(record))}::text from ${changed}`
+}
+
+/** An idempotency key, the object that is created under it, and the time. */
+export interface KeptReplay {
+  readonly replay: Replay
+  readonly object: StoredObject
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** Whether an object was already created under the key, in the last 24 hours. */
+function takenSql({ replay: { subject, route, key }, at }: KeptReplay, to: Parameters): string {
+  const [bySubject, byRoute, byKey] = [subject, route, key].map((text) => to.bind(encodeText(text)))
+  return `exists (select 1 from replays where subject = ${bySubject} and route = ${byRoute} and key = ${byKey}
+    and at > ${to.bind(forgottenAt(at))})`
+}
+
+/** Keeps the key if `made` has a row; replaces an expired one of the same name. */
+function keepSql({ replay, object, at }: KeptReplay, made: string, to: Parameters): string {
+  const texts = [replay.subject, replay.route, replay.key, replay.fingerprint].map(encodeText)
+  const values = [...texts, JSON.stringify(object)].map((text) => `${to.bind(text)}::text`)
+  return `insert into replays (subject, route, key, fingerprint, object, at)
+    select ${values.join()}, ${to.bind(at)}::bigint from ${made} on conflict (subject, route, key) do update
+    set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at`
+}
+
+interface Tables {
+  readonly tableOf: TableOf
+  /** The callers' records; undefined where no schema declares them. */
+  readonly users: ObjectTable | undefined
+}
+
+export function restingSql({ caller, lookups }: RestsOn, { tableOf, users }: Tables, to: Parameters): string {
+  const parts = lookups.map(({ lookup, holds }) => `${holds ? '' : 'not '}${lookupSql(lookup, tableOf, to)}`)
+  return [...parts, ...(caller ? [sameCaller(caller, users, to)] : [])].join(' and ') || 'true'
+}
+
+/** Without users records, every caller is as before. */
+function sameCaller(
+  { id, version }: NonNullable<RestsOn['caller']>,
+  users: ObjectTable | undefined,
+  to: Parameters,
+): string {
+  return users ? users.hasVersionSql(id, version, to) : String(version === undefined)
 }

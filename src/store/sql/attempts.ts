@@ -1,8 +1,7 @@
 /** The contract's Attempts in a table of an SQL database. */
-import type { Attempts, Counter, Counters, JudgedAttempts } from '../attempts.ts'
+import type { Attempts, Counter, Counters, JudgedAttempts } from '../directory.ts'
 import { StoreUnavailable } from '../errors.ts'
-import { read, type SqlEngine } from './engine.ts'
-import { sql, type Work } from './statement.ts'
+import { read, type SqlEngine, sql, type Work } from './statement.ts'
 
 /** Expired counters are deleted a few at a time, together with changes of other counters. */
 const SWEPT_AT_ONCE = 10

@@ -5,8 +5,7 @@ import type { Json } from '../../resources/resource.ts'
 import type { Kept, ReplayKey } from '../contract.ts'
 import { DamagedObject } from '../errors.ts'
 import { parseStored } from '../parse-stored.ts'
-import type { SqlDialect } from './dialect.ts'
-import { type Row, type Statement, sql } from './statement.ts'
+import { type Row, type SqlDialect, type Statement, sql } from './statement.ts'
 
 /** Milliseconds since the epoch: keys that are as old are forgotten. */
 export function forgottenAt(now: number): number {

@@ -1,7 +1,70 @@
-/** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
+/** Which fields of a resource an engine indexes, and for which orders of lists. */
+
+import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
+import type { Field, Resource } from '../../resources/resource.ts'
+import type { SortKey } from '../contract.ts'
 import { UnfitDatabase } from '../errors.ts'
 import { quoteName } from './quote.ts'
 import { isTrue, type Statement, sql, type Work } from './statement.ts'
+
+export type IndexKey = Pick<SortKey, 'field' | 'by'>
+
+export interface IndexPlan {
+  /** Fields that are compared by their only value; none is the server's. */
+  readonly values: readonly { readonly field: string; readonly unique: boolean }[]
+  /** Fields whose instants lists are sorted by. */
+  readonly times: readonly string[]
+  /** Fields that find related objects: unique fields, and fields that relations compare. */
+  readonly leading: ReadonlySet<string>
+  /** The keys of each index, in their order; the id follows as the last key. */
+  readonly orders: readonly (readonly IndexKey[])[]
+}
+
+/**
+ * `compared`: further fields to index, those that relations compare. A list can't be indexed by one value. Throws for a
+ * unique field whose values can't be compared.
+ */
+export function planIndexes(resource: Resource, compared: readonly string[]): IndexPlan {
+  const wanted = [...resource.fields.values()].filter((field) => {
+    return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
+  })
+  for (const field of wanted) refuseUniqueStructure(resource, field)
+  const values = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, unique }))
+  const times = [...resource.fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
+  const plan = { values, times: times.map(({ name }) => name) }
+  const leading = new Set(
+    values.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
+  )
+  return { ...plan, leading, orders: planOrders(resource, compared, plan) }
+}
+
+/**
+ * Indexes on each field alone, and on each pair of a field that relations compare and a field that a list can be sorted
+ * by: a caller may own many objects, and a page of them must not sort them all.
+ */
+function planOrders(
+  { fields }: Resource,
+  compared: readonly string[],
+  { values, times }: Pick<IndexPlan, 'values' | 'times'>,
+): IndexPlan['orders'] {
+  const byTime = times.map((field): IndexKey => ({ field, by: 'time' }))
+  const scalars = values.filter(({ unique }) => !unique).map(({ field }): IndexKey => ({ field, by: 'value' }))
+  const sortable = [...scalars.filter(({ field }) => fields.get(field)?.indexed && !fields.get(field)?.time), ...byTime]
+  const owners = values.filter(({ field }) => compared.includes(field))
+  const pairs = owners.flatMap(({ field: owner }) => {
+    return sortable.filter(({ field }) => field !== owner).map((key) => [{ field: owner, by: 'value' } as const, key])
+  })
+  return [...[...scalars, ...byTime].map((key) => [key]), ...pairs]
+}
+
+function refuseUniqueStructure(resource: Resource, field: Field): void {
+  if (!field.unique || isScalar(field)) return
+  throw new Error(`the field \`${field.name}\` of \`${resource.name}\` can't be unique: its values can't be compared`)
+}
+
+function isScalar(field: Field): boolean {
+  return !field.list && field.type !== 'other'
+}
 
 /** The name of an index describes it fully. */
 interface Index {

@@ -1,8 +1,7 @@
 /**
  * What instances share beside the store: each part has its own tables and connection, made when they are first needed.
  */
-import type { SqlDialect } from './dialect.ts'
-import { type Row, type Statement, sql, type Work } from './statement.ts'
+import { type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
 /** Every method throws StoreUnavailable. */
 export interface InstanceDatabase {

@@ -1,6 +1,5 @@
 /** Work that only one process at a time may do: whoever holds its lease, which ends if the holder doesn't renew it. */
-import type { SqlEngine } from './engine.ts'
-import { sql, type Work } from './statement.ts'
+import { type SqlEngine, sql, type Work } from './statement.ts'
 
 interface LeaseOptions {
   readonly name: string

@@ -10,8 +10,6 @@ import type {
   PlannedChange,
   StoredMigration,
 } from '../migrations.ts'
-import type { SqlDialect } from './dialect.ts'
-import { read, type SqlEngine } from './engine.ts'
 import { Lease } from './lease.ts'
 import {
   deleteAll,
@@ -24,7 +22,7 @@ import {
   versionsIn,
 } from './objects.ts'
 import { addRecords } from './outbox.ts'
-import { type Statement, sql, type Work } from './statement.ts'
+import { read, type SqlDialect, type SqlEngine, type Statement, sql, type Work } from './statement.ts'
 
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000

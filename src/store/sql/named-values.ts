@@ -1,8 +1,7 @@
 /** Named values next to the objects: secrets that instances share, and marks that describe the data. */
 import { randomBytes } from 'node:crypto'
 import { StoreUnavailable } from '../errors.ts'
-import type { SqlEngine } from './engine.ts'
-import { type Statement, sql } from './statement.ts'
+import { type SqlEngine, type Statement, sql } from './statement.ts'
 
 const SECRET_BYTES = 32
 

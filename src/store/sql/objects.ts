@@ -1,8 +1,7 @@
 /** The table of one resource's objects, and the statements about it that all engines understand. */
 import type { Document, StoredObject } from '../../resources/object.ts'
 import { type ObjectRow, parsedObject } from '../parse-stored.ts'
-import type { SqlDialect } from './dialect.ts'
-import { type Row, type Statement, sql, type Work } from './statement.ts'
+import { type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
 export interface ObjectVersion {
   readonly id: string

@@ -1,9 +1,7 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { Outbox, OutboxRecord } from '../contract.ts'
-import type { SqlDialect } from './dialect.ts'
-import type { SqlEngine } from './engine.ts'
 import { Lease } from './lease.ts'
-import { type Statement, sql } from './statement.ts'
+import { type SqlDialect, type SqlEngine, type Statement, sql } from './statement.ts'
 
 const HOLD_MS = 1000
 

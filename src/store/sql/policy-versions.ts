@@ -10,9 +10,8 @@ import {
   type PolicyVersions,
   type StoredVersion,
 } from '../policy-versions.ts'
-import type { SqlDialect } from './dialect.ts'
 import { type InstanceDatabase, makeMissing } from './instances.ts'
-import { type Row, type SqlValue, sql, type Work } from './statement.ts'
+import { type Row, type SqlDialect, type SqlValue, sql, type Work } from './statement.ts'
 
 export function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
   return [

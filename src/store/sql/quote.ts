@@ -15,3 +15,10 @@ export function wellFormed(text: string): string {
   if (!text.isWellFormed()) throw new Error('an id or a subject must be well-formed Unicode')
   return text
 }
+
+/** The columns of the fields outside the document: texts, which are never missing. */
+export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['id', 'id'],
+  ['createdAt', 'created_at'],
+  ['updatedAt', 'updated_at'],
+])

@@ -4,12 +4,10 @@ import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { StoreUnavailable } from '../errors.ts'
 import type { ObjectReader, RowPage, SharingObjects, StoredRow, UndeclaredObjects } from '../object-reader.ts'
-import type { SqlDialect } from './dialect.ts'
-import { first } from './engine.ts'
 import { fittedSchemas, storedMigrations } from './migrations.ts'
 import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from './objects.ts'
 import { quoteName } from './quote.ts'
-import { type Row, type Statement, sql, type Work } from './statement.ts'
+import { first, type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
 export interface ReaderEngine {
   readonly dialect: SqlDialect

@@ -2,10 +2,9 @@
 import type { Document } from '../../resources/object.ts'
 import type { Seeding } from '../contract.ts'
 import { UniqueTaken } from '../errors.ts'
-import type { SqlEngine } from './engine.ts'
 import { readMark, writeMark } from './named-values.ts'
 import { NotUnique, type SqlObjects } from './objects.ts'
-import { sql, type Work } from './statement.ts'
+import { type SqlEngine, sql, type Work } from './statement.ts'
 
 interface Parts {
   readonly engine: SqlEngine

@@ -1,8 +1,7 @@
 /** The contract's SigningKeys in a table of an SQL database. */
 import type { SigningKeys, StoredKeys } from '../signing-keys.ts'
-import type { SqlDialect } from './dialect.ts'
 import { type InstanceDatabase, makeMissing } from './instances.ts'
-import { type SqlValue, sql } from './statement.ts'
+import { type SqlDialect, type SqlValue, sql } from './statement.ts'
 
 /** Times in milliseconds since the epoch. */
 export function signingKeysTable({ number, strict }: SqlDialect): string {

@@ -1,3 +1,29 @@
+/** An open database, as the parts of the store that are written once see it. */
+
+/** Every method throws errors of the contract. */
+export interface SqlEngine {
+  readonly dialect: SqlDialect
+  readonly now: () => Date
+  /** Sees everything that any instance committed before the call. */
+  readonly ask: Ask
+  /** In one transaction, after all writes before it. Durable when it returns. */
+  write<T>(work: () => Work<T>): Promise<T>
+  /** A small change by itself: it waits for no other write for long. Durable when it returns. */
+  readonly change: Ask
+  /** A change that no client waits for. */
+  readonly changeSoon: (statement: Statement) => Promise<unknown>
+}
+
+export function read<T>({ ask }: SqlEngine, work: Work<T>): Promise<T> {
+  return done(work, ask)
+}
+
+/** The first row. */
+export function* first(text: string, ...values: readonly SqlValue[]): Work<Row | undefined> {
+  const [row] = yield sql(text, ...values)
+  return row
+}
+
 /**
  * Statements as plain data, and work that asks them. The work is written once, as a generator: SQLite answers each
  * statement at once (sqlite/statements.ts), PostgreSQL later.
@@ -40,4 +66,35 @@ export async function done<T>(work: Work<T>, ask: Ask): Promise<T> {
 /** The engines have booleans, or 0 and 1. */
 export function isTrue(value: SqlValue | undefined): boolean {
   return value === true || value === 1
+}
+
+export interface SqlDialect {
+  /** The types of columns: whole numbers of eight bytes, texts that compare by code points, true or false, bytes. */
+  readonly number: string
+  readonly key: string
+  readonly flag: string
+  readonly bytes: string
+  /** A number that grows with every row. */
+  readonly outboxNumber: string
+  /** The column of leases that each renewal changes. */
+  readonly leaseMark: string
+  /** The end of `create table`. */
+  readonly strict: string
+  /** The engine's own clock: milliseconds since the epoch, the same for a whole statement. */
+  readonly now: string
+  /** The functions that give the greatest and the least of their arguments. */
+  readonly greatest: string
+  readonly least: string
+  /** The latest end that is over. `now`: the parameter of the instance's time. */
+  readonly endedBy: (now: string) => string
+  /** Selects the names of the tables, as `name`. */
+  readonly tables: string
+  /** The elements of a JSON list, as rows with a column `value`. `list`: the parameter. */
+  readonly elements: (list: string) => string
+  /** A text as the engine keeps it. */
+  readonly text: (text: string) => string
+  /** A text to find a row by: null, which equals nothing, if no row can have it. */
+  readonly sought: (text: string) => string | null
+  /** A text that was kept. */
+  readonly told: (stored: SqlValue | undefined) => string
 }

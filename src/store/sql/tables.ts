@@ -1,5 +1,5 @@
 /** The tables of the store and of the directory. Times are milliseconds since the epoch. */
-import type { SqlDialect } from './dialect.ts'
+import type { SqlDialect } from './statement.ts'
 
 export function storeTables({ number, key, strict, bytes, outboxNumber, leaseMark }: SqlDialect): readonly string[] {
   return [

@@ -1,5 +1,5 @@
 /** SQLite's dialect. */
-import type { SqlDialect } from '../sql/dialect.ts'
+import type { SqlDialect } from '../sql/statement.ts'
 
 export const DIALECT: SqlDialect = {
   number: 'integer',

@@ -9,7 +9,7 @@ import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
 import { breaksUnique } from './database.ts'
 import { DIALECT } from './dialect.ts'
 import type { TablePlan } from './layout/schema.ts'
-import { bound } from './query/condition-values.ts'
+import { bound } from './query/condition.ts'
 import type { ObjectLists } from './query/lists.ts'
 
 /** The version is absent in a create. */

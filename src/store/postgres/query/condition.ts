@@ -1,13 +1,25 @@
 /** A simplified condition for PostgreSQL: an expression about one row, which finds related objects by index. */
+
 import { instantBounds } from '../../../base/time.ts'
-import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
+import type {
+  Between,
+  Climb,
+  Condition,
+  Holds,
+  Lookup,
+  Present,
+  Related,
+  Time,
+} from '../../../decide/conditions/condition.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
-import { type ConditionKinds, writeCondition } from '../../sql/write-condition.ts'
+import type { IndexKey } from '../../sql/indexes.ts'
+import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
+import { type ConditionKinds, findLeaders, looksUp, writeCondition } from '../../sql/write-condition.ts'
 import { KIND, keyOf, LIST } from '../layout/keys.ts'
+import { quoteText } from '../layout/names.ts'
 import { encodeText } from '../stored-text.ts'
-import { elementsSql, instantSql, instantsSql, keySql, keysSql, serverColumn } from './fields.ts'
-import { type Scope, within } from './scope.ts'
-import type { Parameters } from './statement.ts'
+import { outermost, type Parameters, type Scope, type TableOf, within } from './statement.ts'
 
 const KINDS: ConditionKinds<Scope> = {
   holds: holdsSql,
@@ -86,7 +98,7 @@ interface ValuesSql extends ValueSql {
 }
 
 /** The only value of a field of the server, or of a scalar. */
-export function singleOf(field: string, { alias }: Scope): ValueSql {
+function singleOf(field: string, { alias }: Scope): ValueSql {
   const column = serverColumn(field, alias)
   return column ? { key: `('${KIND.text}' || ${column})`, text: column } : valueOfKey(keySql(field, alias))
 }
@@ -139,11 +151,122 @@ interface Steps {
 }
 
 /** The objects of the scope's table that these steps reach, as a query whose last part is `where`. */
-export function stepsSql({ field, depth, start }: Steps, scope: Scope): string {
+function stepsSql({ field, depth, start }: Steps, scope: Scope): string {
   const steps = `steps${scope.depth}`
   const next = valuesSql(field, scope, `w${scope.depth}`)
   const reached = `${steps} join ${scope.source} on ${scope.alias}.id = ${steps}.id`
   const further = `select ${next.text}, ${steps}.n + 1 from ${reached}${next.from ? `, ${next.from}` : ''}
     where ${steps}.n < ${depth} and ${textsOf(next)}`
   return `with recursive ${steps}(id, n) as (${start} union ${further}) select 1 from ${reached}`
+}
+
+/** The same as `conditionSql`, for rows that are selected: each part that can lead is written so that it can. */
+export function leadingSql(condition: Condition, scope: Scope): string {
+  if (!looksUp(condition)) return conditionSql(condition, scope)
+  if (condition.kind === 'all') return `(${condition.of.map((part) => leadingSql(part, scope)).join(' and ')})`
+  if (findLeaders(condition, scope.table, scope.tableOf).length === 0) return conditionSql(condition, scope)
+  switch (condition.kind) {
+    case 'related':
+      return foundSql(condition, scope)
+    case 'climb':
+      return descentSql(condition, scope)
+    case 'some':
+      return alternativesSql(condition.of, scope)
+    default:
+      return conditionSql(condition, scope)
+  }
+}
+
+function foundSql({ field, resource, by, where }: Related, scope: Scope): string {
+  const related = within(scope, resource)
+  const [own, other] = [singleOf(field, scope), singleOf(by, related)]
+  const found = field === 'id' ? other.text : other.key
+  return `${field === 'id' ? own.text : own.key} in (
+    select ${found} from ${related.source} where ${leadingSql(where, related)})`
+}
+
+/**
+ * Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the
+ * depth.
+ */
+function descentSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+  const related = within(scope, resource)
+  const [steps, id] = [`steps${related.depth}`, `${related.alias}.id`]
+  const own = singleOf(field, scope)
+  const up = singleOf(field, related).key
+  return `${own.key} in (with recursive ${steps}(id, n) as (
+      select ${id}, 1 from ${related.source} where ${leadingSql(where, related)}
+      union select ${id}, ${steps}.n + 1 from ${steps} join ${related.source} on ${up} = '2' || ${steps}.id
+        where ${steps}.n < ${depth})
+    select '2' || ${steps}.id from ${steps})`
+}
+
+/** Each alternative finds its objects by its own index. */
+function alternativesSql(alternatives: readonly Condition[], scope: Scope): string {
+  const found = alternatives.map((one) => {
+    const same = { ...within({ ...scope, tableOf: () => scope.table }, ''), tableOf: scope.tableOf }
+    return `select ${same.alias}.id from ${same.source} where ${leadingSql(one, same)}`
+  })
+  return `${scope.alias}.id in (${found.join(' union all ')})`
+}
+
+/** The server's fields are texts, and never missing. */
+export function serverColumn(field: string, alias: string): string | undefined {
+  const column = SERVER_COLUMNS.get(field)
+  return column && columnSql(column, alias)
+}
+
+/** Without an alias, where only one table is in sight. */
+export function columnSql(column: string, alias: string): string {
+  return alias === '' ? quoteName(column) : `${alias}.${quoteName(column)}`
+}
+
+/** The keys of all values: JSON, or NULL for a field without a value. */
+function keysSql(field: string, alias: string): string {
+  return `(${columnSql('keys', alias)} -> ${quoteText(field)})`
+}
+
+/** The instants of all values, likewise. */
+function instantsSql(field: string, alias: string): string {
+  return `(${columnSql('times', alias)} -> ${quoteText(field)})`
+}
+
+/** The key of the only value; of a list, LIST. */
+export function keySql(field: string, alias: string): string {
+  return `((${keysSql(field, alias)} ->> 0) collate "C")`
+}
+
+/** The instant of the only value; NULL for a list. */
+function instantSql(field: string, alias: string): string {
+  return `((${instantsSql(field, alias)} ->> 0) collate "C")`
+}
+
+/** What a list is sorted by, and an index holds. */
+export function sortedSql({ field, by }: IndexKey, alias: string): string {
+  return serverColumn(field, alias) ?? (by === 'time' ? instantSql(field, alias) : keySql(field, alias))
+}
+
+/** The order of an index: "no value" is the least in the contract, and the server's fields have always one. */
+export function indexedSql(key: IndexKey): string {
+  return `${sortedSql(key, '')}${SERVER_COLUMNS.has(key.field) ? '' : ' nulls first'}`
+}
+
+/** Elements of JSON as a table with the column `k`. */
+function elementsSql(json: string, name: string): string {
+  return `jsonb_array_elements_text(${json}) as ${name}(k)`
+}
+
+/** Whether such an object is stored. */
+export function lookupSql({ resource, by, values, climb, where }: Lookup, tableOf: TableOf, to: Parameters): string {
+  const named = simplify({ kind: 'holds', field: by, values })
+  const met = simplify(where)
+  if (named.kind === 'never' || met.kind === 'never') return 'false'
+  const scope = outermost(tableOf(resource), tableOf, to)
+  if (!climb) {
+    const both: Condition = { kind: 'all', of: [named, met] }
+    return `exists (select 1 from ${scope.source} where ${conditionSql(both, scope)})`
+  }
+  const start = `select ${scope.alias}.id, 1 from ${scope.source} where ${conditionSql(named, scope)}`
+  const reached = within(scope, resource)
+  return `exists (${stepsSql({ ...climb, start }, reached)} where ${conditionSql(met, reached)})`
 }

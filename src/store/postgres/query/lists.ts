@@ -2,16 +2,20 @@
 
 import type { ObjectQuery } from '../../contract.ts'
 import { SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
-import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
-import { simplifySelection } from '../../lists/simplify-selection.ts'
-import { looksUp } from '../../sql/find-leaders.ts'
+import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { conditionSql } from './condition.ts'
-import { leadingSql } from './leading.ts'
-import { canBeLong, hasLongSql } from './long-texts.ts'
-import { comparisonSql, indexedOrderSql, type OrderSql, segmentSql, wholeOrderSql } from './order.ts'
-import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
-import { type Parameters, statement } from './statement.ts'
+import { looksUp } from '../../sql/write-condition.ts'
+import { conditionSql, leadingSql } from './condition.ts'
+import {
+  canBeLong,
+  comparisonSql,
+  hasLongSql,
+  indexedOrderSql,
+  type OrderSql,
+  segmentSql,
+  wholeOrderSql,
+} from './order.ts'
+import { outermost, type Parameters, type QueriedTable, type Scope, statement, type TableOf } from './statement.ts'
 
 const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
 

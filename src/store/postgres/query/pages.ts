@@ -3,17 +3,15 @@
  * the usual page; query/lists.ts reads all others.
  */
 
+import { LRUCache } from 'lru-cache'
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
-import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
-import { simplifySelection } from '../../lists/simplify-selection.ts'
+import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import type { Row, Statement } from '../../sql/statement.ts'
 import { decodeText } from '../stored-text.ts'
-import { ASKED_FOR, oneRow } from './asked-for.ts'
 import { canMisplace, type Listing, markSql, misplacedSql, planned, segmentPage, selectedSql } from './lists.ts'
 import { indexedOrderSql } from './order.ts'
-import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
-import { AskedValues } from './statement.ts'
+import { ASKED_FOR, AskedValues, oneRow, outermost, type QueriedTable, type Scope, type TableOf } from './statement.ts'
 
 /** Stands between two cells. No JSON text has it as itself (RFC 7464 uses it likewise). */
 const SEPARATOR = '\u001e'
@@ -106,4 +104,39 @@ export function readPage([count, text]: Row, query: ObjectQuery): readonly Liste
     rows.push(new JsonRow(decodeText(cell(0)), cell(1), cell(2), document, told))
   }
   return rows
+}
+
+interface KeptPage {
+  readonly count: unknown
+  readonly text: string
+  readonly rows: readonly ListedObject[]
+}
+
+/** In characters of the texts. With their rows and what is made of them, they take some tens of megabytes at most. */
+const MOST_KEPT = 4_000_000
+const LONGEST_KEPT = 100_000
+
+export class KeptPages {
+  readonly #pages = new LRUCache<string, KeptPage>({
+    maxSize: MOST_KEPT,
+    maxEntrySize: LONGEST_KEPT,
+    sizeCalculation: ({ text }, question) => text.length + question.length,
+  })
+
+  /**
+   * `question`: what the page is an answer to; `read` makes its rows, and returns undefined if they can't be read this
+   * way. Rows that are given again are frozen.
+   */
+  rows(
+    question: string,
+    page: Row,
+    read: (page: Row) => readonly ListedObject[] | undefined,
+  ): readonly ListedObject[] | undefined {
+    const [count, text] = page
+    const known = this.#pages.get(question)
+    if (known && known.text === text && known.count === count) return Object.freeze(known.rows)
+    const rows = read(page)
+    if (rows && typeof text === 'string') this.#pages.set(question, { count, text, rows })
+    return rows
+  }
 }

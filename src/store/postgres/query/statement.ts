@@ -1,6 +1,5 @@
 /** Statements of PostgreSQL, whose values are collected while their texts are written. */
 import type { SqlValue, Statement } from '../../sql/statement.ts'
-import { askedText } from './asked-for.ts'
 
 /** Collects the values of a statement while its text is written. */
 export class Parameters {
@@ -24,4 +23,62 @@ export class AskedValues extends Parameters {
 export function statement(write: (parameters: Parameters) => string): Statement {
   const parameters = new Parameters()
   return { text: write(parameters), values: parameters.values }
+}
+
+/** Parts of statements that answer many look-ups at once (connections/gathered.ts). */
+
+/**
+ * What is asked for: a row for each look-up, with its place from 1 as `nth`. It is bound as one JSON list with a list of
+ * texts for each look-up. PostgreSQL guesses the length of an `unnest`ed array, and would plan each statement again.
+ */
+export const ASKED_FOR = 'jsonb_array_elements($1::jsonb) with ordinality as asked(texts, nth)'
+
+/** The nth text of a look-up, from 0. */
+export function askedText(nth: number): string {
+  return `(asked.texts ->> ${nth})`
+}
+
+/**
+ * The row that a look-up by a key selects. With its limit, PostgreSQL plans each look-up by itself, by the index; without
+ * it, it may read the whole table, as it does for many look-ups in a table that was small when it planned.
+ */
+export function oneRow(select: string): string {
+  return `lateral (${select} limit 1)`
+}
+
+export interface QueriedTable {
+  /** SQL: a quoted name. */
+  readonly source: string
+  /** The indexed fields, if no stored object has a list there. */
+  readonly scalars: ReadonlySet<string>
+  /** The fields that find few objects: those that relations compare, and unique ones. */
+  readonly leading: ReadonlySet<string>
+}
+
+/** Of a resource. */
+export type TableOf = (resource: string) => QueriedTable
+
+export interface Scope {
+  readonly table: QueriedTable
+  readonly tableOf: TableOf
+  /** The number of tables around this one. */
+  readonly depth: number
+  readonly alias: string
+  /** The table with its alias. */
+  readonly source: string
+  readonly parameters: Parameters
+}
+
+export function outermost(table: QueriedTable, tableOf: TableOf, parameters: Parameters): Scope {
+  return { table, tableOf, depth: 0, parameters, ...named(table, 0) }
+}
+
+/** The table of another resource in a query inside of this scope. */
+export function within({ tableOf, depth, parameters }: Scope, resource: string): Scope {
+  const table = tableOf(resource)
+  return { table, tableOf, depth: depth + 1, parameters, ...named(table, depth + 1) }
+}
+
+function named({ source }: QueriedTable, depth: number): Pick<Scope, 'alias' | 'source'> {
+  return { alias: `r${depth}`, source: `${source} as r${depth}` }
 }

@@ -1,23 +1,24 @@
 /** Reads objects of a database that may belong to running servers; creates, changes and migrates nothing. */
+
+import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import type { Document } from '../../../resources/object.ts'
 import type { ObjectReader } from '../../object-reader.ts'
+import { parseStored } from '../../parse-stored.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { sqlReader } from '../../sql/reader.ts'
-import { done, type SqlValue, sql, type Work } from '../../sql/statement.ts'
+import { done, type Row, type SqlValue, sql, type Work } from '../../sql/statement.ts'
 import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
 import { Connections } from '../connections/connections.ts'
 import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
+import { keysOf } from '../layout/keys.ts'
 import { TABLE_PREFIX, tableOf } from '../layout/names.ts'
-import { conditionSql } from '../query/condition.ts'
-import { keySql } from '../query/fields.ts'
-import { lookupSql } from '../query/lookups.ts'
-import { outermost, type TableOf } from '../query/scope.ts'
-import { statement } from '../query/statement.ts'
+import { conditionSql, keySql, lookupSql } from '../query/condition.ts'
+import { outermost, statement, type TableOf } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
-import { disagreeing } from './disagreeing.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
@@ -97,4 +98,32 @@ async function withoutLimit<T>(url: string, work: () => Work<T>): Promise<T> {
 
 function fail(resource: string): never {
   throw new Error(`no schema declares \`${resource}\``)
+}
+
+/** The fields whose keys or times aren't those of the document. `beside`: the columns `keys` and `times`. */
+function disagreeing(id: string, text: string, [keys, times]: Row): readonly string[] {
+  const document = documentOf(text)
+  if (document === undefined) return []
+  const made = keysOf(id, document)
+  const fields = [...fieldsThatDiffer(String(keys), made.keys), ...fieldsThatDiffer(String(times), made.times)]
+  return [...new Set(fields)].map(decodeText).toSorted()
+}
+
+function documentOf(text: string): Document | undefined {
+  try {
+    return parseStored(text, () => '')
+  } catch {
+    return undefined
+  }
+}
+
+/** Both are JSON of the form that `keysOf` makes, or of any other form in a damaged row. */
+function fieldsThatDiffer(stored: string, made: string): readonly string[] {
+  const [one, other] = [JSON.parse(stored), JSON.parse(made)].map((json) => new Map<string, unknown>(entriesOf(json)))
+  const fields = [...new Set([...(one?.keys() ?? []), ...(other?.keys() ?? [])])]
+  return fields.filter((field) => !isDeepStrictEqual(one?.get(field), other?.get(field)))
+}
+
+function entriesOf(json: unknown): readonly (readonly [string, unknown])[] {
+  return typeof json === 'object' && json !== null ? Object.entries(json) : []
 }

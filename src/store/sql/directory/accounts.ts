@@ -1,10 +1,11 @@
-/** Statements about the people of the directory: users records, each with its account. */
+/** Statements about the people of the directory, their sessions, and API keys. */
+
 import type { Document } from '../../../resources/object.ts'
-import type { Account, NewPassword, Person } from '../../directory.ts'
+import type { Account, ApiKey, NewApiKey, NewPassword, NewSession, Person } from '../../directory.ts'
+import { DamagedObject } from '../../errors.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'
-import type { SqlDialect } from '../dialect.ts'
 import { wellFormed } from '../quote.ts'
-import { isTrue, type Row, type Statement, sql } from '../statement.ts'
+import { isTrue, type Row, type SqlDialect, type Statement, sql } from '../statement.ts'
 
 /** `users`: the quoted table of the people. Rows for `personOf`. */
 export function selectPeople(users: string, rest: string): string {
@@ -79,4 +80,112 @@ export function disable({ text }: SqlDialect, subject: string, now: number): Sta
 export function enable({ text }: SqlDialect, subject: string, now: number): Statement {
   const change = 'update accounts set disabled = false, deleted = false, changed_at = $1 where user_id = $2'
   return sql(change, now, text(wellFormed(subject)))
+}
+
+const COLUMNS = 'id, user_id, created_at, ends_at, idle_ends_at, family, current'
+
+export function findSession({ sought }: SqlDialect, id: string): Statement {
+  return sql(`select ${COLUMNS} from sessions where id = $1`, sought(id))
+}
+
+export function insertSession({ text }: SqlDialect, session: NewSession): Statement {
+  const { id, userId, createdAt, endsAt, idleEndsAt, refresh } = session
+  const values = [text(id), text(userId), createdAt, endsAt, idleEndsAt, refresh.family, refresh.current]
+  return sql(`insert into sessions (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)`, ...values)
+}
+
+export function refreshSession({ sought }: SqlDialect, id: string, current: string, idleEndsAt: number): Statement {
+  return sql('update sessions set current = $1, idle_ends_at = $2 where id = $3', current, idleEndsAt, sought(id))
+}
+
+/** Rows: one, if there was such a session. */
+export function endSession({ sought }: SqlDialect, id: string): Statement {
+  return sql('delete from sessions where id = $1 returning 1', sought(id))
+}
+
+export function endAllOf({ sought }: SqlDialect, userId: string): Statement {
+  return sql('delete from sessions where user_id = $1', sought(userId))
+}
+
+/** Deletes at most this many ended sessions. */
+export function sweepSessions({ least, endedBy }: SqlDialect, now: number, limit: number): Statement {
+  const ended = `select id from sessions where ${least}(ends_at, idle_ends_at) <= ${endedBy('$1')} limit $2`
+  return sql(`delete from sessions where id in (${ended})`, now, limit)
+}
+
+/** A row of `findSession`. */
+export function sessionOf(row: Row, { told }: SqlDialect): NewSession {
+  const [id, userId, createdAt, endsAt, idleEndsAt, family, current] = row
+  return {
+    id: told(id),
+    userId: told(userId),
+    createdAt: Number(createdAt),
+    endsAt: Number(endsAt),
+    idleEndsAt: Number(idleEndsAt),
+    refresh: { family: String(family), current: String(current) },
+  }
+}
+
+/** The columns that `apiKeyOf` reads. */
+export const API_KEY_COLUMNS = [
+  'id',
+  'secret_hash',
+  'subject',
+  'roles',
+  'name',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'last_used_at',
+] as const
+
+export function insertKey({ text }: SqlDialect, key: NewApiKey): Statement {
+  const { id, secretHash, subject, roles, name, createdAt, expiresAt } = key
+  const texts = [text(id), secretHash, text(wellFormed(subject)), JSON.stringify(roles), text(name)]
+  return sql('insert into api_keys values ($1, $2, $3, $4, $5, $6, $7, null, null)', ...texts, createdAt, expiresAt)
+}
+
+/** Oldest first. */
+export const ALL_KEYS = sql(`select ${API_KEY_COLUMNS.join()} from api_keys order by created_at, id`)
+
+/** Rows: one, if there is such a key. */
+export function revokeKey({ sought }: SqlDialect, id: string, now: number): Statement {
+  const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, $1) where id = $2 returning 1'
+  return sql(revoke, now, sought(id))
+}
+
+export function noteUses({ text, greatest, elements }: SqlDialect, uses: ReadonlyMap<string, number>): Statement {
+  const last = `${greatest}(coalesce(last_used_at, 0), cast(u.value ->> 1 as bigint))`
+  return sql(
+    `update api_keys as k set last_used_at = ${last} from ${elements('$1')} as u where k.id = u.value ->> 0`,
+    JSON.stringify([...uses].map(([id, at]) => [text(id), at])),
+  )
+}
+
+/** Throws DamagedObject. */
+export function apiKeyOf(row: Row, { told }: SqlDialect): ApiKey {
+  const [id, secretHash, subject, roles, name, createdAt, expiresAt, revokedAt, lastUsedAt] = row
+  return {
+    id: told(id),
+    secretHash: String(secretHash),
+    subject: told(subject),
+    roles: rolesOfKey(String(id), String(roles)),
+    name: told(name),
+    createdAt: Number(createdAt),
+    expiresAt: Number(expiresAt),
+    revokedAt: revokedAt as number | null,
+    lastUsedAt: lastUsedAt as number | null,
+  }
+}
+
+function rolesOfKey(id: string, roles: string): readonly string[] {
+  const what = `the API key \`${id}\``
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(roles)
+  } catch {
+    throw new DamagedObject(what)
+  }
+  if (Array.isArray(parsed) && parsed.every((role) => typeof role === 'string')) return parsed
+  throw new DamagedObject(what)
 }

@@ -15,14 +15,13 @@ import type {
   RefreshRecords,
   VerifiedPassword,
 } from '../../directory.ts'
-import { read, type SqlEngine } from '../engine.ts'
 import { readMark, writeMark } from '../named-values.ts'
 import type { SqlObjects } from '../objects.ts'
 import { addRecord } from '../outbox.ts'
-import { type Statement, sql, type Work } from '../statement.ts'
+import { read, type SqlEngine, type Statement, sql, type Work } from '../statement.ts'
 import * as accounts from './accounts.ts'
-import * as keys from './api-keys.ts'
-import * as sessions from './sessions.ts'
+import * as keys from './accounts.ts'
+import * as sessions from './accounts.ts'
 
 /** The number of ended sessions that opening a session deletes: more than are added. */
 const SWEPT_AT_ONCE = 10

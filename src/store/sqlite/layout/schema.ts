@@ -1,9 +1,8 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
 import type { Resource } from '../../../resources/resource.ts'
-import { type IndexKey, planIndexes } from '../../sql/index-plan.ts'
+import { type IndexKey, planIndexes } from '../../sql/indexes.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
-import { quoteLiteral } from '../../sql/quote.ts'
-import { SERVER_COLUMNS } from '../../sql/server-columns.ts'
+import { quoteLiteral, SERVER_COLUMNS } from '../../sql/quote.ts'
 
 /** The beginning of the name of a table of objects. */
 export const TABLE_PREFIX = 'objects_'
@@ -13,7 +12,7 @@ export const OBJECT_TABLES =
   "select name from sqlite_schema where type = 'table' and name glob 'objects_*' order by name"
 
 /** A generated column that holds a field's comparable value, with an index on it. */
-export interface IndexedField {
+interface IndexedField {
   readonly field: string
   readonly column: string
   readonly unique: boolean

@@ -4,17 +4,33 @@ import { LRUCache } from 'lru-cache'
 import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Counted, ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
-import { BY_ID, type Segment, segmentsAfter } from '../../lists/keyset.ts'
+import { BY_ID, type Segment, segmentsAfter } from '../../lists/selection.ts'
 import { quoteName } from '../../sql/quote.ts'
 import type { SharedReads } from '../shared-reads.ts'
-import { conditionSql } from './condition.ts'
-import { boundValues, conditionShape } from './condition-values.ts'
-import type { Damage } from './damage.ts'
-import { filterSql } from './filter.ts'
-import { leadingSql, withLeader } from './leading.ts'
-import { orderedBy, orderShape, segmentSql, segmentValues, type TableColumns } from './order.ts'
-import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
-import { type Marks, marksOf, type Selected, selectionOf } from './selection.ts'
+import {
+  boundValues,
+  conditionShape,
+  conditionSql,
+  leadingSql,
+  outermost,
+  type QueriedTable,
+  type Scope,
+  type TableColumns,
+  type TableOf,
+  withLeader,
+} from './condition.ts'
+import type { Damage } from './lookups.ts'
+import {
+  filterSql,
+  type Marks,
+  marksOf,
+  orderedBy,
+  orderShape,
+  type Selected,
+  segmentSql,
+  segmentValues,
+  selectionOf,
+} from './selection.ts'
 import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
 
 /** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */

@@ -1,14 +1,16 @@
 /** Answers questions about stored objects, from the values that they compare: a few searches in indexes. */
+
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import type { Condition, Lookup } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import { DamagedObject } from '../../errors.ts'
 import { MOST_CLIMBED } from '../../lists/read-bounds.ts'
+import { documentNamed } from '../../parse-stored.ts'
 import { quoteName } from '../../sql/quote.ts'
-import { conditionSql, stepsSql } from './condition.ts'
-import { boundValues, conditionShape } from './condition-values.ts'
-import { Damage } from './damage.ts'
-import { outermost, type TableOf, within } from './scope.ts'
+import { isMalformedJson } from '../database.ts'
+import { OBJECT_TABLES } from '../layout/schema.ts'
+import { boundValues, conditionShape, conditionSql, outermost, stepsSql, type TableOf, within } from './condition.ts'
 import { workOf } from './work.ts'
 
 const STATEMENTS = 128
@@ -62,5 +64,41 @@ export class Lookups {
     const start = `select ${name}.id, 1 from ${name} where ${conditionSql(named, scope)}`
     const reached = within(scope, resource)
     return `${stepsSql({ ...climb, start }, reached)} where ${conditionSql(where, reached)}`
+  }
+}
+
+export class Damage {
+  readonly #database: DatabaseSync
+  /** The object that was found last: a search reads whole tables. */
+  #last = { table: '', id: '' }
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  /** Runs the work; throws DamagedObject if it met a document that isn't JSON. */
+  naming<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw isMalformedJson(error) ? new DamagedObject(documentNamed(this.#find())) : error
+    }
+  }
+
+  #find(): string {
+    const { table, id } = this.#last
+    if (table !== '' && this.#findIn(table, `and id = ?`, id) !== undefined) return id
+    for (const { name } of this.#database.prepare(OBJECT_TABLES).all()) {
+      const found = this.#findIn(String(name), 'limit 1')
+      if (found === undefined) continue
+      this.#last = { table: String(name), id: found }
+      return found
+    }
+    return ''
+  }
+
+  #findIn(table: string, rest: string, ...values: readonly string[]): string | undefined {
+    const search = `select id from ${quoteName(table)} where not json_valid(document) ${rest}`
+    return this.#database.prepare(search).get(...values)?.id as string | undefined
   }
 }

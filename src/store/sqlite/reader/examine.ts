@@ -9,8 +9,7 @@ import type { Examined } from '../../object-reader.ts'
 import type { StoredKeys } from '../../signing-keys.ts'
 import { hasTable, layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
 import { FileBeside } from './file-beside.ts'
-import { lockHoldersOf } from './locks.ts'
-import { restoring } from './mend.ts'
+import { lockHoldersOf, restoring } from './mend.ts'
 
 const CHECK = 'database'
 

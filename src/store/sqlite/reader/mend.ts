@@ -1,9 +1,9 @@
 /** The command that mends a database file that can't be opened. */
-import { existsSync } from 'node:fs'
+
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { mendOfPath } from '../../../base/files/mend-path.ts'
 import { shellWord } from '../../../base/problems/mend.ts'
-import { lockHoldersOf } from './locks.ts'
 
 /** https://sqlite.org/rescode.html: the lowest byte. */
 const [BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 8, 11, 13, 14, 26]
@@ -36,4 +36,32 @@ export function restoring(file: string): string {
   const aside = shellWord(`${file}.damaged`)
   const restore = `sallyport restore <archive> ${RESTORED} && mkdir ${aside}`
   return `${restore} && mv ${[...files.map(shellWord), aside].join(' ')} && mv ${RESTORED}/data/sallyport.db ${shellWord(file)}`
+}
+
+export interface LockHolders {
+  /** They have the database open. */
+  readonly all: readonly number[]
+  /** They keep others from writing. */
+  readonly writing: readonly number[]
+}
+
+/** `POSIX ADVISORY WRITE 1234 fe:01:5678 0 EOF`, after a number, and for one that waits after `->` */
+const LINE = /^\d+: POSIX +\S+ +(?<kind>READ|WRITE) +(?<pid>\d+) +[0-9a-f]+:[0-9a-f]+:(?<inode>\d+) /gm
+
+/** Undefined where the system doesn't tell. A process in another container has the number 0 or -1. */
+export function lockHoldersOf(file: string): LockHolders | undefined {
+  let locks: string
+  try {
+    locks = readFileSync('/proc/locks', 'utf8')
+  } catch {
+    return undefined
+  }
+  const inodes = [file, `${file}-shm`].map((name) => statSync(name, { throwIfNoEntry: false })?.ino)
+  const held = [...locks.matchAll(LINE)].map(({ groups = {} }) => groups)
+  const pidsOf = (inode: number | undefined, kinds: readonly string[]) =>
+    held.filter((one) => Number(one.inode) === inode && kinds.includes(one.kind ?? '')).map(({ pid }) => Number(pid))
+  const isOther = (pid: number) => pid !== process.pid
+  const all = inodes.flatMap((inode) => pidsOf(inode, ['READ', 'WRITE'])).filter(isOther)
+  const writing = inodes.flatMap((inode) => pidsOf(inode, ['WRITE'])).filter(isOther)
+  return { all: [...new Set(all)], writing: [...new Set(writing)] }
 }

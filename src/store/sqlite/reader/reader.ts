@@ -1,24 +1,23 @@
 /** Reads objects of a database file that may belong to a running server; creates, changes and migrates nothing. */
+
 import type { DatabaseSync } from 'node:sqlite'
 import type { Condition } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import type { ObjectReader } from '../../object-reader.ts'
+import type { CheckedIndexes, ObjectReader } from '../../object-reader.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { type ReaderEngine, sqlReader } from '../../sql/reader.ts'
 import { sql } from '../../sql/statement.ts'
+import { isMalformedJson } from '../database.ts'
 import { DIALECT } from '../dialect.ts'
 import { columnsOf, hasTable, queriedTable } from '../layout/migrate.ts'
 import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableNameOf } from '../layout/schema.ts'
-import { conditionSql } from '../query/condition.ts'
-import { boundValues } from '../query/condition-values.ts'
+import { boundValues, conditionSql, outermost, type TableOf } from '../query/condition.ts'
 import { Lookups } from '../query/lookups.ts'
-import { outermost, type TableOf } from '../query/scope.ts'
 import { StatementRunner } from '../statements.ts'
 import { getOrFail } from '../store.ts'
-import { checkIndexes } from './check-indexes.ts'
 import { FileBeside } from './file-beside.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
@@ -86,4 +85,32 @@ function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>)
       times: [],
     })
   }
+}
+
+/** Also finds broken pages of the table. Writers go on meanwhile; the log of their writes grows until it ends. */
+function checkIndexes(database: DatabaseSync, name: string, most: number): CheckedIndexes {
+  const table = quoteName(name)
+  // The rows that it tells of are found by their number, in the same state of the database.
+  database.exec('begin')
+  try {
+    const told = database
+      .prepare(`pragma integrity_check(${table})`)
+      .all()
+      .map((row) => String(row.integrity_check))
+    const faults = told.filter((line) => line !== 'ok').slice(0, most)
+    return { faults: faults.map((fault) => ({ ...idOf(database, table, fault), fault })) }
+  } catch (error) {
+    if (!isMalformedJson(error)) throw error
+    return { faults: [], unchecked: 'a document is not JSON, so its index entries cannot be computed' }
+  } finally {
+    database.exec('rollback')
+  }
+}
+
+/** SQLite counts the rows of the table from 1, in the order in which it keeps them. */
+function idOf(database: DatabaseSync, table: string, fault: string): { readonly id?: string } {
+  const nth = /^row (\d+) /.exec(fault)?.[1]
+  if (nth === undefined) return {}
+  const row = database.prepare(`select id from ${table} order by rowid limit 1 offset ?`).get(Number(nth) - 1)
+  return row ? { id: String(row.id) } : {}
 }

@@ -8,8 +8,14 @@ import type { Counted, ListedObject, ObjectQuery, ReadBy } from '../../contract.
 import { StoreUnavailable } from '../../errors.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { readsUnderWay } from '../../lists/read-bounds.ts'
-import { failureAgain, plainFailure } from './failures.ts'
-import type { FromReader, LongRead, ReaderData, ToReader } from './read-messages.ts'
+import {
+  type FromReader,
+  failureAgain,
+  type LongRead,
+  plainFailure,
+  type ReaderData,
+  type ToReader,
+} from './messages.ts'
 
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)

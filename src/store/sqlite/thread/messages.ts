@@ -1,6 +1,8 @@
-/** What crosses between a server and the thread that writes for it: plain data. */
+/** What crosses between a server and the threads that read and write for it: plain data. */
+import type { Counted, ObjectQuery } from '../../contract.ts'
+import { kindNamed } from '../../errors.ts'
+import type { ReadBounds } from '../../lists/read-bounds.ts'
 import type { TablePlan } from '../layout/schema.ts'
-import type { PlainFailure } from './failures.ts'
 
 /** A part of a database that the thread opens on a connection of its own. */
 export interface Opening {
@@ -29,4 +31,63 @@ export interface Answered {
   readonly value?: unknown
   /** In place of a value. */
   readonly failure?: PlainFailure
+}
+
+/** `workerData` of a thread that reads. */
+export interface ReaderData {
+  readonly file: string
+  /** Of the file that the server has open (probe.ts). */
+  readonly identity: string | undefined
+  readonly plans: readonly TablePlan[]
+  readonly bounds: ReadBounds
+}
+
+export type LongRead =
+  | { readonly kind: 'list'; readonly resource: string; readonly query: ObjectQuery }
+  | { readonly kind: 'count'; readonly resource: string; readonly query: Pick<ObjectQuery, 'where' | 'filter'> }
+
+export interface ToReader {
+  readonly read: LongRead
+  /** Not zero: nobody waits for the answer any more. */
+  readonly stop: Int32Array
+}
+
+/** A row of a list: what JsonRow is made of. */
+export type PlainRow = readonly [string, string, string, string, readonly boolean[]]
+
+export type FromReader =
+  | { readonly kind: 'list'; readonly rows: readonly PlainRow[] }
+  | { readonly kind: 'count'; readonly counted: Counted }
+  | { readonly kind: 'failure'; readonly failure: PlainFailure }
+
+export interface PlainFailure {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  /** Their own members, e.g. the field that is taken and the engine's error code. */
+  readonly members: Readonly<Record<string, unknown>>
+  readonly cause?: PlainFailure
+}
+
+export function plainFailure(error: unknown): PlainFailure {
+  if (!(error instanceof Error)) return plainFailure(new Error(String(error)))
+  const { name, message, stack, cause } = error
+  const members = Object.entries(error).filter(
+    ([, value]) => value === null || !/object|function|symbol/.test(typeof value),
+  )
+  return {
+    name,
+    message,
+    stack,
+    members: Object.fromEntries(members),
+    ...(cause !== undefined && { cause: plainFailure(cause) }),
+  }
+}
+
+/** The error again: of its class if it is one of the contract. */
+export function failureAgain({ name, message, stack, members, cause }: PlainFailure): Error {
+  const error = new Error(message, cause && { cause: failureAgain(cause) })
+  const kind = kindNamed(name)
+  if (kind) Object.setPrototypeOf(error, kind.prototype)
+  return Object.assign(error, { name, stack, ...members })
 }

@@ -12,8 +12,14 @@ import { answering, CACHE, openReadOnly } from '../database.ts'
 import { assemble } from '../engine.ts'
 import { identityOf, moved } from '../probe.ts'
 import { workOf } from '../query/work.ts'
-import { plainFailure } from './failures.ts'
-import type { FromReader, LongRead, PlainRow, ReaderData, ToReader } from './read-messages.ts'
+import {
+  type FromReader,
+  type LongRead,
+  type PlainRow,
+  plainFailure,
+  type ReaderData,
+  type ToReader,
+} from './messages.ts'
 
 /** Requests come first. */
 const NICENESS = 5

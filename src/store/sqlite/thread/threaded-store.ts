@@ -2,6 +2,7 @@
  * The store of a server: reads are answered here, on a connection of their own, and all writes are made by the thread
  * (writer-thread.ts). Nothing here waits for the disk or for another process's lock.
  */
+
 import type { Lookup } from '../../../decide/conditions/condition.ts'
 import { createdObject, type Permit, type PermitKind, updatedObject } from '../../../decide/permits/permit.ts'
 import type { StoredObject } from '../../../resources/object.ts'
@@ -16,6 +17,7 @@ import type {
   Store,
   WriteOptions,
 } from '../../contract.ts'
+import type { Directory } from '../../directory.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import { SqlAttempts } from '../../sql/attempts.ts'
 import { PROBED, readMark, readSecret } from '../../sql/named-values.ts'
@@ -26,7 +28,6 @@ import { PastBound, type WorkBound } from '../query/work.ts'
 import { type SqliteEngine, tableOf } from '../store.ts'
 import { LongReads } from './long-reads.ts'
 import type { Remote, StoreTargets } from './targets.ts'
-import { directoryInThread } from './threaded-directory.ts'
 import { WriterPart } from './writer.ts'
 
 /** Longer than a group waits for another process's lock. */
@@ -197,4 +198,28 @@ function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   const late = new StoreUnavailable(new Error(`a write took longer than ${milliseconds} ms`))
   const timer = setTimeout(() => reject(late), milliseconds)
   return Promise.race([work, promise]).finally(() => clearTimeout(timer))
+}
+
+function directoryInThread(here: Directory, thread: Remote<Directory>): Directory {
+  return {
+    standing: (subject) => here.standing(subject),
+    sessionStanding: (subject, session) => here.sessionStanding(subject, session),
+    keyStanding: (id) => here.keyStanding(id),
+    person: (id) => here.person(id),
+    personByEmail: (email) => here.personByEmail(email),
+    people: () => here.people(),
+    userOfSession: (id) => here.userOfSession(id),
+    keys: () => here.keys(),
+    addFirst: (user, password) => thread.addFirst(user, password),
+    setPassword: (userId, password) => thread.setPassword(userId, password),
+    rehash: (userId, hash, better) => thread.rehash(userId, hash, better),
+    disable: (subject) => thread.disable(subject),
+    enable: (subject) => thread.enable(subject),
+    openSession: (session, verified, record) => thread.openSession(session, verified, record),
+    refreshSession: (refresh, records) => thread.refreshSession(refresh, records),
+    endSession: (id, record) => thread.endSession(id, record),
+    addKey: (key) => thread.addKey(key),
+    revokeKey: (id) => thread.revokeKey(id),
+    noteKeyUses: (uses) => thread.noteKeyUses(uses),
+  }
 }

@@ -11,8 +11,7 @@ import { assemble } from '../engine.ts'
 import { InstanceFile } from '../instances.ts'
 import type { TablePlan } from '../layout/schema.ts'
 import { identityOf, moved } from '../probe.ts'
-import { plainFailure } from './failures.ts'
-import type { Answered, Call, Opening, ToThread } from './messages.ts'
+import { type Answered, type Call, type Opening, plainFailure, type ToThread } from './messages.ts'
 import { storeTargets } from './targets.ts'
 
 type Targets = Readonly<Record<string, object>>

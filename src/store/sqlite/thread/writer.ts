@@ -4,8 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../../errors.ts'
-import { failureAgain } from './failures.ts'
-import type { Answered, Call, Opening, ToThread } from './messages.ts'
+import { type Answered, type Call, failureAgain, type Opening, type ToThread } from './messages.ts'
 import type { Remote } from './targets.ts'
 
 // .ts in a checkout, .js in the package.

@@ -1,7 +1,6 @@
 /** `data migrate`: looks at all objects first, makes a backup, and then changes them. */
 import { setImmediate } from 'node:timers/promises'
-import type { ParsedMigration } from '../../../migrations/file/parse-migration.ts'
-import { readMigrations } from '../../../migrations/file/read-migrations.ts'
+import { type ParsedMigration, readMigrations } from '../../../migrations/file/read-migrations.ts'
 import { lastFitted, schemasOf } from '../../../migrations/fit/schemas.ts'
 import { type Pending, pendingOf } from '../../../migrations/run/pending.ts'
 import { type Rehearsal, rehearse } from '../../../migrations/run/rehearse.ts'

@@ -1,9 +1,8 @@
-/**
- * The beginning of the next page of a list (keyset). The objects after a place are divided into consecutive segments,
- * and an index can find each: `a = 1 and id > 'x'`, then `a > 1`.
- */
-import { SERVER_FIELDS } from '../../decide/conditions/condition.ts'
-import type { SortKey, SortValue } from '../contract.ts'
+/** What a list selects, in its simplest form, and where its next page begins. */
+
+import { type Condition, SERVER_FIELDS } from '../../decide/conditions/condition.ts'
+import { simplify } from '../../decide/conditions/simplify-condition.ts'
+import type { Comparison, SortKey, SortValue } from '../contract.ts'
 
 export const BY_ID: readonly SortKey[] = [{ field: 'id', by: 'value', descending: false }]
 
@@ -40,4 +39,25 @@ function beyond(key: SortKey, value: SortValue): readonly Bound[] {
   if (value === null) return []
   const none: readonly Bound[] = SERVER_FIELDS.has(key.field) ? [] : [{ key, relation: 'null', value: null }]
   return [{ key, relation: '<', value }, ...none]
+}
+
+interface Selection {
+  readonly condition: Condition
+  /** The comparisons that the condition doesn't include. */
+  readonly rest: readonly Comparison[]
+}
+
+/** Of lists without a filter: the next list of the same caller has the same condition object. */
+const wholes = new WeakMap<Condition, Selection>()
+
+/** Equality of values is a condition like the policy's own, and is simplified together with it. */
+export function simplifySelection(where: Condition, filter: readonly Comparison[] = []): Selection {
+  if (filter.length === 0)
+    return wholes.getOrInsertComputed(where, () => ({ condition: simplify({ kind: 'all', of: [where] }), rest: [] }))
+  const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
+  const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
+  return {
+    condition: simplify({ kind: 'all', of: [where, ...equal] }),
+    rest: filter.filter((one) => !isEquality(one)),
+  }
 }
