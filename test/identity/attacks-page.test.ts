@@ -1,4 +1,4 @@
-/** The table of attacks in docs/identity.md names tests that are there. */
+/** The table of attacks in SECURITY.md names tests that are there. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 
@@ -10,8 +10,9 @@ const SOURCES = readdirSync(FOLDER)
   .replaceAll('\\`', '`')
 
 describe('the table of attacks', () => {
-  const page = readFileSync(new URL('../../docs/identity.md', import.meta.url), 'utf8')
-  const rows = [...(page.split('## Attacks on tokens')[1] ?? '').matchAll(/^\| .+ \| (?<tests>.+) \|$/gm)].slice(1)
+  const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8')
+  const [, section = ''] = /### Attacks on tokens\n(.*?)\n### /s.exec(page) ?? []
+  const rows = [...section.matchAll(/^\| .+ \| (?<tests>.+) \|$/gm)].slice(1)
 
   it('has the whole list', () => {
     expect(rows).to.have.length.at.least(22)

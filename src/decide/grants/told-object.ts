@@ -51,7 +51,8 @@ export function* decideTold(question: Question, policy: Snapshot, told: ToldObje
 /**
  * Whether the rules compare an attribute that this caller lacks, or look at a field that it would fill. A service
  * may omit an attribute of a caller, so a decision about a stored or a new object is only sure where no attribute is
- * lacking. A change also depends on the fields that the caller may read. `given`: the fields that a new object gets from the question.
+ * lacking. A change also depends on the fields that the caller may read. `given`: the fields that a new object gets from
+ * the question.
  */
 export function* lacksAttributes(
   question: Question,

@@ -1,4 +1,4 @@
-/** callers.yaml -> the people that services may ask about, and the facts that they may assert. The file may be absent. */
+/** callers.yaml (optional) -> the people that services may ask about, and the facts that they may assert. */
 
 import { callers } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'

@@ -1,4 +1,4 @@
-/** The routes with which a command lists, reads and creates the objects of a resource, and the order of the resources. */
+/** The routes with which a command lists, reads and creates objects of a resource, and the order of the resources. */
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { Operation, Resource, Route } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
