@@ -9,7 +9,7 @@
 import type { Caller } from '../decide/caller.ts'
 import { callerWith, columnOfRoles } from '../decide/callers-and-routes.ts'
 import type { Policy, Rule } from '../decide/policy.ts'
-import { leavesOf, meaningOf, needsCaller } from '../decide/relations/all-kinds.ts'
+import { isLeaf, leavesOf, meaningOf, needsCaller } from '../decide/relations/all-kinds.ts'
 import { relationsText } from '../decide/relations/ownership.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
 import { conditionNeedsCaller, meaningOfCondition } from '../decide/request-conditions/all-conditions.ts'
@@ -191,7 +191,7 @@ function atomsOf({ declared, identity }: Named, keys: readonly string[]): Readon
 
 /** Undefined for a relation that consists of others. */
 function leafOrCondition(one: Declared | undefined): Declared | undefined {
-  return one?.leaf && !leavesOf(one.leaf).includes(one.leaf) ? undefined : one
+  return one?.leaf && !isLeaf(one.leaf) ? undefined : one
 }
 
 /** A rule file that needs more on one action has not been seen. */

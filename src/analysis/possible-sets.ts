@@ -244,3 +244,9 @@ function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, wh
     }),
   )
 }
+
+/** Where a relation holds, which follows from its leaves. */
+export function whereHolds(regions: Regions, relation: Relation, where: Where): Region {
+  const parts = kindOf(relation).parts?.(relation)
+  return parts ? regions[parts.need](parts.of.map((part) => whereHolds(regions, part, where))) : where(relation)
+}

@@ -8,7 +8,7 @@ import { kindOf, leavesOf } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
 import { decidedFields, namesIn, relationColumnText } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
-import { possibleRegion } from './possible-sets.ts'
+import { possibleRegion, whereHolds } from './possible-sets.ts'
 import { EVERYWHERE, type Extent, NOWHERE, type Region, Regions } from './regions.ts'
 
 /** Where something holds: for the stored object, for a result with the stored states, for the result. */
@@ -47,11 +47,8 @@ export class RuleSpace {
 
   /** Where a relation holds, which follows from its leaves. */
   follows(relation: Relation, leaf: (relation: Relation) => Moments): Moments {
-    const parts = kindOf(relation).parts?.(relation)
-    if (!parts) return leaf(relation)
-    const of = parts.of.map((part) => this.follows(part, leaf))
-    const join = (moment: Moment) => this.regions[parts.need](of.map((one) => one[moment]))
-    return { stored: join('stored'), mixed: join('mixed'), proposed: join('proposed') }
+    const at = (moment: Moment) => whereHolds(this.regions, relation, (one) => leaf(one)[moment])
+    return { stored: at('stored'), mixed: at('mixed'), proposed: at('proposed') }
   }
 
   /**

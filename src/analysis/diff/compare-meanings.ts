@@ -1,6 +1,6 @@
 /** The names of relations and conditions whose meaning changed, and what relations do to new and hidden objects. */
 import type { Policy, Rule, Term } from '../../decide/policy.ts'
-import { comparedFields, kindOf, leavesOf, meaningOf, stepOf } from '../../decide/relations/all-kinds.ts'
+import { comparedFields, isLeaf, kindOf, leavesOf, meaningOf, stepOf } from '../../decide/relations/all-kinds.ts'
 import { filledFields, ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Relation, RelationStep } from '../../decide/relations/relation-kind.ts'
 import {
@@ -108,10 +108,6 @@ function usesOf(policies: Sides<Policy>, resource: Resource, name: string): read
     const rules = policies[side].rules.filter((rule) => coversResource(rule, resource))
     return usesIn(rules, isPart)
   })
-}
-
-function isLeaf(relation: Relation): boolean {
-  return kindOf(relation).parts === undefined
 }
 
 function relationsOf(policies: Sides<Policy>, { name }: Resource): Sides<ReadonlyMap<string, Relation>> {

@@ -83,6 +83,11 @@ export function leavesOf(relation: Relation): readonly Relation[] {
   return LEAVES.getOrInsertComputed(relation, findLeaves)
 }
 
+/** Whether it has no parts. */
+export function isLeaf(relation: Relation): boolean {
+  return kindOf(relation).parts === undefined
+}
+
 function findLeaves(relation: Relation): readonly Relation[] {
   const { parts } = kindOf(relation)
   return parts ? [...new Set(parts(relation).of.flatMap(leavesOf))] : [relation]

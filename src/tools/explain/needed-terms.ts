@@ -2,7 +2,7 @@
 import { type FieldGroup, fieldGroups, namesWith } from '../../analysis/possible-sets.ts'
 import { choices } from '../../base/subsets.ts'
 import type { Term } from '../../decide/policy.ts'
-import { holdsForOwnRecord, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
+import { holdsForOwnRecord, isLeaf, kindOf } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { RelationColumn } from '../../decide/rules/terms.ts'
 import type { NeededChange } from './explanation.ts'
@@ -201,10 +201,6 @@ function leavesIn(names: Names, request: SupposedRequest): Names {
 /** All relations that hold when exactly these relations without parts do. */
 export function namesFrom(leaves: Names, request: SupposedRequest): readonly string[] {
   return namesWith(declaredRelations(request), leaves)
-}
-
-function isLeaf(relation: Relation): boolean {
-  return leavesOf(relation)[0] === relation
 }
 
 /** Relations without parts that imply all of these names, including the parts of relations that nobody states. */

@@ -1,7 +1,7 @@
 /** Reads --becomes: the states of an object before and after a write, `draft>placed`. */
 import { heldWith, possibleSets } from '../../analysis/possible-sets.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { comparedFields, followsFrom, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
+import { comparedFields, followsFrom, isLeaf, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
 import { askingAs, type Relation } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
@@ -93,10 +93,6 @@ function statesOf(named: Names, states: readonly Relation[], resource: Resource)
 /** Whether it holds as soon as the field has a value. */
 function isPresence(relation: Relation): boolean {
   return kindOf(relation).condition(relation, askingAs({}, 0)).kind === 'present'
-}
-
-function isLeaf(relation: Relation): boolean {
-  return leavesOf(relation)[0] === relation
 }
 
 function namesIn(relations: readonly Relation[]): Names {

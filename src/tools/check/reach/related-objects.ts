@@ -4,9 +4,9 @@
  * the checks of lines without effect; the checks that tell what somebody may do don't.
  */
 
-import { possibleRegion } from '../../../analysis/possible-sets.ts'
+import { possibleRegion, whereHolds } from '../../../analysis/possible-sets.ts'
 import { NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
-import { comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 
@@ -108,7 +108,7 @@ function vectorsOf(
     holdTogether(regions, inner, about, where),
   )
   const depths = new Set([1, ...group.flatMap(({ step }) => step.depth ?? [])])
-  const holding = (relation: Relation) => regionOf(regions, relation, where)
+  const holding = (relation: Relation) => whereHolds(regions, relation, where)
   return [...depths].flatMap((distance) => {
     const near = group.filter(({ step }) => (step.depth ?? 1) >= distance)
     const sets = near.reduce<readonly { readonly set: readonly Relation[]; readonly region: Region }[]>(
@@ -124,9 +124,4 @@ function vectorsOf(
     )
     return sets.map(({ set }) => new Set(set))
   })
-}
-
-function regionOf(regions: Regions, relation: Relation, where: (leaf: Relation) => Region): Region {
-  const parts = kindOf(relation).parts?.(relation)
-  return parts ? regions[parts.need](parts.of.map((part) => regionOf(regions, part, where))) : where(relation)
 }
