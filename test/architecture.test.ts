@@ -181,7 +181,7 @@ describe('architecture', () => {
     const prints = (file: string) => writes.test(readFileSync(join(SOURCE, file), 'utf8'))
     // One asks a question, and one prints help in bold: neither has foreign text.
     const commands = sources().filter((file) => /^(cli|tools\/release)\/(?!serve\/run-server)/.test(file))
-    expect(commands.filter(prints)).to.have.members(['cli/identity/read-password.ts', 'cli/program.ts'])
+    expect(commands.filter(prints)).to.have.members(['cli/ask.ts', 'cli/program.ts'])
     expect(prints('present/print.ts')).to.equal(true)
   })
 

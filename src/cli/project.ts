@@ -13,7 +13,6 @@ import { printable, quote } from '../present/quote.ts'
 import { count, table } from '../present/text.ts'
 import { ToolError } from '../tools/load-policy.ts'
 import type { ProjectWishes } from '../tools/project/plan-project.ts'
-import { askLine } from './ask.ts'
 import { inDirectory } from './identity/directory.ts'
 import {
   lifetime,
@@ -76,6 +75,7 @@ async function ask(name: string, { demo, tenants }: Partial<ProjectWishes>): Pro
 }
 
 async function isYes(question: string, lines: AsyncIterator<string>): Promise<boolean> {
+  const { askLine } = await import('./ask.ts')
   const answer = await askLine(question, lines)
   if (answer !== undefined) return /^\s*y(es)?\s*$/i.test(answer)
   throw new ToolError('the question was not answered, so nothing was written: run the command again')

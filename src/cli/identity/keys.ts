@@ -1,6 +1,8 @@
 /** sallyport key …, signing-keys … (formerly `keys`) and token: what callers show, and the embedded keys that sign it. */
 import { Command, InvalidArgumentError } from 'commander'
 import { environment } from '../../base/command-process.ts'
+import { FileError } from '../../base/diagnostic.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { isSubject } from '../../identity/caller.ts'
@@ -253,11 +255,22 @@ export function tokenCommand(): Command {
     })
 }
 
+/** Roles that roles.yaml doesn't declare grant nothing (semantics.md). Tells nothing of files that are missing or wrong. */
 async function tellUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
-  const { undeclaredRoles } = await import('./undeclared-roles.ts')
-  for (const { role, meant } of await undeclaredRoles(policies, roles)) {
-    const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
-    tell(`sallyport: ${printable(told)}\n`)
+  const { parseRoles } = await import('../../policy/parse/parse-vocabulary.ts')
+  const { readPolicyFiles } = await import('../../policy/policy-files.ts')
+  try {
+    const files = await readPolicyFiles(policies)
+    const declared = parseRoles(files['roles.yaml'], (diagnostic) => {
+      throw new FileError([diagnostic])
+    })
+    for (const role of roles.filter((one) => !declared.has(one))) {
+      const meant = didYouMean(role, declared.keys())
+      const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
+      tell(`sallyport: ${printable(told)}\n`)
+    }
+  } catch (error) {
+    if (!(error instanceof FileError) && !(error as NodeJS.ErrnoException).syscall) throw error
   }
 }
 

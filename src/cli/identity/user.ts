@@ -71,7 +71,7 @@ function declarePassword(user: Command): void {
       inDirectory(async (access) => {
         const { findUser } = await import('../../identity/directory/users.ts')
         const { createPasswords, generatePassword } = await import('../../identity/sign-in/password.ts')
-        const { readPassword } = await import('./read-password.ts')
+        const { readPassword } = await import('../ask.ts')
         const { id } = await findUser(access, named)
         const password = generate ? generatePassword() : await readPassword()
         const hash = await createPasswords().hash(password)
