@@ -13,6 +13,7 @@ export const DIALECT: SqlDialect = {
   flag: 'boolean',
   bytes: 'bytea',
   outboxNumber: 'bigint generated always as identity primary key',
+  hasOneClock: false,
   leaseMark: 'renewals',
   strict: '',
   now: NOW ?? '',

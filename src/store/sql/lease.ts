@@ -1,6 +1,8 @@
 /** Work that only one process at a time may do: whoever holds its lease, which ends if the holder doesn't renew it. */
 import { type SqlEngine, sql, type Work } from './statement.ts'
 
+const NOT_HELD = { holder: '', until: 0, ends: 0 }
+
 interface LeaseOptions {
   readonly name: string
   readonly holdMs: number
@@ -9,12 +11,13 @@ interface LeaseOptions {
 /**
  * Clocks of machines differ, and somebody may set them. So a lease is over when another process has seen its mark
  * unchanged for its length, by its own monotonic clock. A renewal changes the mark, and only a larger one is written.
+ * Where all processes have one clock, the mark is also the end of the lease by that clock.
  */
 export class Lease {
   readonly #engine: SqlEngine
   readonly #options: LeaseOptions
-  /** The end of this holder's lease, by the monotonic clock. */
-  #held = { holder: '', until: 0 }
+  /** The end of this holder's lease, by the monotonic clock and by the one that all have. */
+  #held = NOT_HELD
   /** The last lease of another holder, and when it was first seen. */
   #seen = { holder: '', mark: 0, since: 0 }
 
@@ -27,9 +30,8 @@ export class Lease {
     const { holdMs } = this.#options
     // Each renewal waits for the disk, so not every batch renews the lease.
     if (this.#held.holder === holder && this.#isHeldFor(holdMs / 2)) return true
-    const asked = performance.now()
-    const taken = await this.#take(holder)
-    this.#held = { holder, until: taken ? asked + holdMs : 0 }
+    const [until, ends] = [performance.now() + holdMs, this.#engine.now().getTime() + holdMs]
+    this.#held = (await this.#take(holder, ends)) ? { holder, until, ends } : NOT_HELD
     // The disk may have taken longer than the lease lasts.
     return this.#isHeldFor(0)
   }
@@ -41,29 +43,33 @@ export class Lease {
   }
 
   async release(holder: string): Promise<void> {
-    this.#held = { holder: '', until: 0 }
+    this.#held = NOT_HELD
     await this.#engine.change(sql('delete from leases where name = $1 and holder = $2', this.#options.name, holder))
   }
 
   #isHeldFor(milliseconds: number): boolean {
-    return performance.now() < this.#held.until - milliseconds
+    const { until, ends } = this.#held
+    const isOver = this.#engine.dialect.hasOneClock && this.#engine.now().getTime() >= ends - milliseconds
+    return !isOver && performance.now() < until - milliseconds
   }
 
   /** Takes a lease that nobody has, or renews one's own, or takes one that has stood still. */
-  async #take(holder: string): Promise<boolean> {
+  async #take(holder: string, ends: number): Promise<boolean> {
     const { dialect, now, change } = this.#engine
-    const { name, holdMs } = this.#options
+    const { name } = this.#options
     const [mark, stale] = [dialect.leaseMark, this.#stoodStill()]
     const taken = await change(
       sql(
         `insert into leases (name, holder, ${mark}) values ($1, $2, $3) on conflict (name) do update
           set holder = excluded.holder, ${mark} = ${dialect.greatest}(excluded.${mark}, leases.${mark} + 1)
-          where leases.holder = excluded.holder or (leases.holder = $4 and leases.${mark} = $5) returning 1`,
+          where leases.holder = excluded.holder or (leases.holder = $4 and leases.${mark} = $5)
+            or leases.${mark} <= $6 returning 1`,
         name,
         holder,
-        now().getTime() + holdMs,
+        ends,
         stale?.holder ?? '',
         stale?.mark ?? 0,
+        dialect.hasOneClock ? now().getTime() : 0,
       ),
     )
     if (taken.length > 0) return true

@@ -76,6 +76,8 @@ export interface SqlDialect {
   readonly bytes: string
   /** A number that grows with every row. */
   readonly outboxNumber: string
+  /** Whether all processes run on one machine, and so have one clock. */
+  readonly hasOneClock: boolean
   /** The column of leases that each renewal changes. */
   readonly leaseMark: string
   /** The end of `create table`. */

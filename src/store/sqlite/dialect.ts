@@ -7,6 +7,7 @@ export const DIALECT: SqlDialect = {
   flag: 'integer',
   bytes: 'blob',
   outboxNumber: 'integer primary key autoincrement',
+  hasOneClock: true,
   leaseMark: 'until',
   strict: 'strict',
   now: "cast(unixepoch('subsec') * 1000 as integer)",
