@@ -60,7 +60,7 @@ const SHOW_RULES: readonly string[] = [
   'tools/permissions/page.ts',
   // Edits of a line, and callers who show that a deny matters.
   'tools/matrix/cells/columns.ts',
-  'tools/matrix/mutate/mutate-rules.ts',
+  'tools/matrix/mutate/mutants.ts',
 ]
 
 function readsRules(text: string): boolean {

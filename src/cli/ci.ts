@@ -1,5 +1,4 @@
 /** sallyport ci …: what git and GitHub run for a project. */
-
 import { Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
 import { withCommands } from '../present/invocation.ts'
@@ -66,7 +65,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`,
     .action(async (flags) => {
       const { judgeChange } = await import('../tools/project/ci/judge-change.ts')
       const { openTargetPool } = await import('../tools/matrix/target/open-targets.ts')
-      const { testMatrices } = await import('../tools/matrix/run/test-matrices.ts')
+      const { testMatrices } = await import('../tools/matrix/run/trials.ts')
       const settings = { ...targetSettings({}), ...flags, setupRole: 'admin' }
       const test = () =>
         testMatrices(flags.matrices, {

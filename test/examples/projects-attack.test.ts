@@ -1,10 +1,10 @@
 /** Attacks on examples/projects: nobody gets across the walls of tenants and projects; a hole in a wall is found. */
+
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
-import type { AttackRun } from '../../src/tools/matrix/attack/attack-report.ts'
+import { type AttackRun, attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import { startTrialServer } from '../../src/tools/matrix/target/trial-server.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'

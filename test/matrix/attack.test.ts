@@ -1,17 +1,13 @@
 /** The attacks: on the shipped policy each reaches what it says; a server that is laxer, or stricter, is found out. */
+
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
-import {
-  ATTACK_FORMATS,
-  type AttackRun,
-  reachesNoMore,
-  talliesOf,
-} from '../../src/tools/matrix/attack/attack-report.ts'
+import { type AttackRun, attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
+import { ATTACK_FORMATS, reachesNoMore, talliesOf } from '../../src/tools/matrix/attack/attack-report.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 

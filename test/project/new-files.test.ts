@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { storeNew, storeOver } from '../../src/tools/matrix/init/store-matrix.ts'
+import { storeNew, storeOver } from '../../src/tools/matrix/init/write-matrix.ts'
 import { removeWithTests } from '../ends-with-tests.ts'
 
 const BODY = { name: 'bodies/boards.json', text: '{}\n' }

@@ -2,7 +2,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
-import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
+import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import {
   formats,
@@ -68,7 +68,7 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
     .addOption(TEXT_OR_JSON)
     .action(async (paths, flags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
-      const { testMatrices } = await import('../../tools/matrix/run/test-matrices.ts')
+      const { testMatrices } = await import('../../tools/matrix/run/trials.ts')
       const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
       const { isGreen } = await import('../../tools/matrix/run/result.ts')
       const options = { ...targetSettings(flags), ...flags }

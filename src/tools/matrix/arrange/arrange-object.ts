@@ -3,14 +3,12 @@
  * several may compare one field; related-objects.ts makes the other objects that they rest on. If no object is found,
  * the result says whether one can exist.
  */
-
 import { lookUpIn, meets } from '../../../decide/conditions/condition.ts'
 import { comparedAttributes, comparedFields, followsFrom, kindOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Field, Json, Representation } from '../../../resources/resource.ts'
-import { candidateObjects } from './candidate-objects.ts'
-import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
+import { candidateObjects, choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
 import { placeRelated } from './related-objects.ts'
 import { leavesIn, type NotFound, type ObjectFound, type PlacedObject, type WantedObject } from './wanted-object.ts'
 

@@ -1,5 +1,6 @@
-/** Whether a caller with credentials can relate to an object in exactly these ways; remembered for the same files. */
+/** Whether a caller can relate to an object in exactly these ways, and what else then holds; remembered for the same files. */
 import { LRUCache } from 'lru-cache'
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import type { Ownership } from '../../../decide/policy.ts'
 import { relationsText } from '../../../decide/relations/ownership.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
@@ -53,4 +54,34 @@ function kindOf(ownership: Ownership | undefined, { resources, samples: samplesO
     newId: idSeries(OBJECT),
   }
   return arrangeRelated({ ...common, ownership }).kind
+}
+
+interface About {
+  readonly resource: Resource
+  readonly ownership: Ownership | undefined
+  /** Whether the object must have the caller's id. */
+  readonly own: boolean
+}
+
+/** How many sets of further relations are tried to find an object with the named relations. */
+const MOST_COMPLETIONS = 64
+
+/**
+ * Completes the set with relations outside of `named`. They make no difference, so as few as possible hold. Undefined if
+ * no such object can exist. If one may exist but was not found, a set that may be possible.
+ */
+export function completedSet(
+  { resource, ownership, own }: About,
+  known: Known,
+  { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+): ReadonlySet<string> | undefined {
+  const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))
+  let open: ReadonlySet<string> | undefined
+  for (const more of possibleSets(others, resource).slice(0, MOST_COMPLETIONS)) {
+    const relations = set.union(more)
+    const kind = relatability(ownership, known, { resource, relations, own })
+    if (kind === 'related') return relations
+    if (kind === 'unarranged') open ??= relations
+  }
+  return open
 }

@@ -9,7 +9,7 @@ import type { CellSetup } from '../run/set-up.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { type AttackSetting, callerOf, makeAttacker, setUpAttacker, setUpVictim } from './cast.ts'
 import { type Attack, isAnonymous } from './plan-attacks.ts'
-import { rowFor } from './row.ts'
+import { rowFor } from './references.ts'
 import { type Predicted, waysTo, wayToCreate } from './ways.ts'
 
 /** An attack that is ready to send. */

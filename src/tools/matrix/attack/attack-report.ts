@@ -3,16 +3,8 @@ import { printable } from '../../../present/quote.ts'
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
 import { table } from '../../../present/text.ts'
 import { columnText } from '../read/expectation.ts'
-import type { Reached } from './carry-out.ts'
+import type { AttackRun, Reached } from './attack-all.ts'
 import type { Attack } from './plan-attacks.ts'
-
-export interface AttackRun {
-  /** The deployment, or undefined for this process. */
-  readonly url: string | undefined
-  readonly reached: readonly Reached[]
-  /** Problems with the clean-up and similar remarks, one sentence each. */
-  readonly remarks: readonly string[]
-}
 
 export interface AttackTally {
   readonly attacker: string

@@ -1,10 +1,15 @@
 /** What attacks change: fields that name a parent or have the value of a caller's attribute, and rows about a caller. */
+import { v7 as uuidv7 } from 'uuid'
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields, kindOf, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
-import type { Resource } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { leavesOn, parentsNamed } from '../../references.ts'
+import { arrangeObject } from '../arrange/arrange-object.ts'
 import type { Suite } from '../predict/suite.ts'
+import type { Named } from '../run/set-up-caller.ts'
+import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 
 /** A field of an object on which relations rest. */
 export interface Reference {
@@ -84,4 +89,40 @@ function ownAttribute(leaf: Relation): readonly string[] {
 function leavesByRelation({ ownership }: Policy, resource: string) {
   const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
   return relations.flatMap((relation) => leavesOf(relation).map((leaf) => ({ relation, leaf })))
+}
+
+interface Between {
+  readonly caller: Named | undefined
+  readonly object: Representation | undefined
+}
+
+/** The fields that the relation looks at, and the one that names the object. Throws CannotSetUp. */
+export function rowFor(
+  { suite, target }: { readonly suite: Suite; readonly target: Pick<TestTarget, 'now'> },
+  { resource, step }: RowOf,
+  { caller, object }: Between,
+): Representation {
+  const relations = [step.relation, ...leavesOf(step.relation)]
+  const ownership = { conceal: false, relations: new Map(relations.map((one) => [one.name, one])) }
+  const samples = suite.samples.get(resource.name)
+  const naming = object?.id ?? uuidv7()
+  const value: Json = resource.fields.get(step.by)?.list ? [naming] : naming
+  const fields = relations.filter((one) => !stepOf(one)).flatMap(comparedFields)
+  const sets = possibleSets(relations, resource).filter((set) => set.has(step.relation.name))
+  for (const set of samples ? sets : []) {
+    const found = arrangeObject({
+      resource,
+      samples: samples ?? { smallest: {}, values: new Map() },
+      ownership,
+      relations: set,
+      attributes: caller?.attributes ?? {},
+      now: target.now(),
+      id: uuidv7(),
+      fixed: new Map([[step.by, value]]),
+    })
+    if (found.kind !== 'object') continue
+    const named = Object.entries(found.object).filter(([field]) => fields.includes(field) || field === step.by)
+    return Object.fromEntries(named)
+  }
+  throw new CannotSetUp(`no object of ${resource.name} could be made that gives ${step.relation.name} to the attacker`)
 }

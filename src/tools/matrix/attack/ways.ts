@@ -1,14 +1,18 @@
-/** How a caller relates to the objects of an attack: first in a way in which the policy allows the request. */
-
+/**
+ * How a caller relates to the objects of an attack: first in a way in which the policy allows the request. As many
+ * conditions hold as rules about it name, so that none of them protects.
+ */
 import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
-import type { Cell } from '../predict/arrange-world.ts'
+import { actionsAbout, arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
+import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-import { columnText, type KnownColumn } from '../read/expectation.ts'
-import { mostConditions } from './conditions.ts'
+import { callerIn, columnText, type KnownColumn, type MatrixColumn } from '../read/expectation.ts'
 
 export type Predicted = Omit<PredictedSuite, 'expectations' | 'cases'>
 
@@ -177,4 +181,55 @@ function keyOf({ method, route }: About): string {
 
 function sorted(set: ReadonlySet<string>): readonly string[] {
   return [...set].sort()
+}
+
+export interface Met {
+  /** The names of the conditions that hold. */
+  readonly when: readonly string[]
+  readonly facts: ConditionFacts
+}
+
+/** More conditions than this aren't combined. */
+const MOST = 6
+
+const metBy = new WeakMap<EvaluatedPolicy, Map<string, Met>>()
+
+/** The most conditions that a request of this caller can meet together. `now`: milliseconds since the epoch. */
+export function mostConditions(
+  evaluated: EvaluatedPolicy,
+  about: Pick<About, 'resource' | 'endpoint'>,
+  column: MatrixColumn,
+  now: number,
+): Met {
+  const { resource, endpoint } = about
+  const key = [resource.name, endpoint.operation, endpoint.action, columnText(column)].join(' ')
+  const found = metBy.getOrInsertComputed(evaluated, () => new Map())
+  return found.getOrInsertComputed(key, () => findMost(evaluated, about, column, now))
+}
+
+function findMost(
+  { policy, grants }: EvaluatedPolicy,
+  about: Pick<About, 'resource' | 'endpoint'>,
+  column: MatrixColumn,
+  now: number,
+): Met {
+  const { resource, endpoint } = about
+  const named = conditionsAbout(policy, resource, endpoint)
+  const subject = grants.subjectOf(callerIn(column))
+  const tables = actionsAbout(policy, resource, endpoint).map(({ name }) => grants.table(subject, resource.name, name))
+  const counting = named.filter((name) => tables.some(({ conditions }) => conditions.includes(name))).slice(0, MOST)
+  const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
+  for (const when of largestFirst(counting)) {
+    const facts = arrangeRequest(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
+    if (facts && facts.credential !== 'provider') return { when, facts }
+  }
+  return { when: [], facts: { now, hasCredentials: column.kind !== 'anonymous' } }
+}
+
+function largestFirst(names: readonly string[]): readonly (readonly string[])[] {
+  const subsets = names.reduce<readonly (readonly string[])[]>(
+    (some, name) => some.flatMap((subset) => [[...subset, name], subset]),
+    [[]],
+  )
+  return subsets.toSorted((a, b) => b.length - a.length)
 }

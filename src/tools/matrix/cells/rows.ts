@@ -1,15 +1,19 @@
-/** All possible rows of a matrix: every path and method, every set of relations to the object, every column. */
-
-import { MOST_SETS } from '../../../analysis/possible-sets.ts'
+/**
+ * All possible rows of a matrix: every path and method, every set of relations to the object, every result of a write, every
+ * column.
+ */
+import { MOST_SETS, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
+import { smallestSubsets } from '../../../base/subsets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import { conditionsAbout } from '../arrange/conditions-about.ts'
-import type { Known } from '../arrange/relatability.ts'
-import type { Cell } from '../predict/arrange-world.ts'
-import { columnText, type MatrixColumn } from '../read/expectation.ts'
-import { resultsOf } from './results.ts'
-import { namedHere, type Situation, statesOf } from './situations.ts'
+import { conditionsAbout } from '../arrange/arrange-request.ts'
+import { completedSet, type Known, relatability } from '../arrange/relatability.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
+import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
+import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
 
 /** A row of a matrix: methods of the same endpoint, and one situation. */
 export interface AskedRow extends Situation {
@@ -74,4 +78,174 @@ export function cellKey(
   const about = [when.filter((name) => conditions.includes(name)), becomes ? counting(becomes) : null]
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
   return JSON.stringify([method, path, kind, names, columnText(column), ...about, unconditional])
+}
+
+/** The object of a request, the conditions that hold, and what a write makes of the object. */
+export type Situation = Pick<Cell, 'object' | 'when' | 'becomes'>
+
+function* statesOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+): Generator<Situation, undefined> {
+  const objects = objectsOf(policies, routeMethod, known)
+  for (const when of conditionSets(policies, routeMethod)) for (const object of objects) yield { object, ...when }
+  return undefined
+}
+
+/** Each set of the conditions that rules name, smallest first: the empty one is stated as no condition. */
+function conditionSets(
+  policies: readonly Policy[],
+  { resource, endpoint }: RouteMethod,
+): readonly Pick<Situation, 'when'>[] {
+  const names = [...new Set(policies.flatMap((policy) => conditionsAbout(policy, resource, endpoint)))].sort()
+  return smallestSubsets(names, MOST_SETS).map(whenOf)
+}
+
+export function whenOf(when: readonly string[]): Pick<Situation, 'when'> {
+  return when.length === 0 ? {} : { when: when.toSorted() }
+}
+
+function objectsOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Known): readonly ObjectState[] {
+  const [policy] = policies
+  if (!policy || routeMethod.route.kind === 'collection') return [{ kind: 'none' }]
+  const named = namedBy(policies, routeMethod)
+  const states = setsOf(policy, routeMethod, named)
+    .flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
+    .map(stateOf)
+  return [...states, { kind: 'missing' }]
+}
+
+function namedBy(policies: readonly Policy[], routeMethod: RouteMethod): ReadonlySet<string> {
+  return new Set(policies.flatMap((one) => [...namedHere(one, routeMethod)]))
+}
+
+function setsOf(
+  { ownership }: Policy,
+  { resource }: RouteMethod,
+  named: ReadonlySet<string>,
+): readonly ReadonlySet<string>[] {
+  const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
+  return possibleSets(
+    relations.filter(({ name }) => named.has(name)),
+    resource,
+  )
+}
+
+/** Completes the set with relations that no rule about the action names (arrange/completed.ts). */
+export function completed(
+  { ownership }: Policy,
+  { resource, route }: RouteMethod,
+  known: Known,
+  sets: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+): ReadonlySet<string> | undefined {
+  const about = { resource, ownership: ownership.get(resource.name), own: route.kind === 'caller' }
+  return completedSet(about, known, sets)
+}
+
+/**
+ * On the route of the caller's own record, always includes the relations that hold for such a record. OPTIONS concerns
+ * no object.
+ */
+export function namedHere(policy: Policy, { endpoint, resource, action, route }: RouteMethod): ReadonlySet<string> {
+  const { conceal, relations } = policy.ownership.get(resource.name) ?? {}
+  const own = route.kind === 'caller' ? [...(relations?.values() ?? [])].filter(holdsForOwnRecord) : []
+  const read = conceal ? resource.actions.get('read') : undefined
+  const actions = endpoint.operation === 'options' ? [] : [action, ...(read ? [read] : [])]
+  const named = actions.flatMap((one) => namedRelations(policy, resource, one))
+  const states = endpoint.operation === 'create' ? statesBeside(named, relations?.values() ?? []) : []
+  return new Set([...named, ...states, ...own].map(({ name }) => name))
+}
+
+/** The states of the fields that these states look at: rules about creating name those that are allowed. */
+function statesBeside(named: readonly Relation[], all: Iterable<Relation>): readonly Relation[] {
+  const fieldOf = (relation: Relation) => valuesWhoeverAsks(relation)?.field
+  const fields = new Set(named.flatMap(leavesOf).flatMap((leaf) => fieldOf(leaf) ?? []))
+  return [...all].filter((relation) => fields.has(fieldOf(relation) ?? ''))
+}
+
+export function stateOf(names: ReadonlySet<string>): ObjectState {
+  return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
+}
+
+/** What writes leave, as far as rules tell it apart. A redirect is answered before that counts. */
+function* resultsOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+): Generator<Situation, undefined> {
+  const [policy] = policies
+  if (!policy || routeMethod.route.redirect) return undefined
+  if (routeMethod.endpoint.operation === 'create') return yield* createdOf(policies, routeMethod, known)
+  const situations = writesByTerm(policy, routeMethod, known)
+  yield* new Map(situations.map((one) => [JSON.stringify(one), one])).values()
+  return undefined
+}
+
+/** By path and operation. */
+const found = new WeakMap<Policy, Map<string, readonly Situation[]>>()
+
+/** For each rule with a right side, and for each of its terms, a write that it decides. */
+function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Known): readonly Situation[] {
+  const key = `${routeMethod.route.path} ${routeMethod.endpoint.operation}`
+  const known = found.getOrInsertComputed(policy, () => new Map<string, readonly Situation[]>())
+  return known.getOrInsertComputed(key, () =>
+    policiesWithLess(policy, routeMethod).flatMap((less) => [...writesOf([policy, less], routeMethod, files).take(1)]),
+  )
+}
+
+function writesOf(
+  pair: readonly [Policy, Policy],
+  routeMethod: RouteMethod,
+  known: Known,
+): IteratorObject<Situation, undefined> {
+  const writes = tellingWrites(pair, routeMethod, known.resources)
+  return writes.flatMap((write) => situationOf(pair, routeMethod, known, write))
+}
+
+/** The write, with all relations that then hold; empty if there can be no such object. */
+export function situationOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+  { stored, result, when }: Write,
+): readonly Situation[] {
+  const [policy] = policies
+  const named = namedBy(policies, routeMethod)
+  const before = policy && completed(policy, routeMethod, known, { set: stored, named })
+  if (!policy || !before) return []
+  const same = result.union(before.difference(named))
+  const after = isPossible(policy, routeMethod, known, same)
+    ? same
+    : completed(policy, routeMethod, known, { set: result, named })
+  return after ? [{ object: stateOf(before), ...whenOf(when), becomes: [...after].sort() }] : []
+}
+
+/** Each set of the relations that a new object can have, as far as rules about creating tell them apart. */
+function* createdOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+): Generator<Situation, undefined> {
+  const [policy] = policies
+  const named = namedBy(policies, routeMethod)
+  if (!policy || named.size === 0) return undefined
+  const sets = setsOf(policy, routeMethod, named)
+  const results = sets.flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
+  for (const when of conditionSets(policies, routeMethod)) {
+    for (const result of results) yield { object: { kind: 'none' }, ...when, becomes: [...result].sort() }
+  }
+  return undefined
+}
+
+function isPossible(
+  policy: Policy,
+  { resource, route }: RouteMethod,
+  known: Known,
+  relations: ReadonlySet<string>,
+): boolean {
+  return (
+    relatability(policy.ownership.get(resource.name), known, { resource, relations, own: route.kind === 'caller' }) !==
+    'impossible'
+  )
 }

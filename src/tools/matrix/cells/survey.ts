@@ -1,8 +1,7 @@
 /** Every possible cell of the policy's matrices: the policy's answer, and whether an expectation states it. */
-
 import { MOST_SETS } from '../../../analysis/possible-sets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import type { Cell } from '../predict/arrange-world.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { resultOf } from '../predict/result-of-write.ts'

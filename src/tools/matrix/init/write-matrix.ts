@@ -1,9 +1,13 @@
 /**
- * A planned matrix as text: one file for each resource, and the bodies that it sends. The same policy gives the same
- * text.
+ * A planned matrix as text: one file for each resource, and the bodies that it sends. The same policy gives the same text.
+ * Existing files of a folder stay unless they may be replaced.
  */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { byText } from '../../../base/by-text.ts'
-import type { NewFile } from '../../../base/files/new-files.ts'
+import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
+import { ToolError } from '../../load-policy.ts'
+import { replaceAll } from '../../release/folder/replace-all.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { BODIES } from '../read/matrix-file.ts'
 import { lineOf } from '../read/table.ts'
@@ -74,4 +78,47 @@ function cellsOf(row: PlannedRow, used: typeof OPTIONAL): readonly string[] {
 /** Rows of one path stay in the order of methods and objects. */
 function byPath(a: PlannedRow, b: PlannedRow): number {
   return byText(a.routeMethod.route.path, b.routeMethod.route.path)
+}
+
+/**
+ * Returns the paths written. If a file exists already, throws ToolError, which says what the user of the command can do.
+ * When it throws, nothing is left.
+ */
+export async function storeNew(
+  folder: string,
+  files: readonly NewFile[],
+  whatToDo = 'write to another folder with --out, or replace it with --force',
+): Promise<readonly string[]> {
+  const names = await takenNames(
+    folder,
+    files.map(({ name }) => name),
+  )
+  const taken = names.map((name) => `\`${join(folder, name)}\``)
+  if (taken.length > 0) {
+    throw new ToolError(`${taken.join(', ')} would be overwritten: ${whatToDo}`)
+  }
+  if (files.length > 0) await writeNew(folder, files)
+  return pathsOf(folder, files)
+}
+
+/** The same, but replaces existing files. */
+export async function storeOver(folder: string, files: readonly NewFile[]): Promise<readonly string[]> {
+  await replaceAll(folder, files)
+  return pathsOf(folder, files)
+}
+
+function pathsOf(folder: string, files: readonly NewFile[]): readonly string[] {
+  return files.map(({ name }) => join(folder, name))
+}
+
+/** The texts of a folder's matrices and bodies, by their names within it; none where there is no folder. */
+export async function textsIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = (await Promise.all(['', BODIES].map((inside) => filesIn(folder, inside)))).flat()
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  return new Map(names.map((name, i) => [name, texts[i] ?? '']))
+}
+
+async function filesIn(folder: string, inside: string): Promise<readonly string[]> {
+  const found = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => [])
+  return found.filter((one) => one.isFile() && /\.(?:csv|json)$/.test(one.name)).map(({ name }) => join(inside, name))
 }

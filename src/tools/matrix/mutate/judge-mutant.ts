@@ -1,25 +1,31 @@
 /**
  * Judges one mutant: an expectation notices it, the parser refuses it, no decision differs, or it survives, with a request
- * that shows it or without one.
+ * that shows it or without one. Coverage asks the same: which expectations a change can matter to, and which notices it.
  */
-
-import { touchedActions } from '../../../analysis/compare.ts'
+import { type Sides, touchedActions } from '../../../analysis/compare.ts'
+import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
+import {
+  type ChangedDecision,
+  type Circumstances,
+  changedDecisions,
+  compareDecisions,
+} from '../../../analysis/diff/compare-decisions.ts'
+import { compareConditions, compareRelations } from '../../../analysis/diff/compare-meanings.ts'
+import { compareRouteViews } from '../../../analysis/diff/compare-settings.ts'
 import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
+import { isAbout } from '../../../decide/rules/terms.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
-import type { Cell } from '../predict/arrange-world.ts'
+import { plainText } from '../../../present/phrase.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import type { Stated } from '../predict/expectations-met.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { aimsOf, plainCells } from './aims.ts'
-import { type DecidedOtherwise, differenceText, findDifference } from './difference.ts'
 import type { Mutant } from './mutants.ts'
-import { Tries } from './tries.ts'
-import { findWitness, type Pair, type Witness } from './witness.ts'
-import { findBeyondRows } from './witness-beyond-rows.ts'
-import { findByMeaning } from './witness-by-meaning.ts'
-import { findByValues } from './witness-by-value.ts'
+import { findWitness, type Pair, Tries, type Witness } from './witness.ts'
+import { findBeyondRows, findByMeaning, findByValues } from './witness-beyond-rows.ts'
 
 export type Verdict =
   | { readonly kind: 'killed'; readonly by: Place }
@@ -146,4 +152,45 @@ function touchedBy({ resources, evaluated, about }: MutationContext, { policy }:
       return actions.length === 0 ? [] : [[resource.name, new Set(actions.map(({ name }) => name))] as const]
     }),
   )
+}
+
+export interface DecidedOtherwise {
+  readonly decisions: readonly ChangedDecision[]
+  readonly settings: readonly SettingChange[]
+}
+
+/** Undefined for policies that are proven to decide every request about these resources alike. */
+export function findDifference(
+  policies: Sides<Policy>,
+  circumstances: Circumstances,
+  covers: (resource: string) => boolean = () => true,
+): DecidedOtherwise | undefined {
+  const { resources } = circumstances
+  const decisions = [...changedDecisions(policies, circumstances, covers)]
+  const settings = [
+    ...compareConditions(policies),
+    ...[compareRelations, compareRouteViews]
+      .flatMap((compare) => compare(policies, resources))
+      .filter(({ resource }) => resource === undefined || covers(resource)),
+  ].filter((setting) => setting.direction !== 'neutral' && !isOfNoObject(policies, setting, circumstances))
+  return decisions.length + settings.length === 0 ? undefined : { decisions, settings }
+}
+
+/** What a new object is filled with counts only where a rule is about creating objects. */
+function isOfNoObject(
+  policies: Sides<Policy>,
+  { kind, resource: name = '' }: SettingChange,
+  { resources }: Circumstances,
+) {
+  const resource = resources.byName.get(name)
+  const action = resource?.actions.get('create')
+  if ((kind !== 'fill' && kind !== 'owner') || !resource || !action) return false
+  const rules = [...policies.before.rules, ...policies.after.rules]
+  return !rules.some((rule) => isAbout(rule, { resource, action }))
+}
+
+/** The differences in sentences, as `policy diff` says them. */
+function differenceText(policies: Sides<Policy>, circumstances: Circumstances, { settings }: DecidedOtherwise) {
+  const changes = [...compareDecisions(policies, circumstances), ...settings]
+  return changes.map((change) => plainText(changeSentence(change)))
 }

@@ -1,5 +1,4 @@
 /** All mutants of a policy, judged one by one. */
-
 import { setImmediate } from 'node:timers/promises'
 import type { Policy } from '../../../decide/policy.ts'
 import { isScalar } from '../../../resources/object.ts'
@@ -9,9 +8,16 @@ import { surveyCells } from '../cells/survey.ts'
 import { statementsOf } from '../predict/expectations-met.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
-import type { Mutant, Operator, Source } from './mutants.ts'
-import { mutateLinks, mutateRules, vocabularyOf } from './mutate-rules.ts'
-import { mutateVocabulary, type ValuesOf } from './mutate-vocabulary.ts'
+import {
+  type Mutant,
+  mutateLinks,
+  mutateRules,
+  mutateVocabulary,
+  type Source,
+  type ValuesOf,
+  vocabularyOf,
+} from './mutants.ts'
+import type { Operator } from './operators.ts'
 
 export interface Judged {
   readonly mutant: Mutant

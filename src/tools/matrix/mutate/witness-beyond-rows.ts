@@ -1,20 +1,27 @@
 /**
  * Requests that a row of a matrix doesn't send as it stands: a write that also names a field whose grant differs, or that
- * moves an object to another parent of the same kind, and the question of a gateway.
+ * moves an object to another parent of the same kind; the question of a gateway; an object with another value of a compared
+ * field; and a request that shows another meaning of a relation or a condition. It is asked about an object that has the
+ * relation as it was and not as it is now, or the other way round.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { compareConditions } from '../../../analysis/diff/compare-meanings.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { comparedFields, meaningOf } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { arrangeRelated } from '../arrange/arrange-related.ts'
+import { requestTelling } from '../arrange/arrange-request.ts'
 import { idSeries } from '../arrange/related-objects.ts'
 import type { PlacedObject } from '../arrange/wanted-object.ts'
-import type { ArrangedRequest } from '../predict/arrange-cell.ts'
-import { type Cell, relatingOf } from '../predict/arrange-world.ts'
+import { type ArrangedRequest, type Cell, credentialOf, relatingOf } from '../predict/arrange-cell.ts'
 import type { Objects } from '../predict/memory-store.ts'
+import type { Predictor } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
-import type { Tries } from './tries.ts'
-import { differing, isGood, type Pair, type Witness, witnessIn } from './witness.ts'
+import { differing, type FieldValue, isGood, type Pair, type Tries, type Witness, witnessIn } from './witness.ts'
 
 type Suite = Pick<PredictedSuite, 'predictor' | 'samples' | 'resources'>
 
@@ -145,4 +152,193 @@ function withPlaced(objects: Objects, placed: readonly PlacedObject[]): Objects 
   for (const { resource, object } of placed)
     all.set(resource, new Map([...(all.get(resource) ?? []), [String(object.id), object]]))
   return all
+}
+
+/** Undefined if no answer differs. */
+export async function findByMeaning(
+  predictor: Predictor,
+  pair: Pair,
+  cells: Iterable<Cell>,
+  tries: Tries,
+): Promise<Witness | undefined> {
+  const [before, after] = [pair.before.policy, pair.after.policy]
+  const conditions = changedConditions(before, after, predictor.now)
+  const relations = new Map([...before.ownership.keys()].map((name) => [name, bothMeanings(before, after, name)]))
+  if (conditions.length === 0 && [...relations.values()].every((some) => some.length === 0)) return undefined
+  for (const cell of cells) {
+    if (!tries.count(cell)) return undefined
+    const resource = predictor.routes.get(cell.path)?.resource ?? ''
+    const witness =
+      (await byConditions(predictor, pair, cell, conditions)) ??
+      (await byRelations(predictor, pair, cell, relations.get(resource) ?? []))
+    if (witness) return witness
+  }
+  return undefined
+}
+
+async function byConditions(
+  predictor: Predictor,
+  pair: Pair,
+  cell: Cell,
+  changed: readonly ChangedCondition[],
+): Promise<Witness | undefined> {
+  const request = changed.length === 0 ? undefined : requestOf(predictor, pair.before.policy, cell)
+  for (const { name, telling } of request ? changed : []) {
+    const expected = request && (await differing(predictor, pair, sentLike(request, telling, predictor.now)))
+    if (expected) return { kind: 'fields', cell, expected, meaning: name, telling }
+  }
+  return undefined
+}
+
+async function byRelations(
+  predictor: Predictor,
+  pair: Pair,
+  cell: Cell,
+  changed: readonly BothMeanings[],
+): Promise<Witness | undefined> {
+  for (const { policy, name, second } of changed) {
+    const object = inOneMeaning(cell.object, name, second)
+    const request = object && requestOf(predictor, policy, { ...cell, object })
+    const expected = request && (await differing(predictor, pair, request))
+    if (expected) return { kind: 'fields', cell, expected, meaning: name }
+  }
+  return undefined
+}
+
+/** A condition with another meaning, and a request that meets it in one meaning only. */
+interface ChangedCondition {
+  readonly name: string
+  readonly telling: ConditionFacts
+}
+
+/** Without those for which no such request was found: both meanings may be the same. */
+function changedConditions(before: Policy, after: Policy, now: number): readonly ChangedCondition[] {
+  return compareConditions({ before, after }).flatMap(({ name }) => {
+    const [one, other] = [before, after].map(({ conditions }) => conditions.get(name))
+    const telling = one && other && requestTelling([one, other], now)
+    return telling ? [{ name, telling }] : []
+  })
+}
+
+/** The same request, sent in the way that tells both meanings apart. */
+function sentLike(request: Request, { hasCredentials: _, now, ...told }: ConditionFacts, usual: number): Request {
+  const { caller, facts } = request
+  return {
+    ...request,
+    facts: { ...facts, ...told, ...(now !== usual && { now }) },
+    caller: caller && { ...caller, ...credentialOf({ ...caller, credential: facts.credential, ...told }) },
+  }
+}
+
+/** A policy in which one changed relation stands a second time, under another name, as it is now. */
+interface BothMeanings {
+  readonly policy: Policy
+  readonly name: string
+  readonly second: string
+}
+
+function bothMeanings(before: Policy, after: Policy, resource: string): readonly BothMeanings[] {
+  const [old, now] = [before, after].map(({ ownership }) => ownership.get(resource))
+  return [...(old?.relations ?? [])].flatMap(([name, relation]) => {
+    const changed = now?.relations.get(name)
+    if (!old || !changed || meaningOf(changed) === meaningOf(relation)) return []
+    const second = `${name} as it is now`
+    const relations = new Map([...old.relations, [second, { ...changed, name: second }]])
+    const ownership = new Map([...before.ownership, [resource, { ...old, relations }]])
+    return [{ policy: { ...before, ownership }, name, second }]
+  })
+}
+
+/** An object that has the relation in one meaning only. */
+function inOneMeaning(object: Cell['object'], name: string, second: string): Cell['object'] | undefined {
+  if (object.kind !== 'relations' && object.kind !== 'other') return undefined
+  const held = object.kind === 'relations' ? object.names : []
+  return { kind: 'relations', names: held.includes(name) ? held : [...held, second] }
+}
+
+type Request = NonNullable<ReturnType<typeof requestOf>>
+
+function requestOf({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
+  const arranged = arrange(policy, cell)
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
+  return { ...arranged.request, routeMethod, conditional: !cell.unconditional }
+}
+
+const MOST_VALUES = 12
+
+/** Undefined if no relation has another meaning, or no answer differs. */
+export async function findByValues(
+  suite: Suite,
+  pair: Pair,
+  cells: Iterable<Cell>,
+  tries: Tries,
+): Promise<Witness | undefined> {
+  const changed = new Map(
+    [...suite.predictor.resources.byName.keys()].map((name) => [
+      name,
+      changedFields(pair.before.policy, pair.after.policy, name),
+    ]),
+  )
+  if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
+  for (const cell of cells) {
+    if (!tries.count(cell)) return undefined
+    const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
+    const fields = routeMethod && changed.get(routeMethod.resource.name)
+    const found = fields && fields.size > 0 ? await witnessAmong(suite, pair, cell, fields) : undefined
+    if (found) return found
+  }
+  return undefined
+}
+
+/** The fields compared by relations with a changed meaning. */
+function changedFields(before: Policy, after: Policy, resource: string): ReadonlySet<string> {
+  const [old, now] = [before, after].map(
+    ({ ownership }) => ownership.get(resource)?.relations ?? new Map<string, Relation>(),
+  )
+  const names = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])
+  const pairs = [...names].map((name) => [old?.get(name), now?.get(name)] as const)
+  const different = pairs.filter(([one, other]) => !one || !other || meaningOf(one) !== meaningOf(other))
+  return new Set(different.flatMap((both) => both.flatMap((relation) => (relation ? comparedFields(relation) : []))))
+}
+
+async function witnessAmong(
+  suite: Suite,
+  pair: Pair,
+  cell: Cell,
+  fields: ReadonlySet<string>,
+): Promise<Witness | undefined> {
+  const arranged = suite.predictor.arrange(pair.before.policy, cell)
+  const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
+  const { request } = arranged
+  for (const value of valuesFor(suite, routeMethod.resource.name, request, fields)) {
+    const objects = withValue(request, routeMethod.resource.name, value)
+    const expected = await differing(suite.predictor, pair, { ...request, objects, routeMethod, conditional: true })
+    if (expected) return { kind: 'fields', cell, expected, value }
+  }
+  return undefined
+}
+
+function valuesFor(
+  { samples }: Suite,
+  resource: string,
+  { caller }: ArrangedRequest,
+  fields: ReadonlySet<string>,
+): readonly FieldValue[] {
+  return [...fields]
+    .filter((field) => field !== 'id')
+    .flatMap((field) => {
+      const known = samples.get(resource)?.values.get(field) ?? []
+      const values: readonly Json[] = [...(caller ? [caller.id] : []), ...known.slice(0, MOST_VALUES)]
+      return values.map((value) => ({ field, value }))
+    })
+}
+
+function withValue({ objects }: ArrangedRequest, resource: string, { field, value }: FieldValue) {
+  const changed = [...(objects.get(resource) ?? [])].map(([id, object]): readonly [string, Representation] => [
+    id,
+    { ...object, [field]: value },
+  ])
+  return new Map([...objects, [resource, new Map(changed)]])
 }

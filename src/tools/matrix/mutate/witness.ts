@@ -4,14 +4,13 @@ import type { ConditionFacts } from '../../../decide/request-conditions/conditio
 import type { Json } from '../../../resources/resource.ts'
 import { toldApartBy } from '../arrange/arrange-list.ts'
 import { namesCaller } from '../arrange/values/samples.ts'
-import type { Cell } from '../predict/arrange-world.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from '../predict/predict.ts'
 import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
 import { transitionText } from '../read/transition.ts'
-import type { Tries } from './tries.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy
@@ -149,4 +148,37 @@ export function pasteOf({ cell, expected }: Witness): Paste {
   const row = [method, path, objectText(object), ...used.map(([, text]) => text), expectedText(expected)]
   const rows = [head, row].map(lineOf).join('')
   return content ? { rows, body: { file, json: JSON.stringify(content) } } : { rows }
+}
+
+const MOST_TRIED = 10_000
+
+/** More routes and callers aren't named one by one. */
+const MOST_NAMED = 4
+
+export class Tries {
+  #requests = 0
+  readonly #routes = new Set<string>()
+  readonly #callers = new Set<string>()
+
+  /** Counts a request; false if it would be one too many. */
+  count({ method, path, column }: Cell): boolean {
+    if (this.#requests >= MOST_TRIED) return false
+    this.#requests++
+    this.#routes.add(`${method} ${path}`)
+    this.#callers.add(columnText(column))
+    return true
+  }
+
+  /** `34 requests: GET /api/orders, PATCH /api/orders/{id}, as member, support` */
+  get text(): string {
+    if (this.#requests === 0) return 'no request: no row of a matrix is about this'
+    const requests = this.#requests === 1 ? '1 request' : `${this.#requests} requests`
+    return `${requests}: ${named(this.#routes)}, as ${named(this.#callers)}`
+  }
+}
+
+function named(names: ReadonlySet<string>): string {
+  const more = names.size - MOST_NAMED
+  const some = [...names].slice(0, MOST_NAMED).join(', ')
+  return more > 0 ? `${some} and ${more} more` : some
 }

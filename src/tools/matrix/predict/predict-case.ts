@@ -1,10 +1,18 @@
 /** Whether a policy answers every step of a case as expected. Each step sees what the steps before it wrote. */
-
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
-import { bodyOf, fillIn, judgeStep, rowsFault, type StepAnswer, saveParts, UnknownName } from '../read/case-steps.ts'
-import type { Case, Step } from '../read/cases.ts'
+import {
+  bodyOf,
+  type Case,
+  fillIn,
+  judgeStep,
+  rowsFault,
+  type Step,
+  type StepAnswer,
+  saveParts,
+  UnknownName,
+} from '../read/cases.ts'
 import { callerIn } from '../read/expectation.ts'
 import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
 import type { Objects } from './memory-store.ts'

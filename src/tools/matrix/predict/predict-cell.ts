@@ -1,11 +1,9 @@
 /** A policy's answer to one cell of a matrix, and whether it is the expected answer. */
-
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import { relationsIn } from '../read/listed-rows.ts'
-import type { Arrange } from './arrange-cell.ts'
-import type { Cell } from './arrange-world.ts'
+import type { Arrange, Cell } from './arrange-cell.ts'
 import { type AnsweredRequest, answers } from './compare-answer.ts'
 import { createPredict, type EvaluatedPolicy, type Predict } from './predict.ts'
 

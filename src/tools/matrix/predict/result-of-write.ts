@@ -8,8 +8,7 @@ import { filledFields, valuesToFill } from '../../../decide/relations/ownership.
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import type { Attributes } from '../arrange/wanted-object.ts'
-import type { ArrangedRequest } from './arrange-cell.ts'
-import type { Cell } from './arrange-world.ts'
+import type { ArrangedRequest, Cell } from './arrange-cell.ts'
 import type { Predictor } from './predict-cell.ts'
 import { relationsAmong } from './relations-among.ts'
 

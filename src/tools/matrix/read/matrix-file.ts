@@ -1,5 +1,4 @@
 /** Parses one matrix file into expectations. Strict: reports all faults at once, each with the place of its cell. */
-
 import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'

@@ -5,14 +5,23 @@ import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
-import { bodyOf, fillIn, judgeStep, rowsFault, type StepAnswer, saveParts, UnknownName } from '../read/case-steps.ts'
-import type { Case, Step } from '../read/cases.ts'
+import {
+  bodyOf,
+  type Case,
+  fillIn,
+  judgeStep,
+  rowsFault,
+  type Step,
+  type StepAnswer,
+  saveParts,
+  UnknownName,
+} from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { unknownView } from './bind.ts'
-import { readAllRows } from './read-rows.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
+import { readAllRows } from './run-cell.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
 

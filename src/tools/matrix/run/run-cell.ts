@@ -1,5 +1,8 @@
-/** Tries one cell on a target: sets it up, asks, and judges the answer. */
+/** Tries one cell on a target: sets it up, asks, reads all pages of a list, and judges the answer. */
+import { isObject } from '../../../base/is-object.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
 import { explainCommand } from '../cells/explain-command.ts'
+import { listFault, objectsOf, viewFault } from '../predict/row-faults.ts'
 import type { Suite } from '../predict/suite.ts'
 import {
   columnText,
@@ -10,11 +13,9 @@ import {
   whenText,
 } from '../read/expectation.ts'
 import { transitionText } from '../read/transition.ts'
-import { type HttpRequest, NoAnswer } from '../target/http.ts'
+import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type BoundExpectation, bind } from './bind.ts'
-import { judge } from './judge.ts'
-import { readAllRows } from './read-rows.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
 import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
@@ -99,4 +100,61 @@ function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
 
 function impossible(why: string): Tried {
   return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges: [] }
+}
+
+/** The answer; for a list, also the rows of all pages. */
+interface Given {
+  readonly answer: HttpAnswer
+  readonly rows?: readonly Representation[]
+}
+
+/** Undefined if the answer is as expected. */
+function judge(bound: BoundExpectation, setup: CellSetup, { answer, rows }: Given): string | undefined {
+  const { expected, method } = bound.expectation
+  if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
+  // An answer to HEAD has no body to compare.
+  if (method === 'HEAD') return undefined
+  if (expected.list)
+    return listFault(expected.list, { placed: setup.placed, alone: setup.caller?.fresh ?? false }, rows ?? [])
+  return bound.view ? judgeView(bound, bound.view, setup, rows ?? [answer.json]) : undefined
+}
+
+function judgeView(
+  { expectation, resource }: BoundExpectation,
+  fields: ReadonlySet<string>,
+  { placed }: CellSetup,
+  shown: readonly (Json | undefined)[],
+): string | undefined {
+  const rows = shown.flatMap((row) => (isObject(row) ? [row] : []))
+  const objects = placed.map(({ object }) => object)
+  const view = { name: expectation.expected.view ?? '', fields }
+  const mine = rows.flatMap((row) => {
+    const its = rows.length === 1 && placed.length === 1 ? objects : objectsOf(row, objects, resource)
+    return rows.length === 1 || its.length > 0 ? [viewFault(row, its, view)] : []
+  })
+  if (mine.length === 0) return `the answer shows no object with the fields of the view \`${view.name}\``
+  return mine.find((fault) => fault !== undefined)
+}
+
+/** How many pages of a list are read at most. No test makes a longer list. */
+const MOST_PAGES = 500
+
+/** `first`: the answer to the request. Throws NoAnswer. */
+export async function readAllRows(
+  target: TestTarget,
+  request: HttpRequest,
+  first: HttpAnswer,
+): Promise<readonly Representation[]> {
+  const rows: Representation[] = []
+  const next = `${request.url}${request.url.includes('?') ? '&' : '?'}cursor=`
+  let answer = first
+  for (let page = 1; ; page++) {
+    const { items = [], next: cursor = null } = (answer.json ?? {}) as {
+      items?: readonly Representation[]
+      next?: string | null
+    }
+    rows.push(...items)
+    if (cursor === null || page === MOST_PAGES) return rows
+    answer = await target.ask({ ...request, url: next + encodeURIComponent(cursor) })
+  }
 }

@@ -1,18 +1,24 @@
-/** The caller of a cell, with the attributes that relations compare, and with an own record if one is named. */
+/**
+ * Plans the setup of a cell from the files alone, and makes its caller: with the attributes that relations compare, and
+ * with an own record if one is named.
+ */
 
+import { v7 as uuidv7 } from 'uuid'
+import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { USERS } from '../../../decide/policy.ts'
-import { comparedFields } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeWith } from '../arrange/arrange-related.ts'
+import { arrangeList, type ListArranged, toldApartBy } from '../arrange/arrange-list.ts'
+import { arrangeCreated, arrangeRelated, arrangeWith } from '../arrange/arrange-related.ts'
 import { attributesIn, callerRecords, comparedIn } from '../arrange/caller-record.ts'
-import { withUniqueValues } from '../arrange/values/unique-values.ts'
-import type { Attributes, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
-import type { Common } from '../predict/arrange-world.ts'
+import { lackingValue, withUniqueValues } from '../arrange/values/samples.ts'
+import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../arrange/wanted-object.ts'
+import { type Common, relatingOf } from '../predict/arrange-cell.ts'
 import type { Suite } from '../predict/suite.ts'
+import { relationsIn } from '../read/listed-rows.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
-import { relatingIn, type SetupPlan } from './plan-setup.ts'
 
 export interface Named extends TestCaller {
   /** Includes the id. */
@@ -117,4 +123,95 @@ function recordWith(common: Common, id: string, { attributes }: SetupPlan): Repr
   for (const record of callerRecords(common, id, attributes)) return record
   const names = namesText(new Set(Object.keys(attributes)), ' and ')
   throw new CannotSetUp(`no record of ${USERS} can be made with the attributes ${names}`)
+}
+
+export interface SetupPlan {
+  readonly attributes: Attributes
+  /** One object each. */
+  readonly ways: readonly ReadonlySet<string>[]
+  /** The way whose object has the caller's id. */
+  readonly own: ReadonlySet<string> | undefined
+}
+
+const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
+
+/** `now`: the time of the request, in milliseconds since the epoch. Throws CannotSetUp. */
+export function planSetup(suite: Suite, bound: BoundExpectation, now: number): SetupPlan {
+  const { object, expected } = bound.expectation
+  const common = relatingIn(suite, bound, now)
+  if (object.kind === 'missing') return NOTHING
+  if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
+  if (!common) return NOTHING
+  if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
+  const { becomes } = bound.expectation
+  if (becomes) return planCreated(common, becomes)
+  if (bound.endpoint?.operation !== 'list') return NOTHING
+  const list = listOf(common, apartIn(suite, bound))
+  if ((expected.list ?? expected.view) !== undefined) return planList(common, list)
+  // A caller who lacks an attribute may not be allowed to list at all.
+  return { ...NOTHING, attributes: list.attributes }
+}
+
+/** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
+export function relatingIn(
+  suite: Suite,
+  { resource, expectation: { column } }: BoundExpectation,
+  now: number,
+): Common | undefined {
+  return relatingOf({ ...suite, now, newId: uuidv7 }, { policy: suite.policy, resource, column })
+}
+
+function planObject(common: Common, { route }: BoundExpectation, names: readonly string[]): SetupPlan {
+  const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: uuidv7() }
+  const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
+  if (common.callerId === undefined && (ofCaller || pair.own)) {
+    throw new CannotSetUp('a caller without credentials has no object of their own: write `-`')
+  }
+  const found = arrangeRelated(pair)
+  if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, names))
+  const own = isOwn(pair) ? pair.relations : undefined
+  return { attributes: found.attributes, ways: [pair.relations], own }
+}
+
+function planCreated(common: Common, becomes: readonly string[]): SetupPlan {
+  const found = arrangeCreated({ ...common, relations: new Set(becomes), own: false, id: uuidv7() })
+  if (found.kind !== 'result') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, becomes))
+  return { ...NOTHING, attributes: found.attributes }
+}
+
+function planList(common: Common, { attributes, placed }: ListArranged): SetupPlan {
+  const ways = placed.map(({ relations }) => relations)
+  if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
+  return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
+}
+
+function listOf(common: Common, apart: readonly string[]): ListArranged {
+  return arrangeList(common, apart, () => uuidv7())
+}
+
+/** The relations that decide which objects are listed: by the rules, and by the cell. */
+function apartIn({ policy }: Suite, { resource, endpoint, expectation: { expected } }: BoundExpectation) {
+  const action = endpoint && resource.actions.get(endpoint.action)
+  return [...(action ? toldApartBy(policy, { resource, action }) : []), ...relationsIn(expected.list)]
+}
+
+/** Reports a cause that the author can fix before its consequences. */
+function lackOf({ resource, samples }: Common): string | undefined {
+  return lackingValue(resource.name, samples)
+}
+
+/** Smallest sets first. */
+const MOST_TRIED = 16
+
+/** `, but one can be made with open+team`; empty if none was found. */
+function nearestObject(common: Common, names: readonly string[]): string {
+  const stated = new Set(names)
+  const declared = [...(common.ownership?.relations.values() ?? [])]
+  const larger = possibleSets(declared, common.resource).filter(
+    (set) => set.size > stated.size && stated.isSubsetOf(set),
+  )
+  const found = larger.slice(0, MOST_TRIED).find((relations) => {
+    return arrangeRelated({ ...common, relations, own: false, id: uuidv7() }).kind === 'related'
+  })
+  return found ? `, but one can be made with \`${[...found].join('+')}\`` : ''
 }

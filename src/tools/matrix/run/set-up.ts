@@ -10,10 +10,8 @@ import type { Suite } from '../predict/suite.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
-import { planSetup, type SetupPlan } from './plan-setup.ts'
-import { makeCaller, type Named } from './set-up-caller.ts'
-import { type MadeObject, makeObject } from './set-up-object.ts'
-import { makeResult } from './set-up-result.ts'
+import { makeCaller, type Named, planSetup, type SetupPlan } from './set-up-caller.ts'
+import { type MadeObject, makeObject, makeResult } from './set-up-object.ts'
 
 export interface CellSetup {
   readonly caller: Named | undefined

@@ -1,16 +1,20 @@
-/** What a run tries: cells and cases that the filter leaves, each with its way to run. */
+/** A whole run: the cells and cases that the filter leaves, on targets that it opens and closes. */
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
-import type { Suite } from '../predict/suite.ts'
-import type { Case } from '../read/cases.ts'
+import { ToolError } from '../../load-policy.ts'
+import { loadSuite, type Suite } from '../predict/suite.ts'
+import { type Case, readCases } from '../read/cases.ts'
 import { columnText, type Expectation } from '../read/expectation.ts'
-import { CannotSetUp, type LentTarget, type TestTarget } from '../target/test-target.ts'
-import type { Result } from './result.ts'
+import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
+import { CannotSetUp, type LentTarget, type TargetPool, type TestTarget } from '../target/test-target.ts'
+import { type RunOptions, workThrough } from '../target/work-through.ts'
+import type { Result, Run } from './result.ts'
+import { withDecisiveRules } from './rules-behind.ts'
 import { runCase } from './run-case.ts'
 import { runCell, titleOf, withoutTarget } from './run-cell.ts'
 
 /** One thing to try. */
-export interface Trial {
+interface Trial {
   readonly title: string
   /** Lists run first: they are short while the store is nearly empty. */
   readonly first: boolean
@@ -20,7 +24,7 @@ export interface Trial {
 }
 
 /** Empty or absent members don't restrict. */
-export interface Filter {
+interface Filter {
   /** In a cell's title: `GET /api/orders/{id} (own) as member is 200`. */
   readonly only?: RegExp
   /** Columns that hold one of these roles, or whose text is one of these words. */
@@ -28,7 +32,7 @@ export interface Filter {
   readonly resources: readonly string[]
 }
 
-export function matches({ only, roles, resources }: Filter, { resources: known }: Suite, one: Expectation): boolean {
+function matches({ only, roles, resources }: Filter, { resources: known }: Suite, one: Expectation): boolean {
   const { column } = one
   const names = column.kind === 'roles' ? column.roles : []
   const route = known.routes.find(({ path }) => path === one.path)
@@ -47,7 +51,7 @@ const LEFT_OUT = {
 } as const
 
 /** `lend` gives each cell a target. */
-export function cellTrials(
+function cellTrials(
   suite: Suite,
   lend: (expectation: Expectation) => Promise<LentTarget>,
   expectations: readonly Expectation[],
@@ -73,7 +77,7 @@ export function cellTrials(
   }))
 }
 
-export function caseTrials(suite: Suite, target: TestTarget, cases: readonly Case[]): readonly Trial[] {
+function caseTrials(suite: Suite, target: TestTarget, cases: readonly Case[]): readonly Trial[] {
   return cases.map((one) => ({
     title: one.name,
     first: false,
@@ -86,7 +90,7 @@ export function caseTrials(suite: Suite, target: TestTarget, cases: readonly Cas
  * A case is kept or dropped as a whole. It is kept if one of its steps is about a wanted resource and one of its
  * callers holds a wanted role.
  */
-export function matchesCase({ only, roles, resources }: Filter, { resources: known }: Suite, one: Case): boolean {
+function matchesCase({ only, roles, resources }: Filter, { resources: known }: Suite, one: Case): boolean {
   const match = createRouteMatcher(known.routes)
   const about = one.steps.flatMap(({ path }) => {
     const found = match('GET', readTarget(path.replaceAll(/\{[^}]*\}/g, 'id')))
@@ -103,4 +107,43 @@ export function matchesCase({ only, roles, resources }: Filter, { resources: kno
           (column.kind === 'roles' && column.roles.some((role) => roles.includes(role))),
       ))
   )
+}
+
+export interface TestOptions extends RunOptions<Result> {
+  readonly filter: Filter
+  /** Ends the run at the first trial that doesn't pass. */
+  readonly bail: boolean
+}
+
+/** Throws FileError for faulty files, and ToolError where nothing can be tested. */
+export async function testMatrices(paths: readonly string[], options: TestOptions): Promise<Run> {
+  const { filter, openTargets } = options
+  const startedAt = new Date().toISOString()
+  const from = performance.now()
+  const files = await findMatrixFiles(paths)
+  const [cells, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
+  const suite = await loadSuite(options, cells)
+  const chosen = cells.filter((cell) => matches(filter, suite, cell))
+  const kept = cases.filter((one) => matchesCase(filter, suite, one))
+  if (chosen.length + kept.length === 0) {
+    throw new ToolError(`no cell of ${paths.join(', ')} is selected: check --only, --role and --resource`)
+  }
+  const pool = await openTargets(suite)
+  const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]
+  const { results, remarks } = await tryAll(trials, pool, options)
+  const milliseconds = performance.now() - from
+  return { url: pool.url, startedAt, milliseconds, results: await withDecisiveRules(suite, results), remarks }
+}
+
+/** Lists come first. The results are in the order of the trials. */
+async function tryAll(
+  trials: readonly Trial[],
+  pool: TargetPool,
+  { bail, started, ...pace }: TestOptions,
+): Promise<Pick<Run, 'results' | 'remarks'>> {
+  started(trials.length)
+  const isLast = ({ outcome }: Result) => bail && outcome !== 'passed'
+  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)]
+  const { results, remarks } = await workThrough(queue, pool, { ...pace, isLast }, (trial) => trial.run())
+  return { results: trials.map((trial) => results.get(trial) ?? trial.leaveOut()), remarks }
 }

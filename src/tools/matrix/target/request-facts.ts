@@ -1,11 +1,9 @@
 /** What a request must be so that exactly the conditions of its cell hold, as far as a target can arrange that. */
-
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import { conditionHolds, type RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
-import { arrangeRequest } from '../arrange/arrange-request.ts'
-import { actionsAbout } from '../arrange/conditions-about.ts'
+import { actionsAbout, arrangeRequest } from '../arrange/arrange-request.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation } from '../read/expectation.ts'
 import { CannotSetUp } from './test-target.ts'
