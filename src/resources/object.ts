@@ -29,3 +29,14 @@ export function documentPart({ id, createdAt, updatedAt, ...document }: Represen
 export function represent(object: Omit<StoredObject, 'version'>): Representation {
   return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
 }
+
+/** RFC 6902 section 4.6: numbers by value (-0 is 0), members in any order. */
+export function sameJson(a: Json, b: Json): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const names = Object.keys(a)
+  if (names.length !== Object.keys(b).length) return false
+  // An array's elements are members by index here.
+  const [left, right] = [a as Representation, b as Representation]
+  return names.every((name) => Object.hasOwn(b, name) && sameJson(left[name] as Json, right[name] as Json))
+}

@@ -10,7 +10,7 @@ const SRC = new URL('../../src/', import.meta.url).href
  * The functions that are called each time that the work runs. Timers of the server run beside it, so what not every
  * run calls is not counted.
  */
-export async function functionsOf(work: () => Promise<unknown>, times = 5): Promise<Traced> {
+export async function functionsOf(work: () => Promise<unknown>, times = 12): Promise<Traced> {
   const session = new Session()
   session.connect()
   try {

@@ -1,17 +1,14 @@
 /**
- * The HTTP server, with limits on time and size. A request that Node's parser refuses goes to the handler like any
- * other.
+ * Node's HTTP server, with bounds of time and size. The requests of a connection are answered one after another. A
+ * request that Node's parser or a time-out refuses is answered by the stages too: the first one that checks for its
+ * problem throws it, so that it gets a record, metrics and a problem document like any other refusal.
  */
-
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type Koa from 'koa'
 import compose from 'koa-compose'
 import { Problem } from '../../base/problems/problem.ts'
-import { hasBody } from '../input/read-body.ts'
-import { connectionOf, openConnection } from './connection.ts'
-import { interrupt } from './interruption.ts'
 import { http } from './listen.ts'
 
 export interface ServerTimeouts {
@@ -156,4 +153,153 @@ export function runStages(koa: Koa): RequestListener {
     const ctx = koa.createContext(request, response)
     run(ctx).catch((error: unknown) => ctx.onerror(error as Error))
   }
+}
+
+/** Milliseconds of silence after which a connection that was closed on one side is closed on the other. */
+const LINGER_MS = 1000
+
+/**
+ * A packet can hold thousands of requests. This many may wait on each connection; further ones share the room of all
+ * connections.
+ */
+const WAITING_EACH = 16
+const WAITING_TOGETHER = 3000
+
+const connections = new WeakMap<Duplex, Connection>()
+
+/** Must be called before anything is read from the connection. */
+function openConnection(socket: Socket): void {
+  connections.set(socket, new Connection(socket))
+}
+
+function connectionOf(socket: Duplex): Connection {
+  const connection = connections.get(socket)
+  if (!connection) throw new Error('the connection of a request was not registered')
+  return connection
+}
+
+class Connection {
+  /** On all connections. */
+  static #waitingTogether = 0
+
+  readonly #socket: Socket
+  #last: ServerResponse | undefined
+  #waiting = 0
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    const resume = socket.resume.bind(socket)
+    // Node resumes reading after each answer; while a request waits, the socket must stay paused.
+    socket.resume = () => (this.#waiting > 0 ? socket : resume())
+    socket.destroySoon = () => this.#closeInTwoSteps()
+    socket.once('close', () => this.#count(-this.#waiting))
+  }
+
+  /** The response to the request that came last; undefined when it has ended. */
+  get inFlight(): ServerResponse | undefined {
+    return this.#last?.closed ? undefined : this.#last
+  }
+
+  /**
+   * RFC 9112 section 9.3.2: only safe requests of one connection may overlap; this server overlaps no requests. While
+   * one waits, no more are read: otherwise a client that sends faster than it reads answers would fill the memory.
+   * After an answer with `Connection: close` no request starts.
+   */
+  take(response: ServerResponse, start: () => void): void {
+    // The rest of a packet still comes after the connection was cut off: nothing of it may be kept.
+    if (this.#socket.destroyed) return
+    const before = this.inFlight
+    this.#last = response
+    if (!before) {
+      if (this.#socket.writable) start()
+      return
+    }
+    this.#count(1)
+    this.#socket.pause()
+    if (this.#waiting > WAITING_EACH && Connection.#waitingTogether > WAITING_TOGETHER) this.#socket.destroy()
+    before.once('close', () => {
+      if (!this.#socket.writable) return
+      this.#count(-1)
+      if (this.#waiting === 0) this.#socket.resume()
+      start()
+    })
+  }
+
+  #count(more: number): void {
+    this.#waiting += more
+    Connection.#waitingTogether += more
+  }
+
+  /**
+   * RFC 9112 section 9.6: closing both ways at once resets the connection of a client that is still sending, and the
+   * answer is lost with it. So its body is read to the end and discarded; the request time-out bounds this.
+   */
+  #closeInTwoSteps(): void {
+    this.#socket.end()
+    this.#socket.setTimeout(LINGER_MS, () => this.#socket.destroy())
+  }
+}
+
+interface Interruption extends PromiseWithResolvers<never> {
+  reason?: Problem
+}
+
+// No AbortController: one for each request with a body costs more than to read the body.
+const interruptions = new WeakMap<IncomingMessage, Interruption>()
+
+/** The rest of the request will never come, for this reason. */
+function interrupt(request: IncomingMessage, problem: Problem): void {
+  const interruption = interruptionFor(request)
+  interruption.reason ??= problem
+  interruption.reject(problem)
+}
+
+/** Why the request was interrupted; undefined when it wasn't (yet). */
+export function interruptionOf(request: IncomingMessage): Problem | undefined {
+  return interruptions.get(request)?.reason
+}
+
+/** Rejects when the request is interrupted; otherwise never settles. */
+export function untilInterrupted(request: IncomingMessage): Promise<never> {
+  return interruptionFor(request).promise
+}
+
+function interruptionFor(request: IncomingMessage): Interruption {
+  const known = interruptions.get(request)
+  if (known) return known
+  const interruption: Interruption = Promise.withResolvers<never>()
+  // Perhaps nobody waits for it.
+  interruption.promise.catch(() => undefined)
+  interruptions.set(request, interruption)
+  return interruption
+}
+
+const signals = new WeakMap<ServerResponse, AbortSignal>()
+
+/**
+ * Aborts when the connection closes before the answer has ended; its reason is the Problem of such a request. Made when
+ * it is first asked for, because most requests end before they would ask.
+ */
+export function clientGone(response: ServerResponse): AbortSignal {
+  return signals.getOrInsertComputed(response, () => {
+    const controller = new AbortController()
+    const leave = () => {
+      if (!response.writableEnded) controller.abort(gone())
+    }
+    // A large answer has listeners of its own, and all together are more than Node's ten.
+    response.setMaxListeners(20)
+    if (response.closed || response.destroyed) leave()
+    else response.once('close', leave)
+    return controller.signal
+  })
+}
+
+/** Only the decision record tells it: nobody is there to read an answer. */
+function gone(): Problem {
+  return new Problem('malformed-request', 'The connection closed before the answer; send the request again.')
+}
+
+/** Whether the request says that it has a body (RFC 9112 section 6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

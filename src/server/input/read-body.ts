@@ -8,7 +8,7 @@ import { isObject } from '../../base/is-object.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { parseStrictJson } from '../../resources/json/strict-json.ts'
 import type { Json, Operation } from '../../resources/resource.ts'
-import { untilInterrupted } from '../http/interruption.ts'
+import { hasBody, untilInterrupted } from '../http/http-server.ts'
 
 type JsonObject = { readonly [name: string]: Json }
 
@@ -43,11 +43,6 @@ export async function readBody(ctx: Context, operation: Operation, limitBytes: n
     throw new Problem('invalid-body', 'The body is not a JSON object; send one.')
   }
   return { kind: 'object', json }
-}
-
-/** Whether the request says that it has a body (RFC 9112 section 6.3). */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** Most clients send exactly this, which is accepted wherever a body is. */

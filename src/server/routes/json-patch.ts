@@ -6,6 +6,7 @@
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { type FieldFault, Problem } from '../../base/problems/problem.ts'
+import { sameJson } from '../../resources/object.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 
 /** Reference tokens (RFC 6901 section 4), decoded; the first is a field of the resource. */
@@ -363,15 +364,4 @@ function measure(value: Json): Measure {
     depth: 1 + inside.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
     size: 2 + inside.reduce((sum, { size, name }) => sum + size + name, 0),
   }
-}
-
-/** RFC 6902 section 4.6: numbers by value (-0 is 0), members in any order. */
-export function sameJson(a: Json, b: Json): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
-  if (Array.isArray(a) !== Array.isArray(b)) return false
-  const names = Object.keys(a)
-  if (names.length !== Object.keys(b).length) return false
-  // An array's elements are members by index here.
-  const [left, right] = [a as Members, b as Members]
-  return names.every((name) => Object.hasOwn(b, name) && sameJson(left[name] as Json, right[name] as Json))
 }

@@ -11,7 +11,7 @@ import { admit } from '../access/forward.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/record.ts'
 import { askFacts, decideRequest, questionAsked, toDecide, type WriteGate } from '../decide-request.ts'
-import { clientGone } from '../http/interruption.ts'
+import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
 import type {
   Accepted,

@@ -5,12 +5,12 @@ import type { Proposal } from '../../decide/permits/issue-permits.ts'
 import { updatedObject } from '../../decide/permits/permit.ts'
 import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
-import { represent, type StoredObject } from '../../resources/object.ts'
+import { represent, type StoredObject, sameJson } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
-import { applyJsonPatch, fieldsOf, type PatchOperation, sameJson } from './json-patch.ts'
+import { applyJsonPatch, fieldsOf, type PatchOperation } from './json-patch.ts'
 
 type Body = Readonly<Record<string, Json>>
 

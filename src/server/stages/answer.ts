@@ -14,12 +14,11 @@ import type { Match } from '../../resources/routing/match-route.ts'
 import type { Cors } from '../answers/cors.ts'
 import { observe, settleRecord } from '../answers/record.ts'
 import { answeredStatus, PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
+import { hasBody } from '../http/http-server.ts'
 import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unread-answers.ts'
-import { hasBody } from '../input/read-body.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { WrittenJson } from '../routes/entity-tag.ts'
-import type { Outcome } from '../routes/handler.ts'
 import { holderOf } from './refuse-undecided.ts'
 import type { Received, RequestState, ResponseHeaders, Stage, Writable } from './state.ts'
 
@@ -71,7 +70,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
 function holdAnswer(unread: UnreadAnswers, response: ServerResponse, state: Writable<RequestState>): void {
   const { outcome } = state
   if (outcome?.body === undefined) return
-  const body = bodyOfOutcome(outcome)
+  const body = answerBodyOf(outcome.body instanceof WrittenJson ? outcome.body.text : JSON.stringify(outcome.body))
   state.outcome = { ...outcome, body: undefined }
   if (state.committed) unread.keep(response, holderOf(state), body)
   else unread.hold(response, holderOf(state), body)
@@ -129,7 +128,11 @@ export function present(ctx: Context, state: Writable<RequestState>, parts: Pres
   }
   try {
     if (state.outcome && !state.problem) {
-      send(ctx, state, answerOf(ctx, state.outcome, state, parts.cors), parts.unread)
+      const { status } = state.outcome
+      const headers = { ...state.headers, ...state.outcome.headers }
+      if (status === 204) parts.cors.answerPreflight(ctx.req, headers)
+      if (state.body !== undefined) headers['Content-Type'] = 'application/json; charset=utf-8'
+      send(ctx, state, { status, headers, body: state.body }, parts.unread)
       return
     }
   } catch (error) {
@@ -139,24 +142,6 @@ export function present(ctx: Context, state: Writable<RequestState>, parts: Pres
   // A problem names the members that a client has sent, which may be long.
   parts.unread.keep(ctx.res, holderOf(state), refused.body)
   send(ctx, state, refused, parts.unread)
-}
-
-/** The body of an outcome, which has one, as it is sent. */
-function bodyOfOutcome({ body }: Outcome): AnswerBody {
-  return answerBodyOf(body instanceof WrittenJson ? body.text : JSON.stringify(body))
-}
-
-function answerOf(
-  { req }: Context,
-  { status, headers: own }: Outcome,
-  { headers: common, body }: RequestState,
-  cors: Cors,
-): Answer {
-  const headers = { ...common, ...own }
-  if (status === 204) cors.answerPreflight(req, headers)
-  if (body === undefined) return { status, headers, body }
-  headers['Content-Type'] = 'application/json; charset=utf-8'
-  return { status, headers, body }
 }
 
 function problemAnswerOf(

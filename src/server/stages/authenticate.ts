@@ -6,28 +6,35 @@ import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { isPossibleId } from '../../decide/decide.ts'
 import type { Steps } from '../../decide/facts.ts'
-import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import type { Addressed, Authenticated, Forwarding, Matched, ObjectAhead, Received, Stage, Writable } from './state.ts'
+import type { Addressed, Authenticated, Forwarding, Matched, ObjectAhead, Received, Stage } from './state.ts'
 
 export function authenticate(
   verifier: TokenVerifier,
   parts: AheadParts & { readonly store: Pick<Store, 'atOnce'> },
 ): Stage<Received & Matched & Addressed & Forwarding, Authenticated> {
-  const read = (state: Writable<Received & Matched & Addressed & Forwarding & Partial<Authenticated>>) => {
-    const verified = verifyCredentials(verifier, state.credentials)
-    if (!(verified instanceof Promise) && verified.kind === 'caller') state.ahead = readAhead(parts, state)
-    return verified
-  }
   return (ctx, next) => {
     const { state } = ctx
+    const { credentials } = state
     const verified =
-      state.credentials.kind === 'bearer' ? orElse(() => parts.store.atOnce(() => read(state)), failed) : read(state)
-    return onceKnown(verified, (authentication) => {
-      state.authentication = assignRoles(state.policy.snapshot, authentication)
+      credentials.kind !== 'bearer'
+        ? verifyCredentials(verifier, credentials)
+        : orElse(
+            () =>
+              parts.store.atOnce(() => {
+                const found = verifier.verify(credentials.token)
+                if (!(found instanceof Promise) && found.kind === 'caller') state.ahead = readAhead(parts, state)
+                return found
+              }),
+            failed,
+          )
+    return onceKnown(verified, (found) => {
+      // A caller of an OpenID provider gets the roles that roles.yaml gives now for the provider's claims.
+      const isProvided = found.kind === 'caller' && found.caller.provided !== undefined
+      state.authentication = isProvided ? { ...found, caller: state.policy.snapshot.withRoles(found.caller) } : found
       return next()
     })
   }
@@ -57,12 +64,6 @@ export function failureOf({ code, cause }: Extract<Authentication, { kind: 'fail
   if (code === 'store-unavailable') return cause
   const headers: Readonly<Record<string, string>> = code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {}
   return new Problem(code, 'The key server gave no usable answer; try again later.', { cause, headers })
-}
-
-/** A caller of an OpenID provider gets the roles that roles.yaml gives now for the provider's claims. */
-function assignRoles(snapshot: Snapshot, authentication: Authentication): Authentication {
-  if (authentication.kind !== 'caller' || authentication.caller.provided === undefined) return authentication
-  return { kind: 'caller', caller: snapshot.withRoles(authentication.caller) }
 }
 
 interface AheadParts {

@@ -34,24 +34,22 @@ export function limitRate(
   rateLimiter: RateLimiter,
   logShares: Pick<LogShares, 'waitMs'>,
 ): Stage<Received & Matched & Addressed & Authenticated> {
-  return (ctx, next) =>
-    onceKnown(rateLimiter.count(ctx.state.policy, ctx.state), (headers) => {
-      Object.assign(ctx.state.headers, headers)
-      refuseOverShare(logShares, ctx.state)
+  return ({ state }, next) =>
+    onceKnown(rateLimiter.count(state.policy, state), (headers) => {
+      Object.assign(state.headers, headers)
+      const { authentication, address } = state
+      const waitMs = logShares.waitMs(
+        authentication.kind === 'caller' ? { subject: authentication.caller.id } : { address },
+      )
+      if (waitMs > 0) throw overShare(waitMs)
       return next()
     })
 }
 
-function refuseOverShare(
-  logShares: Pick<LogShares, 'waitMs'>,
-  { authentication, address }: Addressed & Authenticated,
-): void {
-  const whose = authentication.kind === 'caller' ? { subject: authentication.caller.id } : { address }
-  const waitMs = logShares.waitMs(whose)
-  if (waitMs === 0) return
+function overShare(waitMs: number): Problem {
   const seconds = Math.ceil(waitMs / 1000)
   const detail = `This caller has filled its share of the decision log; try again in ${seconds} s.`
-  throw new Problem('quota-exceeded', detail, {
+  return new Problem('quota-exceeded', detail, {
     headers: { 'Retry-After': String(seconds) },
     members: { 'violated-policies': ['decision-log'] },
   })
@@ -129,16 +127,22 @@ export function createRateLimiter(
     },
 
     count(policy, request) {
-      const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
+      const limits: Limit[] = []
+      const quotas: Quota[] = []
+      for (const limit of policy.snapshot.limits.limits) {
+        if (!counts(limit, policy, request)) continue
+        const { name, allow, windowMs } = limit
+        limits.push(limit)
+        quotas.push({ name, key: keyOf(limit, request), allow, windowMs })
+      }
       if (limits.length === 0) return {}
-      const admission = limiter.admit(limits.map((limit) => quotaOf(limit, request)))
-      return onceKnown(admission, ({ admitted, quotas, retryAfterMs }) => {
-        if (admitted) return headersOf(limits, quotas)
-        const barring = limits.find((limit, i) => quotas[i]?.exceeded && barsAddress(limit))
+      return onceKnown(limiter.admit(quotas), ({ admitted, quotas: states, retryAfterMs }) => {
+        if (admitted) return headersOf(limits, states)
+        const barring = limits.find((limit, i) => states[i]?.exceeded && barsAddress(limit))
         if (barring) {
           remember(request.address, { until: now() + retryAfterMs, revision: policy.revision, limit: barring })
         }
-        throw refusal(limits, quotas, retryAfterMs)
+        throw refusal(limits, states, retryAfterMs)
       })
     },
   }
@@ -177,9 +181,9 @@ function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Aut
   return role === 'anonymous'
 }
 
-function quotaOf({ name, per, allow, windowMs }: Limit, { address, authentication }: LimitedRequest): Quota {
-  const subject = authentication.kind === 'caller' ? authentication.caller.id : ''
-  return { name, key: per === 'subject' ? `${name}:s:${subject}` : `${name}:a:${address}`, allow, windowMs }
+function keyOf({ name, per }: Limit, { address, authentication }: LimitedRequest): string {
+  if (per === 'address') return `${name}:a:${address}`
+  return `${name}:s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
 }
 
 /** RFC 9110 section 10.2.3 counts whole seconds; rounding up never invites a client too early. */
@@ -197,20 +201,14 @@ function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAft
  * longer than the window that `w` promises, but `t` is never more than `w`.
  */
 function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
-  const state = quotas.map(({ name, remaining, resetMs }, i) => {
-    const seconds = Math.min(Math.ceil(resetMs / 1000), secondsOf(limits[i]))
-    return `"${name}";r=${remaining};t=${seconds}`
-  })
-  return { 'RateLimit-Policy': limits.map(announced).join(', '), RateLimit: state.join(', ') }
-}
-
-const announcements = new WeakMap<Limit, string>()
-
-/** Written once for each limit of a policy. */
-function announced(limit: Limit): string {
-  return announcements.getOrInsertComputed(limit, () => `"${limit.name}";q=${limit.allow};w=${secondsOf(limit)}`)
-}
-
-function secondsOf(limit: Limit | undefined): number {
-  return limit ? Math.ceil(limit.windowMs / 1000) : Number.POSITIVE_INFINITY
+  const policies: string[] = []
+  const states: string[] = []
+  for (const [i, { name, allow, windowMs }] of limits.entries()) {
+    const state = quotas[i]
+    if (!state) continue
+    const window = Math.ceil(windowMs / 1000)
+    policies.push(`"${name}";q=${allow};w=${window}`)
+    states.push(`"${name}";r=${state.remaining};t=${Math.min(Math.ceil(state.resetMs / 1000), window)}`)
+  }
+  return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Routers } from '../../resources/routing/match-route.ts'
 import { isAuthority, readTarget } from '../../resources/routing/request-target.ts'
-import { interruptionOf } from '../http/interruption.ts'
+import { interruptionOf } from '../http/http-server.ts'
 import type { Matched, Received, Stage } from './state.ts'
 
 export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched> {

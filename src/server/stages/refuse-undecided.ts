@@ -6,21 +6,12 @@
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { failureOf } from './authenticate.ts'
-import type {
-  Accepted,
-  AcceptedRequest,
-  Addressed,
-  Authenticated,
-  Matched,
-  Received,
-  RequestState,
-  Stage,
-} from './state.ts'
+import type { Accepted, Addressed, Authenticated, Matched, Received, RequestState, Stage } from './state.ts'
 
 export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authenticated> {
   return (ctx, next) => {
@@ -40,30 +31,29 @@ export function holderOf({ authentication, address }: Pick<RequestState, 'authen
  */
 export function refusePathMethodToken(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
   return (ctx, next) => {
-    const accepted = acceptedOf(ctx.state.match, ctx.state.authentication)
-    refuseGone(accepted.match, now().getTime())
-    ctx.state.accepted = accepted
-    ctx.state.resource = resourceOf(resources, accepted.match)
+    const { match, authentication } = ctx.state
+    if (match.kind !== 'route') throw noRoute(match)
+    const caller = callerOf(authentication)
+    refuseGone(match, now().getTime())
+    const resource = resources.byName.get(match.route.resource)
+    if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
+    ctx.state.accepted = { match, caller }
+    ctx.state.resource = resource
     return next()
   }
 }
 
-function acceptedOf(match: Match, authentication: Authentication): AcceptedRequest {
+function noRoute(match: Exclude<Match, RouteMatch>): Problem {
   switch (match.kind) {
     case 'malformed':
-      throw match.problem
+      return match.problem
     case 'unknown-path':
-      throw new Problem('route-not-found', 'No resource has this path; check the URL.')
-    case 'unaccepted-method':
-      throw new Problem(
-        'method-not-allowed',
-        `This path does not accept the method; use one of ${match.route.allow}.`,
-        {
-          headers: { Allow: match.route.allow },
-        },
-      )
-    case 'route':
-      return { match, caller: callerOf(authentication) }
+      return new Problem('route-not-found', 'No resource has this path; check the URL.')
+    case 'unaccepted-method': {
+      const { allow } = match.route
+      const detail = `This path does not accept the method; use one of ${allow}.`
+      return new Problem('method-not-allowed', detail, { headers: { Allow: allow } })
+    }
   }
 }
 
@@ -95,12 +85,6 @@ function refuseGone({ route }: RouteMatch, now: number): void {
   if (sunsetAt === undefined || now < sunsetAt) return
   const instead = successor === undefined ? '' : ' Use the path in the header Link.'
   throw new Problem('gone', `This path ended on ${new Date(sunsetAt).toISOString().slice(0, 10)}.${instead}`)
-}
-
-function resourceOf({ byName }: Resources, { route }: RouteMatch): Resource {
-  const resource = byName.get(route.resource)
-  if (!resource) throw new Error(`no schema declares ${route.resource}`)
-  return resource
 }
 
 /** A restart, which liveness may lead to, would not make the versions readable. */
