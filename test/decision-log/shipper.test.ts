@@ -12,16 +12,12 @@ import type { Outbox } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { removeNow } from '../ends-with-tests.ts'
 import { creation, RESOURCES } from '../store/fixture.ts'
+import { until } from '../until.ts'
 
 const HOUR_MS = 3_600_000
 const hoursAhead = () => new Date(Date.now() + 3 * HOUR_MS)
 
 type Opened = Awaited<ReturnType<typeof openSqlite>>
-
-/** For a time that only a fault takes; what is expected then tells more. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 20_000; performance.now() < deadline && !isSo(); ) await sleep(5)
-}
 
 describe('shipping the records of writes', () => {
   let folder: string

@@ -24,6 +24,7 @@ import { type KeyRing, openKeyRing } from '../../src/identity/keys/embedded/key-
 import { KeysInFolder } from '../../src/identity/keys/embedded/keys-in-folder.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { runCommand } from './processes.ts'
 
 const SCHEMA = new URL('../../docs/schemas/signing-keys-list.schema.json', import.meta.url)
@@ -256,10 +257,4 @@ async function killAfter(data: string, milliseconds: number): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
   await ended
   clearTimeout(timer)
-}
-
-/** Within three seconds, which is more than any of these may take. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 3000; Date.now() < end; await sleep(20)) if (await holds()) return
-  expect.fail('it did not come')
 }

@@ -17,6 +17,7 @@ import { openSigningKeys, readDatabaseUrl } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { databaseAt } from '../backup/places.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { until } from '../until.ts'
 
 describe('the embedded keys in a database', () => {
   let folder: string
@@ -308,10 +309,4 @@ async function faultOf(keys: KeyPlace): Promise<string | undefined> {
     () => undefined,
     (error) => String(error),
   )
-}
-
-/** Within three seconds, which is more than any of these may take. */
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 3000; Date.now() < end; await sleep(20)) if (holds()) return
-  expect.fail('it did not come')
 }

@@ -2,10 +2,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mock } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { AUDIENCE, SECRET, startProvider } from '../../examples/openid-provider.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { elapse } from './loopback.ts'
 import { signInAs, tokenOf } from './openid-client.ts'
 
@@ -142,11 +142,3 @@ describe('with an OpenID provider', () => {
     expect(JSON.stringify(server.log)).to.not.include(SECRET)
   })
 })
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 8_000
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error('it did not come to hold')
-    await sleep(50)
-  }
-}

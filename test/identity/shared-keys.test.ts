@@ -12,6 +12,7 @@ import { readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { openSigningKeys } from '../../src/store/open.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { until } from '../until.ts'
 import { runCommand, type ServerProcess, startServer } from './processes.ts'
 import { DATABASES, type SharedDatabase } from './shared-database.ts'
 
@@ -295,10 +296,4 @@ function bearer(token: string): Record<string, string> {
 
 function newSecret(): string {
   return randomBytes(32).toString('base64url')
-}
-
-/** Within three seconds, which is more than any of these may take. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 3000; Date.now() < end; await sleep(20)) if (await holds()) return
-  expect.fail('it did not come')
 }

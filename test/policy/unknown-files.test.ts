@@ -11,6 +11,7 @@ import { watchPolicy } from '../../src/policy/watch-policy.ts'
 import { findSchemaFaults, loadResources } from '../../src/resources/load/load-resources.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -120,8 +121,3 @@ describe('a running server', () => {
     expect(events).to.deep.equal(['activated'])
   })
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 500 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  expect(holds()).to.equal(true)
-}

@@ -10,6 +10,7 @@ import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { open } from '../request/raw.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -116,11 +117,3 @@ describe('a server without descriptors', () => {
     return issueToken(key, { ...claims, lifetimeSeconds: 600 })
   }
 })
-
-async function until(fits: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!(await fits())) {
-    if (performance.now() > deadline) throw new Error('not within ten seconds')
-    await sleep(50)
-  }
-}

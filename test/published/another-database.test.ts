@@ -11,7 +11,8 @@ import type { StoredVersion } from '../../src/store/policy-versions.ts'
 import { type Ended, policy } from '../release/command.ts'
 import { failure } from '../store/fixture.ts'
 import { createSchema } from '../store/postgres-schemas.ts'
-import { PublishedPolicies, sequenceOf, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies, sequenceOf } from './fixture.ts'
 
 interface Place {
   readonly published: PublishedPolicies
@@ -99,7 +100,7 @@ function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
     it('is refused by running and new instances, and by the commands', async () => {
       const server = await start()
       await copy(2)
-      await soon(() => server.app.policy.faults.length > 0)
+      await until(() => server.app.policy.faults.length > 0)
       expect(String(server.app.policy.faults[0])).to.contain(
         `was published in the database ${await idOf(staging)}, and this one is ${await idOf(production)}`,
       )
@@ -114,7 +115,7 @@ function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
       await production.sql('delete from policy_versions where number = 2')
       await production.published.publish('# second\n')
       await production.published.publish('# third\n')
-      await soon(async () => (await sequenceOf(server)) === 3)
+      await until(async () => (await sequenceOf(server)) === 3)
     })
 
     it('is refused where it has no id either, because it was published before databases had ids', async () => {
@@ -140,7 +141,7 @@ function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
       expect(await sequenceOf(server)).to.equal(2)
       expect((await run(['diff', 'database:1', 'database:2'])).stdout).to.contain('equivalent')
       expect((await run(['rollback', '--yes'])).stdout).to.contain('Version 3, revision ')
-      await soon(async () => (await sequenceOf(server)) === 3)
+      await until(async () => (await sequenceOf(server)) === 3)
       expect((await versionsOf(production)).map(({ signed }) => payloadOf(signed).database)).to.deep.equal([
         undefined,
         undefined,
@@ -154,7 +155,7 @@ function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
       const server = await start(kept)
       await copy(2)
       await production.sql(`update policy_database set id = '${await idOf(staging)}'`)
-      await soon(() => server.app.policy.faults.length > 0)
+      await until(() => server.app.policy.faults.length > 0)
       expect(await sequenceOf(server)).to.equal(1)
       await server.stop()
       expect(await refusal(kept)).to.contain(`this instance followed ${id}`)

@@ -10,7 +10,8 @@ import { addRules } from '../policy-text.ts'
 import { type Ended, policy } from '../release/command.ts'
 import type { TestServer } from '../server.ts'
 import { failure } from '../store/fixture.ts'
-import { PublishedPolicies, sequenceOf, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies, sequenceOf } from './fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -47,13 +48,13 @@ describe('the commands of a published policy', () => {
     const shown = await run(['apply', next, '--dry-run'])
     expect(shown.stdout).to.contain('anonymous').and.to.contain('Nothing was changed.')
     expect((await run(['apply', next, '--yes', '--reason', 'for guests'])).stdout).to.contain('Version 2, revision ')
-    await soon(async () => (await server.ask('GET', '/api/v1/notes')).status === 200)
+    await until(async () => (await server.ask('GET', '/api/v1/notes')).status === 200)
     expect((await run(['apply', next, '--yes'])).stdout).to.contain('Nothing to change: database: has these files')
     expect((await run(['block', 'user:mallory', '--reason', 'stolen laptop'])).stdout).to.contain('is blocked')
-    await soon(() => server.app.policy.active.blocked.has('mallory'))
+    await until(() => server.app.policy.active.blocked.has('mallory'))
     const back = await run(['rollback', '--to', 'database:', '--yes', '--reason', 'too much'], { POLICIES: 'policies' })
     expect(back.stdout).to.match(/Version 4, revision [0-9a-f]{16}, is published in database:\.\n$/)
-    await soon(async () => (await server.ask('GET', '/api/v1/notes')).status === 401)
+    await until(async () => (await server.ask('GET', '/api/v1/notes')).status === 401)
     expect(server.app.policy.active.blocked.has('mallory')).to.equal(true)
     const history = await run(['history', '--format', 'json'])
     const { versions } = JSON.parse(history.stdout)
@@ -69,7 +70,7 @@ describe('the commands of a published policy', () => {
     const other = { POLICIES: 'policies' }
     expect((await run(['rollback', '--to', 'database:2', '--yes'], other)).stdout).to.contain('Version 5, revision ')
     expect((await run(['unblock', 'user:mallory'])).stdout).to.contain('no longer blocked')
-    await soon(async () => (await sequenceOf(server)) === 6)
+    await until(async () => (await sequenceOf(server)) === 6)
     expect(server.app.policy.active.blocked.size).to.equal(0)
   })
 
@@ -91,14 +92,14 @@ describe('the commands of a published policy', () => {
     const waited = await run(['status', '--wait', '20s', '--format', 'json'])
     expect([waited.code, JSON.parse(waited.stdout).instances[0].sequence]).to.deep.equal([0, 2])
     await published.publish('x, nothing\n')
-    await soon(() => server.app.policy.faults.length > 0)
+    await until(() => server.app.policy.faults.length > 0)
     const short = await run(['status', '--wait', '1s', '--format', 'json'])
     expect([short.code, JSON.parse(short.stdout).instances[0].state]).to.deep.equal([1, 'behind'])
     let behind = await status()
-    await soon(async () => {
+    await until(async () => {
       behind = await status()
       return behind.instances[0].faults.length > 0
-    }, 6000)
+    })
     expect([behind.code, behind.latest]).to.deep.equal([1, 3])
     expect(behind.instances[0]).to.include({ state: 'behind', sequence: 2 })
     expect(behind.instances[0].faults.join()).to.contain('rule-kind')
@@ -106,13 +107,13 @@ describe('the commands of a published policy', () => {
       .to.contain('behind')
       .and.to.contain('rule-kind')
     published.tamper('delete from policy_versions')
-    await soon(() => server.app.policy.faults.some((fault) => JSON.stringify(fault).includes('version-missing')))
+    await until(() => server.app.policy.faults.some((fault) => JSON.stringify(fault).includes('version-missing')))
     const told = () => run(['status']).then(({ code, stdout }) => [code, stdout] as const)
     let [code, text] = await told()
-    await soon(async () => {
+    await until(async () => {
       ;[code, text] = await told()
       return text.includes('no longer in the database')
-    }, 6000)
+    })
     expect([code, text]).to.deep.equal([1, text])
     expect(text).to.match(/^The database has no published version\.\n\nINSTANCE .*\nnode-7\/\d+ +behind +2 /)
     published.tamper('update policy_instances set at = at - 60000')

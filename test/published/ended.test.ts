@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { LivePolicy } from '../../src/policy/live-policy.ts'
 import { tellInstance } from '../../src/server/policy-changes/tell-instance.ts'
-import { PublishedPolicies, sequenceOf, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies, sequenceOf } from './fixture.ts'
 
 const DRAINED_SOON_MS = 300
 
@@ -26,7 +27,7 @@ describe('a server with published policies that has ended', () => {
     await rm(file)
     execFileSync('mkfifo', [file])
     await published.publish('# second\n')
-    await soon(async () => (await sequenceOf(server)) === 2)
+    await until(async () => (await sequenceOf(server)) === 2)
     const drained = server.app.drain().then(() => 'drained')
     expect(await Promise.race([drained, sleep(DRAINED_SOON_MS, 'open')])).to.equal('open')
     await writeFile(file, '0\n')

@@ -4,8 +4,6 @@ import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect } from 'chai'
 import { publicHalf, readPolicySigner } from '../../src/identity/keys/policy-keys.ts'
 import { openPolicyVersions, readDatabaseUrl } from '../../src/store/open.ts'
 import type { PolicyVersions } from '../../src/store/policy-versions.ts'
@@ -155,10 +153,4 @@ function change(content: PolicyContent) {
 export async function sequenceOf({ url }: Pick<TestServer, 'url'>): Promise<number> {
   const { headers } = await fetch(`${url}/livez`)
   return Number(headers.get('policy-sequence'))
-}
-
-/** Fails after a second, the time in which every version is in force, and some more for a busy machine. */
-export async function soon(holds: () => boolean | Promise<boolean>, milliseconds = 3000): Promise<void> {
-  for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(25)) if (await holds()) return
-  expect.fail('it did not come')
 }

@@ -12,7 +12,7 @@ import { digestOfText, signVersion } from '../../src/policy/published/signed-ver
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { VersionFollower } from '../../src/server/policy-changes/follow-versions.ts'
 import { withRules } from '../policy-text.ts'
-import { soon } from './fixture.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -57,7 +57,7 @@ describe('an instance that follows versions', () => {
 
   it('takes a version that changes only blocks as a whole, and tells its number', async () => {
     await versions.publish({ blocked: 'user:mallory\n' })
-    await soon(() => policy.active.sequence === 2)
+    await until(() => policy.active.sequence === 2)
     expect(policy.active.blocked.has('mallory')).to.equal(true)
     const told = events.map((event) => [event.kind, event.kind === 'activated' && event.sequence])
     expect([told, numbers.at(-1)]).to.deep.equal([[['activated', 2]], 2])
@@ -66,10 +66,10 @@ describe('an instance that follows versions', () => {
   it('tells the number of a version that changes nothing, so that no older one is taken after a restart', async () => {
     parse.resolve()
     await versions.publish({ rules: 'x, nothing\n', blocked: 'user:mallory\n' })
-    await soon(() => policy.faults.length > 0)
+    await until(() => policy.faults.length > 0)
     expect([policy.active.blocked.has('mallory'), numbers.at(-1)]).to.deep.equal([true, 1])
     await versions.publish({ blocked: 'user:mallory\n' })
-    await soon(() => numbers.at(-1) === 3)
+    await until(() => numbers.at(-1) === 3)
     expect(events.filter(({ kind }) => kind === 'activated')).to.have.length(1)
   })
 
@@ -78,12 +78,12 @@ describe('an instance that follows versions', () => {
     await versions.publish({ rules: '# many more\n' })
     await parsing.promise
     await versions.publish({ rules: '# many more\n', blocked: 'user:mallory\n' })
-    await soon(() => policy.active.blocked.has('mallory'))
+    await until(() => policy.active.blocked.has('mallory'))
     expect(policy.active.snapshot).to.equal(snapshot)
     expect(policy.active.sequence).to.equal(1)
     await versions.publish({ rules: '# even more\n', blocked: 'user:mallory\n' })
     parse.resolve()
-    await soon(() => policy.active.sequence === 4)
+    await until(() => policy.active.sequence === 4)
     expect(policy.active.snapshot).not.to.equal(snapshot)
     expect(policy.active.blocked.has('mallory')).to.equal(true)
     expect(policy.active.revision).to.equal(versions.revision)
@@ -91,19 +91,19 @@ describe('an instance that follows versions', () => {
 
   it('has lost the versions by its own clock, even if the clock of the system is set back', async () => {
     versions.fails = true
-    await soon(() => follower.state(now) === 'lost')
+    await until(() => follower.state(now) === 'lost')
     now -= 60 * 60_000
     const age = follower.ageMs(now)
     await sleep(50)
     expect(follower.ageMs(now)).to.be.within(age + 40, 30_000)
     expect(follower.state(now + 2 * 60 * 60_000)).to.equal('expired')
     versions.fails = false
-    await soon(() => follower.state(now) === 'answers')
+    await until(() => follower.state(now) === 'answers')
   })
 
   it('counts a question that is never answered as a loss', async () => {
     versions.hangs = true
-    await soon(() => follower.state(now) === 'lost', 6000)
+    await until(() => follower.state(now) === 'lost')
     expect(policy.active.sequence).to.equal(1)
   })
 })

@@ -5,10 +5,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readInstanceState } from '../../src/policy/published/instance-state.ts'
-import { PublishedPolicies, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies } from './fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const START_MS = 20_000
 
 interface Instance {
   readonly url: string
@@ -49,7 +49,7 @@ describe('processes that share a published policy', () => {
     child.stderr?.on('data', (chunk) => {
       said += chunk
     })
-    await soon(() => said.includes('"admin"') || child.exitCode !== null, START_MS)
+    await until(() => said.includes('"admin"') || child.exitCode !== null)
     const line = said.split('\n').find((one) => one.includes('"listening"'))
     if (line === undefined) throw new Error(said)
     return { url: JSON.parse(line).url, child }
@@ -76,11 +76,11 @@ describe('processes that share a published policy', () => {
     await published.publish()
     const large = await start('large', 2)
     const small = await start('small', 1)
-    await soon(have(1), START_MS)
+    await until(have(1))
     await published.publish('# second\n')
-    await soon(have(2), 5000)
+    await until(have(2))
     await published.block('mallory')
-    await soon(have(3), 5000)
+    await until(have(3))
     const worker = await childOf(large.child)
     process.kill(worker, 'SIGKILL')
     await published.publish('# fourth\n')
@@ -89,7 +89,7 @@ describe('processes that share a published policy', () => {
       const names = (await versions.instances()).filter(({ name }) => name !== `large/${worker}`)
       return names.length === 3 && names.every(({ state }) => readInstanceState(state)?.sequence === 4)
     }
-    await soon(after, START_MS)
+    await until(after)
     await versions.close()
     for (const { url } of [large, small]) {
       for (let i = 0; i < 10; i++) {

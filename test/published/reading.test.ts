@@ -5,7 +5,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { addRules } from '../policy-text.ts'
 import { type Ended, policy } from '../release/command.ts'
-import { PublishedPolicies, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies } from './fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 /** Twice, which `check` warns of. */
@@ -136,15 +137,15 @@ describe('published versions', () => {
       const env = past.environment({ DECISION_LOG_FILE: log, DATA_DIR: join(server.folder, 'data') })
       await server.ask('GET', '/api/v1/notes')
       await past.publish(FOR_GUESTS)
-      await soon(async () => (await server.ask('GET', '/api/v1/notes')).status === 200)
+      await until(async () => (await server.ask('GET', '/api/v1/notes')).status === 200)
       await past.publish('x, nothing\n')
       await past.block('mallory')
-      await soon(() => server.app.policy.active.blocked.has('mallory'))
+      await until(() => server.app.policy.active.blocked.has('mallory'))
       await server.ask('GET', '/api/v1/notes')
       const records = await server.decisions()
       const explained = async (record: Record<string, unknown> | undefined) => {
         const id = String(record?.requestId)
-        await soon(async () => (await readFile(log, 'utf8')).includes(id), 10_000)
+        await until(async () => (await readFile(log, 'utf8')).includes(id))
         const { code, stdout, stderr } = await policy(['explain', '--request-id', id], env)
         expect([code, stderr]).to.deep.equal([0, ''])
         return stdout

@@ -8,7 +8,8 @@ import { readPolicyKeys, readPolicySigner } from '../../src/identity/keys/policy
 import { digestOfText, signVersion, verifyVersion } from '../../src/policy/published/signed-version.ts'
 import type { TestServer } from '../server.ts'
 import { failure } from '../store/fixture.ts'
-import { PublishedPolicies, sequenceOf, soon } from './fixture.ts'
+import { until } from '../until.ts'
+import { PublishedPolicies, sequenceOf } from './fixture.ts'
 
 describe('a changed row of the published policy', () => {
   let published: PublishedPolicies
@@ -43,7 +44,7 @@ describe('a changed row of the published policy', () => {
     server.log.flatMap(({ faults }) => ((faults ?? []) as readonly { code: string }[]).map(({ code }) => code))
 
   const isRefused = async (code: string) => {
-    await soon(() => refusals().includes(code))
+    await until(() => refusals().includes(code))
     expect(refusals()).to.deep.equal([code])
     expect(await sequenceOf(server)).to.equal(2)
     expect((await server.ask('GET', '/readyz', { token: await server.token('a', 'admin') })).body.status).to.equal(
@@ -53,7 +54,7 @@ describe('a changed row of the published policy', () => {
     published.tamper('delete from policy_versions where number = 3')
     await published.publish('# third\n')
     await published.publish('# fourth\n')
-    await soon(async () => (await sequenceOf(server)) === 4)
+    await until(async () => (await sequenceOf(server)) === 4)
   }
 
   /** The second version, changed, with the signature of a key. */
@@ -64,7 +65,7 @@ describe('a changed row of the published policy', () => {
 
   it('is taken if the publisher has signed it: the checks below can fail', async () => {
     store(await signedBy('one', { number: 3 }))
-    await soon(async () => (await sequenceOf(server)) === 3)
+    await until(async () => (await sequenceOf(server)) === 3)
     expect(refusals()).to.deep.equal([])
   })
 
@@ -107,9 +108,9 @@ describe('a changed row of the published policy', () => {
     for (const typ of ['JWT', undefined]) {
       const header = { alg: 'EdDSA', kid, ...(typ === undefined ? {} : { typ }) }
       store(await new CompactSign(payload).setProtectedHeader(header).sign(privateKey))
-      await soon(() => refusals().includes('version-signature'))
+      await until(() => refusals().includes('version-signature'))
       published.tamper('delete from policy_versions where number = 3')
-      await soon(() => server.app.policy.faults.length === 0)
+      await until(() => server.app.policy.faults.length === 0)
     }
     expect(await sequenceOf(server)).to.equal(2)
   })
@@ -123,12 +124,12 @@ describe('a changed row of the published policy', () => {
     const { kid, privateKey } = await readPolicySigner(published.privateKey())
     const header = { alg: 'EdDSA', kid, typ: 'sallyport-policy' }
     store(await new CompactSign(Buffer.from('[]')).setProtectedHeader(header).sign(privateKey))
-    await soon(() => refusals().includes('version-unknown'))
+    await until(() => refusals().includes('version-unknown'))
     published.tamper('delete from policy_versions where number = 3')
     const version = await second()
-    await soon(() => server.app.policy.faults.length === 0)
+    await until(() => server.app.policy.faults.length === 0)
     store(await signedBy('one', { number: 3, files: { ...version.files, 'later.yaml': digestOfText('') } }))
-    await soon(() => server.app.policy.faults.length > 0)
+    await until(() => server.app.policy.faults.length > 0)
     expect(await sequenceOf(server)).to.equal(2)
   })
 
@@ -143,20 +144,20 @@ describe('a changed row of the published policy', () => {
   it('hides no true version that is published with its number in the same moment', async () => {
     const signed = await signedBy('one', { number: 3 })
     store('no signed version')
-    await soon(() => refusals().includes('version-signature'))
+    await until(() => refusals().includes('version-signature'))
     published.tamper(`update policy_versions set signed = '${signed}' where number = 3`)
-    await soon(async () => (await sequenceOf(server)) === 3)
+    await until(async () => (await sequenceOf(server)) === 3)
     // A version in force is not exchanged under its number.
     published.tamper("update policy_versions set signed = 'no signed version' where number = 3")
     // The next row shows that the instance has looked again.
     published.tamper("insert into policy_versions values (4, 'no signed version')")
-    await soon(() => refusals().length === 2)
+    await until(() => refusals().length === 2)
     expect(await sequenceOf(server)).to.equal(3)
   })
 
   it('is not taken by an instance that has a later version, nor by a restarted one', async () => {
     published.tamper('delete from policy_versions where number = 2')
-    await soon(() => refusals().includes('version-missing'))
+    await until(() => refusals().includes('version-missing'))
     expect(await sequenceOf(server)).to.equal(2)
     await server.stop()
     const dataDirectory = join(published.root, 'instance')
@@ -216,8 +217,8 @@ describe('a server with POLICIES=database:', () => {
     await writeFile(jwk, JSON.stringify(two.export({ format: 'jwk' })))
     const server = await published.start({ POLICY_PUBLIC_KEYS: `${published.publicKey('one')}, ${jwk}` })
     await published.publish('# second\n', 'two')
-    await soon(async () => (await sequenceOf(server)) === 2)
+    await until(async () => (await sequenceOf(server)) === 2)
     await published.publish('# third\n', 'one')
-    await soon(async () => (await sequenceOf(server)) === 3)
+    await until(async () => (await sequenceOf(server)) === 3)
   })
 })

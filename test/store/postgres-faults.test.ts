@@ -7,6 +7,7 @@ import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-op
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { type PostgresServer, startPostgres } from '../postgres.ts'
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts'
+import { until } from '../until.ts'
 import { creation, failure, type Opened, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
@@ -56,7 +57,7 @@ describe('a PostgreSQL that is killed', () => {
     await sleep(100)
     await server.start()
     const before = acknowledged.length
-    await untilTrue(() => acknowledged.length > before + 20)
+    await until(() => acknowledged.length > before + 20)
     writing = false
     await Promise.all(writers)
     const [{ store, outbox } = instances[0] as Opened] = instances
@@ -108,7 +109,7 @@ describe('a PostgreSQL behind a network that fails', () => {
   }
 
   async function answersAgain(): Promise<void> {
-    await untilTrue(async () => {
+    await until(async () => {
       const reads = [opened.store.get('things', 'a'), opened.store.ping()]
       return (await Promise.allSettled(reads)).every(({ status }) => status === 'fulfilled')
     })
@@ -187,7 +188,7 @@ describe('a PostgreSQL behind a network that fails', () => {
     proxy.cut()
     expect(await refused).to.be.instanceOf(StoreUnavailable)
     proxy.resume()
-    await untilTrue(() =>
+    await until(() =>
       pooled.outbox.shipped(1).then(
         () => true,
         () => false,
@@ -211,7 +212,7 @@ describe('a PostgreSQL behind a network that fails', () => {
     const replay = { subject: 'ann', route: '/things', key: 'k', fingerprint: 'f' }
     proxy.holdAnswers()
     const unknown = failure(opened.store.create(creation('b', {}), { replay, record: 'b' }))
-    await untilTrue(async () => (await (await schema.raw()).query(`select 1 from replays`)).rows.length === 1)
+    await until(async () => (await (await schema.raw()).query(`select 1 from replays`)).rows.length === 1)
     proxy.cut()
     expect(await unknown).to.be.instanceOf(StoreUnavailable)
     proxy.resume()
@@ -254,11 +255,3 @@ describe('a PostgreSQL behind a network that fails', () => {
     expect((await other.store.get('things', 'b'))?.id).to.equal('b')
   })
 })
-
-async function untilTrue(check: () => boolean | Promise<boolean>): Promise<void> {
-  const until = Date.now() + 30_000
-  while (!(await check())) {
-    if (Date.now() > until) throw new Error('it never came')
-    await sleep(20)
-  }
-}

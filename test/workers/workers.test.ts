@@ -12,6 +12,7 @@ import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -206,11 +207,11 @@ describe('serve --workers 2', () => {
     const text = await readFile(file, 'utf8')
     await writeFile(file, text.slice(0, text.lastIndexOf('\np, ') + 1))
     process.kill(one, 'SIGKILL')
-    await until(() => log().includes('"startsAgainInMs":400'), 15_000)
+    await until(() => log().includes('"startsAgainInMs":400'))
     expect(log()).to.contain('the file is incomplete: its last line `# end of policy` is missing')
     expect((await fetch(`${url}/livez`)).status).to.equal(200)
     await writeFile(file, text)
-    await until(async () => (await fetch(`${url}/livez`)).ok && (await childrenOf(child)).length === 2, 15_000)
+    await until(async () => (await fetch(`${url}/livez`)).ok && (await childrenOf(child)).length === 2)
   })
 
   it('goes on with the others when one that was killed can not start again, and tries less and less often', async () => {
@@ -218,7 +219,7 @@ describe('serve --workers 2', () => {
     const [one = 0, two = 0] = await childrenOf(child)
     await writeFile(join(folder, 'policies/policy.csv'), 'p, nobody, notes, read, any, *, allow\n')
     process.kill(one, 'SIGKILL')
-    await until(() => log().includes('"startsAgainInMs":800'), 15_000)
+    await until(() => log().includes('"startsAgainInMs":800'))
     const waits = [...log().matchAll(/"startsAgainInMs":(\d+)/g)].map(([, wait]) => Number(wait))
     expect(waits).to.deep.equal([200, 400, 800])
     expect((await fetch(`${url}/livez`)).status).to.equal(200)
@@ -248,7 +249,7 @@ async function startCluster(folder: string, env: Record<string, string>): Promis
   void exit.then((code) => {
     ended = code
   })
-  await until(() => ended !== undefined || said.includes('"listening"'), 15_000)
+  await until(() => ended !== undefined || said.includes('"listening"'))
   if (ended !== undefined) throw new Error(`exit ${ended}: ${said}`)
   const line = said.split('\n').find((one) => one.includes('"listening"')) ?? ''
   const { url, admin } = JSON.parse(line)
@@ -273,9 +274,4 @@ async function admitted(url: string): Promise<number> {
     Array.from({ length: 60 }, () => fetch(`${url}/livez`, { headers: { connection: 'close' } })),
   )
   return answers.filter(({ status }) => status === 200).length
-}
-
-async function until(holds: () => boolean | Promise<boolean>, milliseconds = 8000): Promise<void> {
-  for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(30)) if (await holds()) return
-  expect.fail('it did not come')
 }
