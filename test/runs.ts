@@ -3,6 +3,8 @@
  * for the same fault. test/tiers.ts finds the files that ask here, so that soak runs them too.
  */
 
+import fc from 'fast-check'
+
 export function soak<T>(large: T, small: T): T {
   return process.env.SOAK === undefined ? small : large
 }
@@ -10,4 +12,35 @@ export function soak<T>(large: T, small: T): T {
 /** How many inputs a random test draws. Each run draws others (test/seed.ts). */
 export function runs(inSoak: number, small: number = Math.ceil(inSoak / 10)): number {
   return soak(inSoak, small)
+}
+
+/** Rounds of `npm test` that draw as many inputs as one of soak. */
+const ROUNDS = 10
+
+/**
+ * Draws, and counts what was met. The few inputs of `npm test` may lack some kind; then it draws others, at most as many
+ * as soak. With CI_SEED each round has a seed of its own.
+ */
+export async function drawing(draw: () => unknown, counted: () => unknown): Promise<void> {
+  const before = fc.readConfigureGlobal()
+  try {
+    for (let left = soak(1, ROUNDS); left > 0; left -= 1) {
+      await draw()
+      const missing = await fault(counted)
+      if (missing === undefined) return
+      if (left === 1) throw missing
+      if (before?.seed !== undefined) fc.configureGlobal({ ...before, seed: before.seed + left })
+    }
+  } finally {
+    fc.configureGlobal(before ?? {})
+  }
+}
+
+async function fault(counted: () => unknown): Promise<unknown> {
+  try {
+    await counted()
+    return undefined
+  } catch (error) {
+    return error
+  }
 }

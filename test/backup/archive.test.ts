@@ -12,7 +12,7 @@ import { bytesPart, writeArchive } from '../../src/tools/backup/archive/write-ar
 import { makeKeyFile } from '../../src/tools/backup/key-file.ts'
 import { restoreArchive } from '../../src/tools/backup/restore.ts'
 import { removeFolder } from '../ends-with-tests.ts'
-import { runs } from '../runs.ts'
+import { drawing, runs } from '../runs.ts'
 
 const BEGINNING = { format: FORMAT, program: '0.1.0', createdAt: '2026-11-23T00:00:00.000Z' }
 const REST = {
@@ -91,31 +91,41 @@ describe('an archive', () => {
       at: fc.integer({ min: 0, max: bytes.length - 1 }),
       bit: fc.integer({ min: 0, max: 7 }),
     })
-    await fc.assert(
-      fc.asyncProperty(anywhere, async ({ at, bit }) => {
-        await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ (1 << bit)))
-        expect(await faultsOf(), `byte ${at} of ${bytes.length}`).to.have.length.greaterThan(0)
-      }),
-      { numRuns: runs(300) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.asyncProperty(anywhere, async ({ at, bit }) => {
+            await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ (1 << bit)))
+            expect(await faultsOf(), `byte ${at} of ${bytes.length}`).to.have.length.greaterThan(0)
+          }),
+          { numRuns: runs(300) },
+        ),
+      async () => {
+        await writeFile(file, bytes)
+        expect(await faultsOf(), 'unchanged').to.deep.equal([])
+      },
     )
-    await writeFile(file, bytes)
-    expect(await faultsOf(), 'unchanged').to.deep.equal([])
   })
 
   it('tells what was cut off, and what was added', async () => {
     await write()
     const bytes = await readFile(file)
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (length) => {
+    await drawing(
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (length) => {
+            await writeFile(file, bytes)
+            await truncate(file, length)
+            expect(await faultsOf(), `${length} of ${bytes.length} bytes`).to.have.length.greaterThan(0)
+          }),
+          { numRuns: runs(100) },
+        ),
+      async () => {
         await writeFile(file, bytes)
-        await truncate(file, length)
-        expect(await faultsOf(), `${length} of ${bytes.length} bytes`).to.have.length.greaterThan(0)
-      }),
-      { numRuns: runs(100) },
+        await appendFile(file, '\0')
+        expect(await faultsOf()).to.deep.equal(["it can't be read to its end (Invalid EOF.)"])
+      },
     )
-    await writeFile(file, bytes)
-    await appendFile(file, '\0')
-    expect(await faultsOf()).to.deep.equal(["it can't be read to its end (Invalid EOF.)"])
   })
 
   it('that is encrypted is read with its key alone, and tells every flipped byte', async () => {
@@ -126,16 +136,21 @@ describe('an archive', () => {
     expect(await faultsOf()).to.match(/^ToolError: .*is encrypted; name its key file/)
     expect(await faultsOf((await keyFile('other')).identity)).to.match(/^ToolError: no key of .*other/)
     const bytes = await readFile(file)
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (at) => {
-        await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 1))
-        expect(await faultsOf(identity), `byte ${at} of ${bytes.length}`).to.have.length.greaterThan(0)
-      }),
-      { numRuns: runs(100) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.integer({ min: 0, max: bytes.length - 1 }), async (at) => {
+            await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 1))
+            expect(await faultsOf(identity), `byte ${at} of ${bytes.length}`).to.have.length.greaterThan(0)
+          }),
+          { numRuns: runs(100) },
+        ),
+      async () => {
+        await writeFile(file, bytes)
+        await truncate(file, bytes.length - 1)
+        expect(await faultsOf(identity)).to.have.length(1)
+      },
     )
-    await writeFile(file, bytes)
-    await truncate(file, bytes.length - 1)
-    expect(await faultsOf(identity)).to.have.length(1)
   })
 
   it('with a header for 20,000 recipients is damaged, and one for 100 is read', async () => {

@@ -24,7 +24,7 @@ import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { filesOf } from '../policy/render.ts'
 import { withRules } from '../policy-text.ts'
-import { runs, soak } from '../runs.ts'
+import { drawing, runs, soak } from '../runs.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
 import { newFolder } from './predict/suites.ts'
@@ -252,25 +252,30 @@ p, clerk, things, read, lit, *, allow
 
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named, widened] = [0, 0, 0]
-    await fc.assert(
-      fc.asyncProperty(randomPolicyFiles, async (files) => {
-        const { red, asked, suite, folder } = await initAndTest(files)
-        expect(red).to.deep.equal([])
-        expect(asked).to.be.greaterThan(50)
-        const tried = await tryMistakes(suite)
-        expect(percentOf(tried.coverage.cells)).to.equal(100)
-        expect(tried.untold).to.deep.equal([])
-        const lists = await widenLists(suite)
-        expect(lists.unnoticed).to.deep.equal([])
-        widened += lists.noticed.length
-        noticed += tried.noticed
-        named += tried.named
-        await removeFolder(folder)
-      }),
-      { numRuns: runs(15, 2) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.asyncProperty(randomPolicyFiles, async (files) => {
+            const { red, asked, suite, folder } = await initAndTest(files)
+            expect(red).to.deep.equal([])
+            expect(asked).to.be.greaterThan(50)
+            const tried = await tryMistakes(suite)
+            expect(percentOf(tried.coverage.cells)).to.equal(100)
+            expect(tried.untold).to.deep.equal([])
+            const lists = await widenLists(suite)
+            expect(lists.unnoticed).to.deep.equal([])
+            widened += lists.noticed.length
+            noticed += tried.noticed
+            named += tried.named
+            await removeFolder(folder)
+          }),
+          { numRuns: runs(15, 2) },
+        ),
+      () => {
+        expect(noticed).to.be.greaterThan(named)
+        expect(widened).to.be.greaterThan(soak(10, 0))
+      },
     )
-    expect(noticed).to.be.greaterThan(named)
-    expect(widened).to.be.greaterThan(soak(10, 0))
   }).timeout(300_000)
 
   it('lists that there are more ways to relate than it has rows for', async () => {

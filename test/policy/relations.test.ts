@@ -8,7 +8,7 @@ import { kindOf, parseRelation } from '../../src/decide/relations/all-kinds.ts'
 import { acceptsField, askingAs, type Relation } from '../../src/decide/relations/relation-kind.ts'
 import type { Scalar } from '../../src/resources/object.ts'
 import type { Json, Representation } from '../../src/resources/resource.ts'
-import { runs } from '../runs.ts'
+import { drawing, runs } from '../runs.ts'
 import { asOracle, DOCS, RESOURCES } from './fixture.ts'
 import { relationsOf as oracleRelations } from './oracle.ts'
 import type { OracleRelation, Plain } from './world.ts'
@@ -127,32 +127,37 @@ function objectsOf(fields: readonly Fields[]): readonly Representation[] {
 }
 
 describe('a relation', () => {
-  it('holds alike for an object, as a condition, by the values that it accepts and in its explanation', () => {
+  it('holds alike for an object, as a condition, by the values that it accepts and in its explanation', async () => {
     const seen = { true: 0, false: 0 }
-    fc.assert(
-      fc.property(anyForm, attributes, object, (form, caller, of) => {
-        const [relation] = relationsFrom([form]) as [Relation]
-        const kind = kindOf(relation)
-        const asking = askingAs(caller, NOW)
-        const holds = holding([form], caller, of).length > 0
-        seen[`${holds}`]++
-        expect(meets(kind.condition(relation, asking), of)).to.equal(holds)
-        const accepted = kind.accepted?.(relation, asking)
-        if (accepted) expect(acceptsField(accepted, of[accepted.field])).to.equal(holds)
-        if (holds) expect(kind.couldHold(relation, (name) => asking.valuesOf(name).length > 0)).to.equal(true)
-        const known = {
-          hasCredentials: true,
-          now: NOW,
-          attribute: (name: string) => ({ values: asking.valuesOf(name), isKnown: true }),
-          object: { fields: of, complete: true },
-          isOwnRecord: false,
-          related: () => undefined,
-        }
-        expect(kind.explain(relation, known).holds).to.equal(holds)
-      }),
-      { numRuns: runs(1000) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(anyForm, attributes, object, (form, caller, of) => {
+            const [relation] = relationsFrom([form]) as [Relation]
+            const kind = kindOf(relation)
+            const asking = askingAs(caller, NOW)
+            const holds = holding([form], caller, of).length > 0
+            seen[`${holds}`]++
+            expect(meets(kind.condition(relation, asking), of)).to.equal(holds)
+            const accepted = kind.accepted?.(relation, asking)
+            if (accepted) expect(acceptsField(accepted, of[accepted.field])).to.equal(holds)
+            if (holds) expect(kind.couldHold(relation, (name) => asking.valuesOf(name).length > 0)).to.equal(true)
+            const known = {
+              hasCredentials: true,
+              now: NOW,
+              attribute: (name: string) => ({ values: asking.valuesOf(name), isKnown: true }),
+              object: { fields: of, complete: true },
+              isOwnRecord: false,
+              related: () => undefined,
+            }
+            expect(kind.explain(relation, known).holds).to.equal(holds)
+          }),
+          { numRuns: runs(1000) },
+        ),
+      () => {
+        expect(Math.min(seen.true, seen.false)).to.be.greaterThan(30)
+      },
     )
-    expect(Math.min(seen.true, seen.false)).to.be.greaterThan(30)
   })
 
   it('has the meaning of another one only if it holds for the same callers and objects', () => {

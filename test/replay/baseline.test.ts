@@ -9,7 +9,7 @@ import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import { recordUnder } from '../../src/tools/replay/replay.ts'
 import { randomObject } from '../policy/arbitrary.ts'
 import { generousPolicy } from '../policy/arbitrary-policy.ts'
-import { runs } from '../runs.ts'
+import { drawing, runs } from '../runs.ts'
 import { activeOf, answerOf, live, randomRequest, tellOf, WITH_ROUTES } from './live-decision.ts'
 
 type Baseline = (baseline: ActivePolicy, record: DecisionRecord) => ReturnType<typeof recordUnder>
@@ -63,11 +63,15 @@ function isTold(reach: typeof reachOf, seen: Map<string, number>) {
 describe('a replay with a baseline', () => {
   it('tells what differs between the baseline and the candidate, whatever the policy of the log', async () => {
     const seen = new Map<string, number>()
-    await fc.assert(comparesWith(product, seen), { numRuns: runs(1500, 500) })
-    for (const told of ['the same', 'refused-now', 'allowed-now', 'other-fields']) {
-      expect(seen.get(told), told).to.be.above(0)
-    }
-    expect(seen.get('undecidable') ?? 0).to.be.below((seen.get('the same') ?? 0) / 3)
+    await drawing(
+      () => fc.assert(comparesWith(product, seen), { numRuns: runs(1500, 500) }),
+      () => {
+        for (const told of ['the same', 'refused-now', 'allowed-now', 'other-fields']) {
+          expect(seen.get(told), told).to.be.above(0)
+        }
+        expect(seen.get('undecidable') ?? 0).to.be.below((seen.get('the same') ?? 0) / 3)
+      },
+    )
   })
 
   it('would not if the answers of the log were the baseline', async () => {
@@ -78,8 +82,12 @@ describe('a replay with a baseline', () => {
 
   it('says that a list has fewer or more objects where each object is so', async () => {
     const seen = new Map<string, number>()
-    await fc.assert(isTold(reachOf, seen), { numRuns: runs(600) })
-    for (const reach of ['narrower', 'wider']) expect(seen.get(reach), reach).to.be.above(0)
+    await drawing(
+      () => fc.assert(isTold(reachOf, seen), { numRuns: runs(600) }),
+      () => {
+        for (const reach of ['narrower', 'wider']) expect(seen.get(reach), reach).to.be.above(0)
+      },
+    )
   })
 
   it('would not if it guessed', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type FitReason, type FitVerdict, type StoredFit, storedFit } from '../../src/resources/fit/stored-fit.ts'
 import type { Json, Resource } from '../../src/resources/resource.ts'
-import { runs } from '../runs.ts'
+import { drawing, runs } from '../runs.ts'
 import { anySchema, exactSchema, pairOf, resourceWith, valueFor } from './random-schemas.ts'
 
 const TIMES = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' }
@@ -157,32 +157,42 @@ describe('whether stored objects fit', () => {
     expect(() => judge(...pair, { old, seeds }, wrong({ verdict: 'may not fit', example: { x: 'aaaa' } }))).to.throw()
   })
 
-  it('is never answered with `fits` wrongly, and each example is real, for random schemas', () => {
+  it('is never answered with `fits` wrongly, and each example is real, for random schemas', async () => {
     const answers = { fits: 0, 'may not fit': 0, unknown: 0 }
-    fc.assert(
-      fc.property(pairOf(anySchema), fc.boolean(), draws, ([old, next], required, seeds) => {
-        const pair = resourcesOf(old, next, required)
-        if (!pair) return
-        answers[judge(...pair, { old, seeds }).verdict] += 1
-      }),
-      { numRuns: runs(1500, 450) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(pairOf(anySchema), fc.boolean(), draws, ([old, next], required, seeds) => {
+            const pair = resourcesOf(old, next, required)
+            if (!pair) return
+            answers[judge(...pair, { old, seeds }).verdict] += 1
+          }),
+          { numRuns: runs(1500, 450) },
+        ),
+      () => {
+        expect(Math.min(...Object.values(answers)), JSON.stringify(answers)).to.be.greaterThan(20)
+      },
     )
-    expect(Math.min(...Object.values(answers)), JSON.stringify(answers)).to.be.greaterThan(20)
   }).timeout(300_000)
 
-  it('is never unknown for the exact keywords', () => {
+  it('is never unknown for the exact keywords', async () => {
     const answers = { fits: 0, 'may not fit': 0, unknown: 0 }
-    fc.assert(
-      fc.property(pairOf(exactSchema), fc.boolean(), draws, ([old, next], required, seeds) => {
-        const pair = resourcesOf(old, next, required)
-        if (!pair) return
-        const fit = judge(...pair, { old, seeds })
-        answers[fit.verdict] += 1
-        expect(fit.verdict, JSON.stringify(fit)).not.to.equal('unknown')
-      }),
-      { numRuns: runs(3000, 600) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(pairOf(exactSchema), fc.boolean(), draws, ([old, next], required, seeds) => {
+            const pair = resourcesOf(old, next, required)
+            if (!pair) return
+            const fit = judge(...pair, { old, seeds })
+            answers[fit.verdict] += 1
+            expect(fit.verdict, JSON.stringify(fit)).not.to.equal('unknown')
+          }),
+          { numRuns: runs(3000, 600) },
+        ),
+      () => {
+        expect(Math.min(answers.fits, answers['may not fit']), JSON.stringify(answers)).to.be.greaterThan(100)
+      },
     )
-    expect(Math.min(answers.fits, answers['may not fit']), JSON.stringify(answers)).to.be.greaterThan(100)
   }).timeout(300_000)
 })
 

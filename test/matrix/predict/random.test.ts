@@ -12,7 +12,7 @@ import { randomCaller, randomDocument, randomObject } from '../../policy/arbitra
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { filesOf } from '../../policy/render.ts'
-import { runs } from '../../runs.ts'
+import { drawing, runs } from '../../runs.ts'
 import { serve } from './served.ts'
 
 const METHODS: Readonly<Record<Operation, Method>> = {
@@ -68,30 +68,35 @@ function predict(request: Omit<PredictedRequest, 'facts'>) {
 describe('the predictor', () => {
   it('says what the server answers, under any policy', async () => {
     const seen = new Set<number>()
-    await fc.assert(
-      fc.asyncProperty(randomCase, async ({ policy, conceal, routeMethod, caller, objects, id, body }) => {
-        const parsed = parsePolicy(policy.files, RESOURCES)
-        const ownership = new Map([...parsed.ownership].map(([name, one]) => [name, { ...one, conceal }]))
-        const concealing = { ...parsed, ownership }
-        const { roles, claims } = caller
-        const known = caller.id === undefined ? undefined : { id: caller.id, roles, claims: claims ?? {} }
-        const stored: Objects = new Map([['docs', new Map(objects.map((one) => [String(one.id), one]))]])
-        const common = { routeMethod, caller: known, id, body, objects: stored }
-        const served = await serve({
-          ...common,
-          snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
-          resources: RESOURCES,
-        })
-        const answer = await predict({ ...common, evaluated: evaluatePolicy(concealing, RESOURCES, 0) })
-        seen.add(answer.status)
-        expect(answer.status).to.equal(served.status)
-        const shown = answer.items?.map((item) => item.shown) ?? answer.shown
-        expect(seenIn(answer.items ? { items: shown } : shown)).to.deep.equal(seenIn(served.seen))
-      }),
-      { numRuns: runs(2000) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.asyncProperty(randomCase, async ({ policy, conceal, routeMethod, caller, objects, id, body }) => {
+            const parsed = parsePolicy(policy.files, RESOURCES)
+            const ownership = new Map([...parsed.ownership].map(([name, one]) => [name, { ...one, conceal }]))
+            const concealing = { ...parsed, ownership }
+            const { roles, claims } = caller
+            const known = caller.id === undefined ? undefined : { id: caller.id, roles, claims: claims ?? {} }
+            const stored: Objects = new Map([['docs', new Map(objects.map((one) => [String(one.id), one]))]])
+            const common = { routeMethod, caller: known, id, body, objects: stored }
+            const served = await serve({
+              ...common,
+              snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
+              resources: RESOURCES,
+            })
+            const answer = await predict({ ...common, evaluated: evaluatePolicy(concealing, RESOURCES, 0) })
+            seen.add(answer.status)
+            expect(answer.status).to.equal(served.status)
+            const shown = answer.items?.map((item) => item.shown) ?? answer.shown
+            expect(seenIn(answer.items ? { items: shown } : shown)).to.deep.equal(seenIn(served.seen))
+          }),
+          { numRuns: runs(2000) },
+        ),
+      () => {
+        // The cases reach every kind of answer.
+        expect([...seen].sort()).to.include.members([200, 201, 204, 401, 403, 404])
+      },
     )
-    // The cases reach every kind of answer.
-    expect([...seen].sort()).to.include.members([200, 201, 204, 401, 403, 404])
   })
 
   it('would not agree with a server whose policy lacks a rule', async () => {

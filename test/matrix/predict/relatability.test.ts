@@ -14,7 +14,7 @@ import { idSeries } from '../../../src/tools/matrix/arrange/related-objects.ts'
 import { CALLER, OBJECT } from '../../../src/tools/matrix/arrange/values/samples.ts'
 import type { PlacedObject } from '../../../src/tools/matrix/arrange/wanted-object.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
-import { runs } from '../../runs.ts'
+import { drawing, runs } from '../../runs.ts'
 import { closureOf, KINDS, KNOWN, policyWith, RELATIONS } from './kinds.ts'
 
 const HOUR = 3_600_000
@@ -177,38 +177,43 @@ function resourceOf(name: string): Resource {
 }
 
 describe('how callers can relate to objects', () => {
-  it('is never called impossible where some object is so, and never called possible where none is', () => {
+  it('is never called impossible where some object is so, and never called possible where none is', async () => {
     const seen = { related: 0, impossible: 0, unarranged: 0 }
-    fc.assert(
-      fc.property(randomRelations, ({ name, names }) => {
-        const policy = policyOf(name, names)
-        const resource = resourceOf(name)
-        const possible = achieved(policy, resource)
-        const declared = [...(policy.ownership.get(name)?.relations.keys() ?? [])]
-        const all = declared.reduce<readonly string[][]>(
-          (sets, one) => sets.concat(sets.map((set) => [...set, one])),
-          [[]],
-        )
-        for (const set of all) {
-          const kind = relatability(policy.ownership.get(name), KNOWN, {
-            resource,
-            relations: new Set(set),
-            own: false,
-          })
-          seen[kind]++
-          const text = set.toSorted().join('+')
-          expect(kind, `${name} ${names}: ${text}`).to.not.equal(possible.has(text) ? 'impossible' : 'related')
-        }
-      }),
-      { numRuns: runs(300) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(randomRelations, ({ name, names }) => {
+            const policy = policyOf(name, names)
+            const resource = resourceOf(name)
+            const possible = achieved(policy, resource)
+            const declared = [...(policy.ownership.get(name)?.relations.keys() ?? [])]
+            const all = declared.reduce<readonly string[][]>(
+              (sets, one) => sets.concat(sets.map((set) => [...set, one])),
+              [[]],
+            )
+            for (const set of all) {
+              const kind = relatability(policy.ownership.get(name), KNOWN, {
+                resource,
+                relations: new Set(set),
+                own: false,
+              })
+              seen[kind]++
+              const text = set.toSorted().join('+')
+              expect(kind, `${name} ${names}: ${text}`).to.not.equal(possible.has(text) ? 'impossible' : 'related')
+            }
+          }),
+          { numRuns: runs(300) },
+        ),
+      () => {
+        expect(seen.related).to.be.greaterThan(100)
+        expect(seen.impossible).to.be.greaterThan(20)
+        // Only what needs an attribute that nobody can be given stays open.
+        expect(seen.unarranged).to.be.lessThan((seen.related + seen.impossible) / 4)
+      },
     )
-    expect(seen.related).to.be.greaterThan(100)
-    expect(seen.impossible).to.be.greaterThan(20)
-    // Only what needs an attribute that nobody can be given stays open.
-    expect(seen.unarranged).to.be.lessThan((seen.related + seen.impossible) / 4)
   })
 
-  it('is found for a caller whose record makes no other relation hold', () => {
+  it('is found for a caller whose record makes no other relation hold', async () => {
     let records = 0
     const isSo = (ownership: Ownership | undefined, relations: ReadonlySet<string>) => {
       const [resource, samples] = [resourceOf('things'), KNOWN.samples.get('things')]
@@ -223,15 +228,20 @@ describe('how callers can relate to objects', () => {
       const attributes = { ...found.attributes, id: CALLER } as Representation
       expect(new Set(holdingFor(ownership, attributes, found.object, worldOf(found.others)))).to.deep.equal(relations)
     }
-    fc.assert(
-      fc.property(fc.subarray(Object.keys(RELATIONS.things), { minLength: 1, maxLength: 5 }), (names) => {
-        const ownership = policyOf('things', names).ownership.get('things')
-        const sets = possibleSets([...(ownership?.relations.values() ?? [])], resourceOf('things'))
-        for (const relations of sets.slice(0, 8)) isSo(ownership, relations)
-      }),
-      { numRuns: runs(100) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(fc.subarray(Object.keys(RELATIONS.things), { minLength: 1, maxLength: 5 }), (names) => {
+            const ownership = policyOf('things', names).ownership.get('things')
+            const sets = possibleSets([...(ownership?.relations.values() ?? [])], resourceOf('things'))
+            for (const relations of sets.slice(0, 8)) isSo(ownership, relations)
+          }),
+          { numRuns: runs(100) },
+        ),
+      () => {
+        expect(records).to.be.greaterThan(5)
+      },
     )
-    expect(records).to.be.greaterThan(5)
   })
 
   it('is a row of the matrix for each way that rules tell apart', () => {

@@ -9,7 +9,7 @@ import { pairsOf } from '../../../src/tools/check/reach/writers.ts'
 import { LANGUAGE_RESOURCES, STORED } from '../../policy/language-fixture.ts'
 import { render } from '../../policy/render.ts'
 import type { OraclePolicy } from '../../policy/world.ts'
-import { runs } from '../../runs.ts'
+import { drawing, runs } from '../../runs.ts'
 import { anyPolicy, CROSSING_RELATIONS, unreadPolicy } from './crossing-policy.ts'
 import { type UnreadWay, unreadWays } from './unread-writes-by-force.ts'
 
@@ -103,26 +103,36 @@ const DRAWN = { seed: 30_698_238 }
 describe('the writes of objects that the writer may not read', () => {
   const drawn = { 'many walls': unreadPolicy, anything: anyPolicy } as const
   for (const which of ['many walls', 'anything'] as const) {
-    it(`are all told, for policies with ${which}`, () => {
+    it(`are all told, for policies with ${which}`, async () => {
       const shown = new Set<string>()
       let asked = 0
-      fc.assert(
-        tellsAll(drawn[which], told, ({ write }) => shown.add(`${asked++} ${write}`)),
-        { numRuns: runs(120, which === 'anything' ? 12 : 60), ...DRAWN },
+      await drawing(
+        () =>
+          fc.assert(
+            tellsAll(drawn[which], told, ({ write }) => shown.add(`${asked++} ${write}`)),
+            { numRuns: runs(120, which === 'anything' ? 12 : 60), ...DRAWN },
+          ),
+        () => {
+          expect(shown.size).to.be.greaterThan(which === 'anything' ? 0 : 100)
+        },
       )
-      expect(shown.size).to.be.greaterThan(which === 'anything' ? 0 : 100)
     }).timeout(300_000)
   }
 
-  it('are told only where some write of that caller shows it', () => {
+  it('are told only where some write of that caller shows it', async () => {
     let ways = 0
-    fc.assert(
-      tellsOnly(unreadPolicy, told, () => {
-        ways++
-      }),
-      { numRuns: runs(30, 15), ...DRAWN },
+    await drawing(
+      () =>
+        fc.assert(
+          tellsOnly(unreadPolicy, told, () => {
+            ways++
+          }),
+          { numRuns: runs(30, 15), ...DRAWN },
+        ),
+      () => {
+        expect(ways).to.be.greaterThan(5)
+      },
     )
-    expect(ways).to.be.greaterThan(5)
   }).timeout(300_000)
 
   /** One role's deny stops another one's read. */

@@ -12,7 +12,7 @@ import { faultsOf } from '../../policy/oracle/faults.ts'
 import { updated } from '../../policy/oracle/proposals.ts'
 import { granted, grantedOnResult, inView, onObject, relationsOf, subsets, transitionOf } from '../../policy/oracle.ts'
 import type { Json, Plain, World } from '../../policy/world.ts'
-import { runs } from '../../runs.ts'
+import { drawing, runs } from '../../runs.ts'
 import { ask, recordOf } from './asking-language.ts'
 
 const RUNS = { numRuns: runs(400) }
@@ -34,62 +34,74 @@ describe('explain, of members, parents, walls and conditions', () => {
     )
   })
 
-  it('says of each object and each request that a case stands for what the oracle answers', () => {
+  it('says of each object and each request that a case stands for what the oracle answers', async () => {
     const met = { told: 0, refused: 0 }
-    fc.assert(
-      fc.property(randomAsked, (asked) => {
-        const object = storedObject(asked)
-        if (!object || asked.world.caller.credential === 'api-key') return
-        const found = unlessTooMany(() => ask(asked, { kind: 'any', id: undefined }, {}), met)
-        if (!found) return
-        if (found.cases.length === 0) {
-          expectAnswer(asked, object, found)
-          return
-        }
-        const names = new Set([...relationsOf(asked.world, object), ...holdingConditions(asked.world)])
-        const fitting = largestWithin(found.cases, names)
-        expect(fitting.length).to.be.above(0)
-        for (const one of fitting) expectAnswer(asked, object, one)
-      }),
-      RUNS,
+    const property = fc.property(randomAsked, (asked) => {
+      const object = storedObject(asked)
+      if (!object || asked.world.caller.credential === 'api-key') return
+      const found = unlessTooMany(() => ask(asked, { kind: 'any', id: undefined }, {}), met)
+      if (!found) return
+      if (found.cases.length === 0) {
+        expectAnswer(asked, object, found)
+        return
+      }
+      const names = new Set([...relationsOf(asked.world, object), ...holdingConditions(asked.world)])
+      const fitting = largestWithin(found.cases, names)
+      expect(fitting.length).to.be.above(0)
+      for (const one of fitting) expectAnswer(asked, object, one)
+    })
+    await drawing(
+      () => fc.assert(property, RUNS),
+      () => {
+        expect(met.refused).to.be.below(met.told / 4)
+      },
     )
-    expect(met.refused).to.be.below(met.told / 4)
   })
 
-  it('says of a write that changes one field what the oracle answers', () => {
+  it('says of a write that changes one field what the oracle answers', async () => {
     const met = new Map<string, number>()
-    fc.assert(
-      fc.property(askedAbout(TASKS, TASKS, FOLDERS, MEMBERSHIPS), fc.nat(), (asked, pick) => {
-        const change = changeOf(asked, pick)
-        if (!change || !isTold(asked)) return
-        const told = { conditions: { holds: new Map(conditionsOf(asked)), from: '--with' } } as const
-        const { world, request } = change.asked
-        const found = ask(change.asked, aboutObject(asked, change.stored), told, change.becomes)
-        const expected = answer(world, request)
-        const one = { ...found, ...found.cases[0] }
-        met.set(String(expected.status), (met.get(String(expected.status)) ?? 0) + 1)
-        if (expected.status >= 300) {
-          expect(one.answer?.status).to.equal(expected.status)
-          expectStepUp(change.asked, expected, one)
-          return
-        }
-        expect(one.outcome, change.becomes).to.equal('allow')
-        const granted = grantedOnResult(world, request.action, transitionOf(world, change.stored, change.proposed))
-        const writable = [...granted].filter((field) => !world.resource.readOnly.includes(field))
-        expect(one.fields?.writable?.toSorted()).to.deep.equal(writable.toSorted())
-      }),
-      { ...RUNS, numRuns: runs(1500) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(askedAbout(TASKS, TASKS, FOLDERS, MEMBERSHIPS), fc.nat(), (asked, pick) => {
+            const change = changeOf(asked, pick)
+            if (!change || !isTold(asked)) return
+            const told = { conditions: { holds: new Map(conditionsOf(asked)), from: '--with' } } as const
+            const { world, request } = change.asked
+            const found = ask(change.asked, aboutObject(asked, change.stored), told, change.becomes)
+            const expected = answer(world, request)
+            const one = { ...found, ...found.cases[0] }
+            met.set(String(expected.status), (met.get(String(expected.status)) ?? 0) + 1)
+            if (expected.status >= 300) {
+              expect(one.answer?.status).to.equal(expected.status)
+              expectStepUp(change.asked, expected, one)
+              return
+            }
+            expect(one.outcome, change.becomes).to.equal('allow')
+            const granted = grantedOnResult(world, request.action, transitionOf(world, change.stored, change.proposed))
+            const writable = [...granted].filter((field) => !world.resource.readOnly.includes(field))
+            expect(one.fields?.writable?.toSorted()).to.deep.equal(writable.toSorted())
+          }),
+          { ...RUNS, numRuns: runs(1500) },
+        ),
+      () => {
+        expect([...met.keys()]).to.include.members(['200', '403'])
+      },
     )
-    expect([...met.keys()]).to.include.members(['200', '403'])
   })
 
-  it('names states after such a write that would be enough', () => {
+  it('names states after such a write that would be enough', async () => {
     met = 0
-    fc.assert(
-      isEnough(({ name }) => name),
-      { ...RUNS, numRuns: runs(3000) },
+    await drawing(
+      () =>
+        fc.assert(
+          isEnough(({ name }) => name),
+          { ...RUNS, numRuns: runs(3000) },
+        ),
+      () => {
+        expect(met).to.be.above(0)
+      },
     )
-    expect(met).to.be.above(0)
   })
 
   it('would not name such states if it named any state', () => {
@@ -129,27 +141,32 @@ describe('explain, of members, parents, walls and conditions', () => {
     expect(found.failed).to.equal(true)
   })
 
-  it('names changes that would be enough, and nothing less would be', () => {
+  it('names changes that would be enough, and nothing less would be', async () => {
     let met = 0
-    fc.assert(
-      fc.property(randomAsked, (asked) => {
-        const object = storedObject(asked)
-        if (!object || asked.request.operation === 'list' || asked.request.action === 'list') return
-        const holds = new Map([...conditionsOf(asked)])
-        const found = ask(asked, aboutObject(asked, object), { conditions: { holds, from: '--with' } })
-        const simple = found.misses.filter(({ changes }) => changes.every(({ kind }) => kind.endsWith('condition')))
-        for (const { changes } of simple) {
-          met += 1
-          expect(isAllowedWith(asked, object, changes as readonly ConditionChange[])).to.equal(true)
-          for (const left of changes) {
-            const fewer = changes.filter((one) => one !== left) as readonly ConditionChange[]
-            expect(isAllowedWith(asked, object, fewer)).to.equal(false)
-          }
-        }
-      }),
-      RUNS,
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(randomAsked, (asked) => {
+            const object = storedObject(asked)
+            if (!object || asked.request.operation === 'list' || asked.request.action === 'list') return
+            const holds = new Map([...conditionsOf(asked)])
+            const found = ask(asked, aboutObject(asked, object), { conditions: { holds, from: '--with' } })
+            const simple = found.misses.filter(({ changes }) => changes.every(({ kind }) => kind.endsWith('condition')))
+            for (const { changes } of simple) {
+              met += 1
+              expect(isAllowedWith(asked, object, changes as readonly ConditionChange[])).to.equal(true)
+              for (const left of changes) {
+                const fewer = changes.filter((one) => one !== left) as readonly ConditionChange[]
+                expect(isAllowedWith(asked, object, fewer)).to.equal(false)
+              }
+            }
+          }),
+          RUNS,
+        ),
+      () => {
+        expect(met).to.be.above(0)
+      },
     )
-    expect(met).to.be.above(0)
   })
 })
 

@@ -24,7 +24,7 @@ import {
   subsets,
 } from '../../policy/oracle.ts'
 import type { OracleCaller, OracleCondition, World } from '../../policy/world.ts'
-import { runs } from '../../runs.ts'
+import { drawing, runs } from '../../runs.ts'
 import { named } from '../diff/language-space.ts'
 import { ask, parsedOf } from './asking-language.ts'
 
@@ -59,12 +59,25 @@ const drawn = fc
 const RUNS = { numRuns: runs(1000, 400) }
 
 describe('the near misses of members, parents, walls and conditions', () => {
-  it('are true, and nothing less would do', () => {
+  it('are true, and nothing less would do', async () => {
     const met = new Map<string, number>()
-    fc.assert(areTrue(missesOf, met), RUNS)
-    for (const kind of ['relation', 'not-relation', 'condition', 'not-condition', 'result', 'deny', 'role', 'user']) {
-      expect(met.get(kind), kind).to.be.above(0)
-    }
+    await drawing(
+      () => fc.assert(areTrue(missesOf, met), RUNS),
+      () => {
+        for (const kind of [
+          'relation',
+          'not-relation',
+          'condition',
+          'not-condition',
+          'result',
+          'deny',
+          'role',
+          'user',
+        ]) {
+          expect(met.get(kind), kind).to.be.above(0)
+        }
+      },
+    )
   })
 
   const wrong: Readonly<Record<string, (changes: Changes) => Changes>> = {
@@ -86,26 +99,31 @@ describe('the near misses of members, parents, walls and conditions', () => {
     })
   }
 
-  it('name each set of one or two conditions that would be enough', () => {
+  it('name each set of one or two conditions that would be enough', async () => {
     let met = 0
-    fc.assert(
-      fc.property(drawn, (one) => {
-        const refused = refusedOf({
-          ...one,
-          asked: withGates(one.asked, one.told),
-          isTold: true,
-          told: one.told.slice(2),
-        })
-        if (!refused || isAllowed(refused, [], 'some')) return
-        const { misses } = missesOf(refused)
-        for (const enough of enoughConditions(refused)) {
-          met += Number(enough.length > 1)
-          expect(misses.map(({ changes }) => keyOf(changes))).to.include(keyOf(enough))
-        }
-      }),
-      { ...RUNS, numRuns: runs(200) },
+    await drawing(
+      () =>
+        fc.assert(
+          fc.property(drawn, (one) => {
+            const refused = refusedOf({
+              ...one,
+              asked: withGates(one.asked, one.told),
+              isTold: true,
+              told: one.told.slice(2),
+            })
+            if (!refused || isAllowed(refused, [], 'some')) return
+            const { misses } = missesOf(refused)
+            for (const enough of enoughConditions(refused)) {
+              met += Number(enough.length > 1)
+              expect(misses.map(({ changes }) => keyOf(changes))).to.include(keyOf(enough))
+            }
+          }),
+          { ...RUNS, numRuns: runs(200) },
+        ),
+      () => {
+        expect(met).to.be.above(0)
+      },
     )
-    expect(met).to.be.above(0)
   })
 })
 

@@ -1,0 +1,46 @@
+/** The few inputs of `npm test` are enough to meet what a random test counts, or it fails. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { drawing, soak } from './runs.ts'
+
+describe('a random test that counts what it met', () => {
+  it('draws other inputs until it has met each kind', async () => {
+    const met = new Set<number>()
+    const property = fc.property(fc.nat(19), (drawn) => void met.add(drawn))
+    await drawing(
+      () => fc.assert(property, { numRuns: soak(500, 50) }),
+      () => expect(met.size).to.equal(20),
+    )
+  })
+
+  it('draws others in each round, also with a seed', async () => {
+    const rounds: string[] = []
+    const before = fc.readConfigureGlobal()
+    fc.configureGlobal({ ...before, seed: 1 })
+    const draw = () => rounds.push(fc.sample(fc.nat(1_000_000), { numRuns: 5 }).join(), '')
+    await drawing(draw, () => expect(rounds.length).to.be.above(soak(0, 5)))
+    expect(fc.readConfigureGlobal()?.seed).to.equal(1)
+    fc.configureGlobal(before ?? {})
+    const drawn = rounds.filter((text) => text !== '')
+    expect(new Set(drawn).size).to.equal(drawn.length)
+  })
+
+  it('fails if a kind is never met, and when an input fails', async () => {
+    const reasonOf = (draw: () => unknown, counted: () => unknown) =>
+      drawing(draw, counted).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+    let rounds = 0
+    const never = await reasonOf(
+      () => (rounds += 1),
+      () => expect(0).to.be.above(0),
+    )
+    expect([never instanceof Error, rounds]).to.deep.equal([true, soak(1, 10)])
+    const failed = await reasonOf(
+      () => fc.assert(fc.property(fc.nat(), () => false)),
+      () => undefined,
+    )
+    expect(failed).to.be.instanceOf(Error)
+  })
+})
