@@ -84,24 +84,16 @@ function sentenceOf({ folder, of, isMade, isDead, isRemoved }: Backup['leftovers
 export function restoreCommand() {
   return withHelp(new Command('restore'), {
     about: 'make data/, policies/ and schemas/ of an archive in an empty folder',
-    note: 'Nothing is overwritten: a folder or a database with content is refused. Start the server there afterwards.',
-    examples: [
-      'restore monday.tar /srv/restored',
-      'restore monday.tar /srv/restored --database "$EMPTY_DATABASE"',
-      'restore monday.tar.age /srv/restored --identity backup.key',
-    ],
+    note: 'Nothing is overwritten: a folder with content is refused. Start the server there afterwards.',
+    examples: ['restore monday.tar /srv/restored', 'restore monday.tar.age /srv/restored --identity backup.key'],
   })
     .argument('<file>', 'the archive')
     .argument('<directory>', 'the folder; it is empty, or is made')
     .addOption(IDENTITY)
-    .option('--database <url>', 'the empty database for an archive of PostgreSQL (DATABASE_URL)')
     .addOption(TEXT_OR_JSON)
-    .action(async (file, directory, { identity, database, format }) => {
+    .action(async (file, directory, { identity, format }) => {
       const { restoreArchive } = await import('../tools/backup/restore.ts')
-      const { refusePassword } = await import('./flags.ts')
-      refusePassword(database)
-      const databaseUrl = database ?? environment().DATABASE_URL
-      const restored = await restoreArchive({ archive: { file, identity }, directory, databaseUrl })
+      const restored = await restoreArchive({ archive: { file, identity }, directory })
       if ('faults' in restored) return damage(format, file, restored.faults)
       for (const { folder } of restored.leftovers)
         tell(`Removed ${folder}: a restore was ended before it was complete.\n`)

@@ -20,7 +20,7 @@ export function mergeFlags<F extends object>(flags: F & GivenFlags, instance = e
 }
 
 /** Every user of the machine can read the arguments of a process. Throws ToolError. */
-export function refusePassword(flag: string | undefined): void {
+function refusePassword(flag: string | undefined): void {
   const url = URL.parse(flag ?? '')
   if (!url || (url.password === '' && !url.searchParams.has('password'))) return
   throw new ToolError('--database has a password, which others can read in the list of processes: set DATABASE_URL')

@@ -6,7 +6,6 @@ import type { Condition, Lookup } from '../decide/conditions/condition.ts'
 import type { Permit } from '../decide/permits/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resources } from '../resources/resource.ts'
-import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { Attempts, Directory } from './directory.ts'
 import type { MemberCutter } from './lists/member-cutter.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
@@ -219,10 +218,6 @@ export interface StoreEngine {
     kind: 'keys' | 'versions',
     writer?: WritePlace,
   ) => Promise<InstanceDatabase>
-  /** `folder`: exists, and is removed after the copy was closed. Throws StoreUnavailable. */
-  readonly copy: (database: string, folder: string) => Promise<DatabaseCopy>
-  /** Throws OccupiedDatabase or StoreUnavailable. */
-  readonly place: (database: string) => Promise<DatabasePlace>
 }
 
 /** For a look that changes nothing, and holds no lock that keeps a writer waiting. */

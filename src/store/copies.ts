@@ -1,7 +1,6 @@
 /**
  * Copies of a whole database, made beside running servers and put back into an empty place. A copy is a list of parts
- * (names and bytes); only the engine that made them knows what is in them. test/store/copies.test.ts tests every
- * engine.
+ * (names and bytes); only the engine that made them knows what is in them. PostgreSQL has tools of its own.
  */
 
 /** A copy holds every write that was durable before it began, and nothing of any other. */

@@ -46,7 +46,7 @@ const ENGINES = {
     exists: existsSync,
     // https://sqlite.org/fileformat.html#the_database_header
     fileHeader: 'SQLite format 3\0',
-    load: async () => (await import('./sqlite/open.ts')).sqlite,
+    load: loadSqlite,
   },
   postgres: {
     scheme: /^postgres(?:ql)?:/,
@@ -197,17 +197,21 @@ export async function openReader({ engine, location }: Database): Promise<Object
   return (await ENGINES[engine].load()).openReader(location)
 }
 
-/**
- * Copies the database beside running servers. `folder`: for files of the copy; remove it after the copy was closed.
- * Throws StoreUnavailable.
- */
-export async function copyDatabase({ engine, location }: Database, folder: string): Promise<DatabaseCopy> {
-  return (await ENGINES[engine].load()).copy(location, folder)
+async function loadSqlite() {
+  return (await import('./sqlite/open.ts')).sqlite
 }
 
-/** A place for the copy of a database of the same engine. Throws OccupiedDatabase or StoreUnavailable. */
-export async function placeDatabase({ engine, location }: Database): Promise<DatabasePlace> {
-  return (await ENGINES[engine].load()).place(location)
+/**
+ * Copies a database file beside running servers. `folder`: for files of the copy; remove it after the copy was closed.
+ * Throws StoreUnavailable.
+ */
+export async function copyDatabase({ location }: Database, folder: string): Promise<DatabaseCopy> {
+  return (await loadSqlite()).copy(location, folder)
+}
+
+/** A place for the copy of a database file. Throws OccupiedDatabase or StoreUnavailable. */
+export async function placeDatabase({ location }: Database): Promise<DatabasePlace> {
+  return (await loadSqlite()).place(location)
 }
 
 /** On connections of their own; creates what is missing. Throws StoreUnavailable. */

@@ -220,7 +220,6 @@ describe('an archive', () => {
       const outcome = await restoreArchive({
         archive: { file, identity: undefined },
         directory,
-        databaseUrl: undefined,
       })
       expect('faults' in outcome && outcome.faults.join('; '), fault).to.include(fault)
       expect(await readdir(folder), fault).to.deep.equal(['a.tar'])
@@ -230,11 +229,11 @@ describe('an archive', () => {
   it('that is whole but no database leaves nothing', async () => {
     await write()
     const directory = join(folder, 'restored')
-    const outcome = await restoreArchive({ archive: { file, identity: undefined }, directory, databaseUrl: undefined })
+    const outcome = await restoreArchive({ archive: { file, identity: undefined }, directory })
     expect('faults' in outcome && outcome.faults.join()).to.match(/no whole database/)
     expect(await readdir(folder)).to.deep.equal(['a.tar'])
     await mkdir(directory)
-    await restoreArchive({ archive: { file, identity: undefined }, directory, databaseUrl: undefined })
+    await restoreArchive({ archive: { file, identity: undefined }, directory })
     expect(await readdir(directory), 'a folder that was there').to.deep.equal([])
   })
 

@@ -134,10 +134,10 @@ describe('the commands of backups', () => {
       [['backup', 'key', 'nowhere/key'], /there is no folder `nowhere`; make it/],
       [['backup', 'verify', '.'], /`.` is a folder; name a file that `sallyport backup` made/],
       [['restore', 'three.tar', 'three.tar'], /`three.tar` can't be written/],
-      [['restore', 'three.tar', 'there', '--database', 'postgres://127.0.0.1/x'], /leave out --database/],
       [
-        ['restore', 'three.tar', 'there', '--database', 'postgres://u:sesame@127.0.0.1/x'],
-        /^(?!.*sesame).*has a password/,
+        ['backup', 'x'],
+        /^(?!.*sesame).*is no database file; back it up with `pg_dump`, as docs\/backup.md says/,
+        { DATABASE_URL: 'postgres://u:sesame@127.0.0.1/x' },
       ],
       [['restore', 'three.tar', 'there', '--identity', 'three.tar'], /is not encrypted/],
       // The key itself, in place of the name of its file.

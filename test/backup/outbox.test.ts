@@ -1,5 +1,5 @@
 /** Records that waited in the outbox at the time of a backup are in the log of the restored server once, none is lost. */
-import { copyFile, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { restoreArchive } from '../../src/tools/backup/restore.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { backUpPostgres, restorePostgres } from './pg-tools.ts'
 import { databaseAt, ENGINES } from './places.ts'
 
 for (const engine of soak(ENGINES, ENGINES.slice(0, 1))) {
@@ -45,6 +46,13 @@ for (const engine of soak(ENGINES, ENGINES.slice(0, 1))) {
       while (!(await beside.outbox.hold(holder))) await sleep(20)
       const held = setInterval(() => void beside.outbox.hold(holder), 100)
       for (const title of ['a', 'b', 'c']) await create(server, title)
+      if (engine.name === 'postgres') {
+        await backUpPostgres(server.folder, url)
+        clearInterval(held)
+        await beside.outbox.release(holder)
+        await beside.store.close()
+        return server.folder
+      }
       const env = { DATABASE_URL: url, DATA_DIR: join(server.folder, 'data') }
       const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
       const file = join(folder, 'a.tar')
@@ -62,15 +70,25 @@ for (const engine of soak(ENGINES, ENGINES.slice(0, 1))) {
       return file
     }
 
+    async function restore(file: string, directory: string): Promise<void> {
+      if (engine.name === 'sqlite') {
+        const restored = await restoreArchive({ archive: { file, identity: undefined }, directory })
+        expect(restored).to.have.property('manifest')
+        return
+      }
+      await cp(join(file, 'monday.dump'), join(folder, 'monday.dump'))
+      await cp(join(file, 'monday.tar.gz'), join(folder, 'monday.tar.gz'))
+      // The number of the last write.
+      expect(await restorePostgres(folder, other)).to.match(/ last_value\s.*\n-+\n +4\n/)
+      expect(await readdir(directory)).to.have.members(['data', 'policies', 'schemas'])
+    }
+
     /** Starts a server on the archive, and gives the numbers of the writes in its log after one more write. */
     async function logOf(file: string, log?: string): Promise<readonly unknown[]> {
       const directory = join(folder, 'restored')
-      const databaseUrl = engine.name === 'sqlite' ? undefined : other
-      expect(await restoreArchive({ archive: { file, identity: undefined }, directory, databaseUrl })).to.have.property(
-        'manifest',
-      )
+      const at = engine.name === 'sqlite' ? `sqlite:${join(directory, 'data/sallyport.db')}` : other
+      await restore(file, directory)
       if (log !== undefined) await copyFile(log, join(directory, 'data/decisions.log'))
-      const at = databaseUrl ?? `sqlite:${join(directory, 'data/sallyport.db')}`
       const env = {
         DATABASE_URL: at,
         DATA_DIR: join(directory, 'data'),

@@ -16,7 +16,7 @@ const LAUNCHER = new URL('../../bin/sallyport.js', import.meta.url).pathname
 const CLIENTS = soak(32, 8)
 const BACKUPS = soak(5, 1)
 
-for (const engine of ENGINES) {
+for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
   describe(`backups beside ${CLIENTS} writing clients on ${engine.name}`, () => {
     let folder: string
     let server: TestServer
@@ -61,9 +61,8 @@ for (const engine of ENGINES) {
     /** A server on what was restored of the archive. */
     async function restoredServer(archive: string) {
       const root = await mkdtemp(join(folder, 'restored-'))
-      const database = engine.name === 'sqlite' ? [] : ['--database', await engine.empty(folder)]
-      await sallyport(['restore', archive, root, ...database], {})
-      const env = environment(root, database[1] ?? `sqlite:${join(root, 'data/sallyport.db')}`)
+      await sallyport(['restore', archive, root], {})
+      const env = environment(root, `sqlite:${join(root, 'data/sallyport.db')}`)
       const restored = await startTestServer({ env, demo: true, uncheckedBecause: 'there are too many answers' })
       return { root, env, restored }
     }

@@ -44,8 +44,6 @@ export const postgres: StoreEngine = {
   layoutOf: async () => undefined,
   examine: async (url, options) => (await import('./reader/examine.ts')).examinePostgres(url, options),
   openInstances: async (url, kind) => openInstanceLines(url, kind),
-  copy: async (url) => (await import('./copies/copy-tables.ts')).copyPostgres(url),
-  place: async (url) => (await import('./copies/place-tables.ts')).placePostgres(url),
 }
 
 export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {

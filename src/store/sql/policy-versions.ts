@@ -13,7 +13,7 @@ import {
 import { type InstanceDatabase, makeMissing } from './instances.ts'
 import { type Row, type SqlDialect, type SqlValue, sql, type Work } from './statement.ts'
 
-export function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
+function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
   return [
     `create table if not exists policy_versions (number ${number} primary key not null, signed text not null) ${strict}`,
     `create table if not exists policy_files (digest ${key} primary key not null, content text not null) ${strict}`,

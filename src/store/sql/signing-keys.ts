@@ -4,7 +4,7 @@ import { type InstanceDatabase, makeMissing } from './instances.ts'
 import { type SqlDialect, type SqlValue, sql } from './statement.ts'
 
 /** Times in milliseconds since the epoch. */
-export function signingKeysTable({ number, strict }: SqlDialect): string {
+function signingKeysTable({ number, strict }: SqlDialect): string {
   return `create table if not exists signing_keys (
     number ${number} primary key not null, text text not null, created_at ${number} not null,
     tokens_end_at ${number} not null) ${strict}`

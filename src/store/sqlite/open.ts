@@ -24,7 +24,7 @@ interface SqliteOptions extends OpenOptions {
   readonly file: string | ':memory:'
 }
 
-export const sqlite: StoreEngine = {
+export const sqlite = {
   open: (file, options) => openSqlite({ ...options, file }),
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
@@ -36,9 +36,9 @@ export const sqlite: StoreEngine = {
     if (writer !== 'thread') return here
     return (await import('./thread/threaded-instances.ts')).changedInThread(here, file)
   },
-  copy: async (file, folder) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
-  place: async (file) => (await import('./copies/place-file.ts')).placeSqlite(file),
-}
+  copy: async (file: string, folder: string) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
+  place: async (file: string) => (await import('./copies/place-file.ts')).placeSqlite(file),
+} satisfies StoreEngine & Record<'copy' | 'place', unknown>
 
 export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {
   return open(options, (database, plans) => {

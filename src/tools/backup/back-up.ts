@@ -86,6 +86,11 @@ async function begin(file: string, { makesFolder }: { readonly makesFolder: bool
 }
 
 function refuseNothing({ database }: Config): void {
+  if (database.engine !== databaseIn('').engine) {
+    throw new ToolError(
+      `${database.name} is no database file; back it up with \`pg_dump\`, as docs/backup.md says, and archive the folders beside it`,
+    )
+  }
   if (databaseExists(database)) return
   throw new ToolError(`there is no database \`${database.name}\`; set DATA_DIR or DATABASE_URL to that of the server`)
 }
@@ -160,10 +165,9 @@ function placeOfKeys({ tokens: { keys } }: Config, facts: CopyFacts, small: Smal
 }
 
 /** The names only: values are secret, or belong to the machine. */
-function needsOf({ database, policies, tokens, openId }: Config): readonly string[] {
+function needsOf({ policies, tokens, openId }: Config): readonly string[] {
   const { keys, issuer, audience } = tokens
   const needed: Readonly<Record<string, boolean>> = {
-    DATABASE_URL: database.engine !== databaseIn('').engine,
     KEYS_SECRET: keys.kind === 'embedded' && keys.secrets !== undefined,
     JWT_JWKS_URL: keys.kind === 'jwks',
     JWT_PUBLIC_KEY: keys.kind === 'public-key',

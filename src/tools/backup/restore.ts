@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { type DatabasePlace, NotACopy, OccupiedDatabase } from '../../store/copies.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { type Database, databaseIn, placeDatabase, readDatabaseUrl } from '../../store/open.ts'
+import { databaseIn, placeDatabase } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
 import { type Manifest, placeOfPart } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
@@ -15,8 +15,6 @@ export interface RestoreOptions {
   readonly archive: ArchiveFile
   /** Empty, or not there yet. */
   readonly directory: string
-  /** The URL of the empty database for an archive that isn't of a file. */
-  readonly databaseUrl: string | undefined
 }
 
 export interface Restored {
@@ -35,15 +33,15 @@ export async function restoreArchive(options: RestoreOptions): Promise<Restored 
   return orDamage(() => restoreWhole(options))
 }
 
-async function restoreWhole({ archive, directory, databaseUrl }: RestoreOptions): Promise<Restored> {
+async function restoreWhole({ archive, directory }: RestoreOptions): Promise<Restored> {
   const manifest = await readArchive(archive)
-  const other = otherDatabase(manifest, databaseUrl)
+  refuseOtherEngine(manifest)
   const folder = await RestoredFolder.begin(resolve(directory)).catch((error) => {
     throw toldOfFolder(directory, error)
   })
   let place: DatabasePlace | undefined
   try {
-    place = await placeDatabase(other ?? databaseIn(folder.data))
+    place = await placeDatabase(databaseIn(folder.data))
     await fill(archive, manifest, { folder, place })
     await place.finish()
     await folder.finish()
@@ -55,20 +53,11 @@ async function restoreWhole({ archive, directory, databaseUrl }: RestoreOptions)
   }
 }
 
-/** Undefined for a file in the data folder. */
-function otherDatabase({ engine }: Manifest, url: string | undefined): Database | undefined {
-  if (engine === databaseIn('').engine) {
-    if (url === undefined) return undefined
-    throw new ToolError("the archive's database is a file, which goes to the data folder; leave out --database")
-  }
-  if (url === undefined) {
-    throw new ToolError(`the archive is of a ${engine} database; name an empty one with --database URL`)
-  }
-  const found = readDatabaseUrl(url)
-  if ('fault' in found) throw new ToolError(`the URL of --database ${found.fault}`)
-  if (found.engine === engine) return found
+/** Versions before 0.3 made archives of PostgreSQL. */
+function refuseOtherEngine({ engine, program }: Manifest): void {
+  if (engine === databaseIn('').engine) return
   throw new ToolError(
-    `the archive is of a ${engine} database, and ${found.name} is of another engine; name an empty ${engine} database`,
+    `the archive is of a ${engine} database, which this version can't restore; restore it with version ${program}`,
   )
 }
 

@@ -125,7 +125,7 @@ export async function queriedTable(ask: Ask, { table, indexed, leading }: TableP
 }
 
 /** The advisory lock of migrations: any number that no other program uses. */
-export const MIGRATION_LOCK = 7_255_311
+const MIGRATION_LOCK = 7_255_311
 
 /**
  * When two instances start together, the second one waits and finds everything done. The connection is of its own and
