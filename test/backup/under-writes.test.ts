@@ -4,11 +4,11 @@ import { cp, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 import { ENGINES } from './places.ts'
 import { faultsOf, type Note, startWriters, type Writers } from './writers.ts'
 
@@ -69,7 +69,7 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
 
     it('have each write that was acknowledged before, none is half there, and a server works on each', async () => {
       for (let n = 0; n < BACKUPS; n += 1) {
-        await sleep(300)
+        await until(() => writers.acknowledged().size > 20 * n)
         const before = writers.acknowledged()
         expect(before.size).to.be.greaterThan(0)
         await sallyport(['backup', join(folder, `${n}.tar`)], environment(server.folder, url))
@@ -92,7 +92,7 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
     })
 
     it('make a server that passes its matrix, and whose sign-ins and new writes work', async () => {
-      await sleep(200)
+      await until(() => writers.acknowledged().size > 0)
       await sallyport(['backup', join(folder, 'matrix.tar')], environment(server.folder, url))
       await writers.stop()
       const { root, restored } = await restoredServer(join(folder, 'matrix.tar'))
@@ -123,7 +123,8 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
         using reader = new DatabaseSync(file, { readOnly: true })
         reader.exec('begin')
         reader.prepare('select count(*) from outbox').get()
-        await sleep(200)
+        const known = writers.acknowledged().size
+        await until(() => writers.acknowledged().size > known + 20)
         const before = writers.acknowledged()
         const root = await mkdtemp(join(folder, 'copied-'))
         await cp(file, join(root, 'sallyport.db'))

@@ -135,7 +135,7 @@ describe('standings and objects that are kept', () => {
     const seen: unknown[] = []
     const { exec } = DatabaseSync.prototype
     DatabaseSync.prototype.exec = function (sql) {
-      if (sql.startsWith('rollback to')) seen.push((directory.standing('alice') as Standing).roles)
+      if (sql.startsWith('rollback')) seen.push((directory.standing('alice') as Standing).roles)
       exec.call(this, sql)
     }
     const undone = store.update(change('alice', 1, { roles: ['admin'] }, 'users'), { record: UNFIT_RECORD })

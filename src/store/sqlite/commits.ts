@@ -12,8 +12,10 @@ const ALONE_AFTER_MS = 10
 interface Waiting {
   /** Whether the work leaves anything to commit. */
   readonly stores: boolean
-  /** Runs in the group's transaction. Throws only errors that make the whole group fail. */
+  /** Runs among others in the group's transaction. Throws only errors that make the whole group fail. */
   readonly attempt: () => void
+  /** Runs as the whole group: an error undoes the transaction. */
+  readonly attemptAlone: () => void
   /** Called when the group is durable. */
   readonly settle: () => void
   readonly fail: (error: unknown) => void
@@ -80,7 +82,9 @@ export class GroupCommits {
     const transaction = group.some(({ stores }) => stores) ? inTransaction : inUndoneTransaction
     answering(() => {
       transaction(this.#database, () => {
-        for (const { attempt } of group) attempt()
+        const [first, ...others] = group
+        if (others.length === 0) first?.attemptAlone()
+        else for (const { attempt } of group) attempt()
       })
     })
   }
@@ -110,6 +114,16 @@ function waitingOf<T>({ database, work, stores }: Work<T>, { resolve, reject }: 
         // commit alone.
         if (!database.isTransaction) throw error
         settle = () => reject(error)
+      }
+    },
+    // A savepoint would copy the pages that the work changes to a file of its own, which a full disk may not hold.
+    attemptAlone: () => {
+      try {
+        const value = work()
+        settle = () => resolve(value)
+      } catch (error) {
+        reject(error)
+        throw error
       }
     },
     settle: () => settle?.(),
