@@ -38,6 +38,26 @@ const MATRIX_ROOMS = [
   'read',
 ]
 
+/** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  'main.ts': 50,
+  cli: 3350,
+  tools: 23400,
+  server: 9100,
+  analysis: 3100,
+  config: 500,
+  identity: 2600,
+  migrations: 800,
+  'decision-log': 1200,
+  limits: 650,
+  store: 8400,
+  policy: 2050,
+  decide: 4700,
+  resources: 3950,
+  present: 600,
+  base: 1150,
+}
+
 /** Files that do one job each and don't know one another; only the file that composes them does. */
 const APART: readonly RegExp[] = [
   /^cli\/(?:(?:policy\/policy|matrix\/matrix|serve\/serve|openapi\/openapi)|decisions|identity\/(?:user|key|signing-keys|token)|completion)\.ts$/,
@@ -119,6 +139,26 @@ function upwardInMatrix(imports: readonly Import[]): readonly Import[] {
 
 /** Every folder of the store but two, which belong to all engines. */
 const ENGINE = /^store\/(?!(?:lists|sql)\/)\w+\//
+
+/** A line of code is neither blank nor a comment of its own. */
+function codeLines(text: string): number {
+  return text.split('\n').filter((line) => !/^\s*(\/\/|\/\*|\*|$)/.test(line)).length
+}
+
+function sizesOfRooms(): ReadonlyMap<string, number> {
+  const rooms = Map.groupBy(sources(), (file) => file.split('/')[0] ?? '')
+  const sizeOf = (file: string) => codeLines(readFileSync(join(SOURCE, file), 'utf8'))
+  return new Map([...rooms].map(([room, files]) => [room, files.reduce((sum, file) => sum + sizeOf(file), 0)]))
+}
+
+function overBudget(sizes: ReadonlyMap<string, number>, budgets: Readonly<Record<string, number>>): readonly string[] {
+  return [...sizes].flatMap(([room, lines]) => {
+    const most = budgets[room] ?? 0
+    return lines > most
+      ? [`${room} has ${lines} lines of code, and its budget is ${most}: make it smaller, or raise it by a decision`]
+      : []
+  })
+}
 
 describe('architecture', () => {
   it('sees the whole program', () => {
@@ -245,6 +285,32 @@ describe('architecture', () => {
       .filter((file) => /^(decide|policy|resources)\//.test(file) && file !== 'policy/watch-policy.ts')
       .filter((file) => /process\.env|Date\.now|new Date\(\)|performance\.now|fetch\(/.test(read(file)))
     expect(impure).to.deep.equal([])
+  })
+
+  it('each room stays within its budget of code lines', () => {
+    expect(overBudget(sizesOfRooms(), BUDGETS)).to.deep.equal([])
+  })
+
+  it('a room that grows, or a new room, would be found', () => {
+    const sizes = new Map([
+      ['decide', 11],
+      ['store', 10],
+      ['new', 1],
+    ])
+    const found = overBudget(sizes, { decide: 10, store: 10 })
+    expect(found.map((text) => text.split(' ')[0])).to.deep.equal(['decide', 'new'])
+  })
+
+  it('a budget is no reserve: it is at most a hundred lines above its room', () => {
+    const sizes = sizesOfRooms()
+    const loose = Object.entries(BUDGETS).filter(([room, most]) => most - (sizes.get(room) ?? 0) > 100)
+    expect(loose).to.deep.equal([])
+  })
+
+  it('a budget counts code, not comments and not blank lines', () => {
+    expect(
+      codeLines('/** Why. */\n\nconst one = 1 // with a comment\n// Why.\n/*\n * Why.\n */\n  return one\n'),
+    ).to.equal(2)
   })
 
   it('comments name tests that there are', () => {
