@@ -89,9 +89,11 @@ function waysOf(relation: Relation, asked: Wanted, held: Held, request: Supposed
   const holding = when === 'result' ? held.result : held.relations
   if (!isOpen && holding?.has(relation.name) === wanted) return [[]]
   if (!couldBe(relation, wanted, request)) return []
-  // It isn't among the states that the write changes, so it holds after the write as before.
-  const at = isOpen ? 'relation' : when
-  return [[{ kind: wanted ? at : (`not-${at}` as const), name: relation.name }]]
+  const change = (at: When): TermChange[] => [{ kind: wanted ? at : (`not-${at}` as const), name: relation.name }]
+  if (isOpen || when === 'relation') return [change('relation')]
+  // What isn't among the states that the write changes also holds after the write if it held before.
+  const lasts = !request.becomes?.states.has(relation.name) && held.relations.has(relation.name) !== wanted
+  return lasts ? [change('result'), change('relation')] : [change('result')]
 }
 
 /** Whether it could hold, or not hold, for some object of this caller. */
