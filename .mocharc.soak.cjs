@@ -1,4 +1,5 @@
 // `npm run test:soak`: the settings of all tests, with the files that are slow or that do more (test/tiers.ts).
 const { soakFiles } = require('./test/tiers.ts')
 
-module.exports = { ...require('./.mocharc.json'), spec: soakFiles() }
+// Much of it waits: for programs that start, and for what is killed.
+module.exports = { ...require('./.mocharc.json'), jobs: 4, spec: soakFiles() }
