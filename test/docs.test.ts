@@ -1,12 +1,16 @@
 /** The pages refer to files that are there, the indexes list every page, and a decision's number means one decision. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DECISIONS = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'test/*.md', 'examples/*/README.md'], { cwd: ROOT })
+const SOURCES = globSync('{src,test,bench,scripts,packages,examples}/**/*.ts', {
+  cwd: ROOT,
+  exclude: (name) => name.endsWith('node_modules'),
+})
 
 /** Those names that share their four digits with an earlier one. */
 function reused(names: readonly string[]): readonly string[] {
@@ -50,6 +54,13 @@ function deadPaths(text: string): readonly string[] {
   const paths =
     text.match(/(?<![\w./-])(?:src|test|bench|scripts)\/[\w/-]*(?:\w\/|\.(?:test\.)?(?:ts|md|yaml|csv)\b)/g) ?? []
   return paths.filter((path) => !existsSync(join(ROOT, path)))
+}
+
+/** Names of pages and of TypeScript files that stand in comments of a source, and that no file of the project has. */
+function unknownFiles(source: string, known: ReadonlySet<string>): readonly string[] {
+  const comments = source.match(/^ *(?:\/?\*|\/\/).*$/gm) ?? []
+  const named = comments.flatMap((line) => line.match(/(?<![\w*<.-])[\w-][\w./-]*\.(?:ts|md)\b/g) ?? [])
+  return named.filter((name) => !known.has(basename(name)))
 }
 
 /** Those names that an index has no link to. */
@@ -183,13 +194,9 @@ describe('the pages', () => {
     const text = '(docs/decisions/0012) decision 0001 [0002](x) decisions\n * 0003 and 0012, `0004-names.yaml`'
     expect(unknownDecisions(text, new Set(['0012']))).to.deep.equal(['0001', '0002', '0003'])
     expect(unknownDecisions('[0001](x)', new Set(['0001']))).to.deep.equal([])
-    const comments = globSync('{src,test,bench,scripts,packages}/**/*.ts', {
-      cwd: ROOT,
-      exclude: (name) => name.endsWith('node_modules'),
-    })
-    expect(comments).to.have.length.greaterThan(500)
+    expect(SOURCES).to.have.length.greaterThan(500)
     for (const file of [
-      ...comments.filter((name) => name !== 'test/docs.test.ts'),
+      ...SOURCES.filter((name) => name !== 'test/docs.test.ts'),
       ...PAGES.filter((page) => page !== 'CHANGELOG.md'),
     ]) {
       expect(unknownDecisions(read(file), known), file).to.deep.equal([])
@@ -201,5 +208,13 @@ describe('the pages', () => {
       ...['src/no-such.ts', 'test/no-such/'],
     ])
     for (const page of PAGES) if (page !== 'CHANGELOG.md') expect(deadPaths(read(page)), page).to.deep.equal([])
+  })
+
+  it('and the comments of the code name pages and sources that are there', () => {
+    const text =
+      "/** a.ts and b/no-such.ts\n * b.md, no-such.md, *.test.ts */\nimport './other.ts'\n  // <name>.md, c.test.ts"
+    expect(unknownFiles(text, new Set(['a.ts', 'b.md']))).to.deep.equal(['b/no-such.ts', 'no-such.md', 'c.test.ts'])
+    const known = new Set([...SOURCES, ...PAGES].map((path) => basename(path)))
+    for (const file of SOURCES) expect(unknownFiles(read(file), known), file).to.deep.equal([])
   })
 })

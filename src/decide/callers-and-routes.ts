@@ -1,6 +1,6 @@
 /**
  * The space of requests, which is finite: callers that rules can distinguish, and routes with their methods. Every
- * review command enumerates it from here; the sets of relations are in relations/possible-sets.ts.
+ * review command enumerates it from here; the sets of relations are in src/analysis/possible-sets.ts.
  */
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'

@@ -1,5 +1,5 @@
 /**
- * The checks of semantics.md and language.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a
+ * The checks of docs/semantics.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a
  * generator that asks for the facts it needs (facts.ts).
  */
 
@@ -71,8 +71,8 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
 }
 
 /**
- * The same about an object that relates to the caller in this way, and about what a write would leave: the part that can
- * be known without the object.
+ * The same about an object that relates to the caller in this way, and about what a write would leave: the part that
+ * can be known without the object.
  */
 export function decideSupposed(
   question: Question,
@@ -196,7 +196,8 @@ export function* decideOnObject(
 }
 
 /**
- * At least one field must be granted; a read or a list must show a field of the route's view. Undefined if the action is allowed.
+ * At least one field must be granted; a read or a list must show a field of the route's view. Undefined if the action
+ * is allowed.
  */
 export function checkObject(
   grants: CallerGrants,

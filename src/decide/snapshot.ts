@@ -187,7 +187,7 @@ export class Snapshot {
 
   /**
    * A rule for `*` may name a relation that this resource doesn't have: here it can never match. OPTIONS concerns no
-   * object, so no relation counts for it, negated or not (language.md, section 3).
+   * object, so no relation counts for it, negated or not (docs/semantics.md, "When a rule matches").
    */
   #namesKnownFor({ name: resource }: Resource, concernsObject: boolean): (name: string) => boolean {
     const relations = concernsObject ? this.ownershipOf(resource)?.relations : undefined

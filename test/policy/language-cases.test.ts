@@ -1,4 +1,4 @@
-/** The worked cases of the language: what docs/language.md says of each, the oracle says too. */
+/** The worked cases of the language: the oracle answers each as its file expects. */
 import { expect } from 'chai'
 import { faultsIn, LANGUAGE_CASES, requestOf, worldOf } from './language-cases.ts'
 import { answer } from './oracle/answer.ts'

@@ -1,4 +1,4 @@
-/** The oracle keeps the promises of docs/language.md, for random policies, objects, callers and requests. */
+/** The oracle keeps the promises of docs/semantics.md, for random policies, objects, callers and requests. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { runs } from '../runs.ts'

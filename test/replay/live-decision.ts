@@ -61,7 +61,9 @@ function routeOf(path: string): Route {
 const ROUTES = [routeOf('/docs'), routeOf('/docs/{id}')]
 export const WITH_ROUTES: Resources = { ...RESOURCES, routes: ROUTES }
 
-/** What a request meets that no policy decides. A patch that doesn't apply is refused before its outcome is looked at. */
+/**
+ * What a request meets that no policy decides. A patch that doesn't apply is refused before its outcome is looked at.
+ */
 type Fate = 'none' | 'unreadable' | 'conflict' | 'unfit' | 'unmet'
 
 export interface Request {
@@ -165,7 +167,7 @@ function list(decision: ListDecision, { query, stored, other }: Request): readon
     .map(rowWriter(decision.rowFields(fields)))
 }
 
-/** As the handlers of src/routes do. */
+/** As the handlers of src/server/routes/ do. */
 function write(decision: Decision, request: Request): Evidence | undefined {
   const { other, named, fate, action } = request
   if (decision.kind === 'delete') {

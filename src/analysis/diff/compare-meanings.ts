@@ -44,7 +44,10 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
   })
 }
 
-/** The field of the relation `owner` gets the caller's id, and other relations fill theirs (language.md, "Filling"). */
+/**
+ * The field of the relation `owner` gets the caller's id, and other relations fill theirs (docs/semantics.md,
+ * "create").
+ */
 function compareFilled(policies: Sides<Policy>, resource: Resource): readonly SettingChange[] {
   const owner = sidesOf((side) => ownerFieldOf(resource, policies[side].ownership.get(resource.name))?.name ?? null)
   const filled = sidesOf((side) => filledBy(policies[side], resource, owner[side]))

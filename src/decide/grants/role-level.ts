@@ -1,6 +1,7 @@
 /**
  * The grants to a caller on at least one object: all that is known about a request before its object is. Only the
- * caller and the request's conditions count here; whether an object's state makes state relations hold is checked later.
+ * caller and the request's conditions count here; whether an object's state makes state relations hold is checked
+ * later.
  */
 
 import { subsets } from '../../base/subsets.ts'
@@ -153,8 +154,8 @@ function couldHold(ownership: Ownership | undefined, { before }: Rule, has: Has)
 
 /**
  * The sets of these relations that a caller could have: their leaves are independent, and the relations that consist of
- * others follow (language.md, "Role level"). Without credentials, no relation to a caller holds. The parser bounds the
- * leaves of a table.
+ * others follow (docs/semantics.md, "Role level"). Without credentials, no relation to a caller holds. The parser
+ * bounds the leaves of a table.
  */
 function possibleNames(compared: readonly Relation[], hasCredentials: boolean): readonly (readonly string[])[] {
   const leaves = [...new Set(compared.flatMap(leavesOf))].filter((leaf) =>

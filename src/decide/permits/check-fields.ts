@@ -45,7 +45,7 @@ interface WrittenResult {
 
 /**
  * The refusal of the second decision, which also asks for the fields that the caller can't see. If no sign-in gets past
- * both, the result comes first (language.md, "Step-up"): a sign-in that gets past the result alone is asked for.
+ * both, the result comes first (docs/semantics.md, "Step-up"): a sign-in that gets past the result alone is asked for.
  */
 export function refusalOfUpdate(
   grants: CallerGrants,

@@ -144,7 +144,7 @@ export interface FilledField {
   readonly attribute: string
 }
 
-/** The fields that relations fill on create, where clients may write them (language.md, "Filling on create"). */
+/** The fields that relations fill on create, where clients may write them (docs/semantics.md, "create"). */
 export function filledFields({ fields }: Resource, ownership: Ownership | undefined): readonly FilledField[] {
   return [...(ownership?.relations.values() ?? [])].flatMap((relation) => {
     const { field: name = '', attribute = '', fill = false } = kindOf(relation).equates?.(relation) ?? {}

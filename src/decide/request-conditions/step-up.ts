@@ -1,6 +1,6 @@
 /**
- * Step-up (language.md, section 2; RFC 9470): which `signedIn` conditions would let a refused request pass, if the
- * caller signed in again.
+ * Step-up (docs/semantics.md, "Refusals"; RFC 9470): which `signedIn` conditions would let a refused request pass, if
+ * the caller signed in again.
  */
 
 import type { Refusal, StepUp } from '../refusal.ts'

@@ -1,6 +1,6 @@
 /**
  * The relation column of a rule: `owner+draft>placed`, `!tenant`, `any`. A name is a relation's or a condition's
- * (language.md, "The relation column").
+ * (docs/policies.md, "Rules about writes").
  */
 
 import type { Action, Resource } from '../../resources/resource.ts'

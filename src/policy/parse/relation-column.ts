@@ -1,4 +1,4 @@
-/** The relation column of a rule -> terms (language.md, section 3): `owner+draft>placed`, `!tenant`, `any`. */
+/** The relation column of a rule -> terms (docs/policies.md): `owner+draft>placed`, `!tenant`, `any`. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Ownership, Rule, Term } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'

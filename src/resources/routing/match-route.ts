@@ -8,7 +8,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Endpoint, Method, Resources, Route } from '../resource.ts'
 import { decode, type Target } from './request-target.ts'
 
-// Loaded by `require`: as an ES module it imports Node's HTTP (node-http.ts).
+// Loaded by `require`: as an ES module it imports Node's HTTP, which slows the start (server/http/listen.ts).
 const KoaRouter: typeof Router = createRequire(import.meta.url)('@koa/router').default
 
 export interface RouteMatch {

@@ -40,11 +40,11 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: Math.min(1000, timeouts.headersMs),
-    // find-malformed.ts answers a missing Host, with a problem document.
+    // `findMalformed` (stages/match.ts) answers a missing Host, with a problem document.
     requireHostHeader: false,
     noDelay: true,
   })
-  // Node silently ignores headers beyond this count; 0 turns that off, and find-malformed.ts counts them.
+  // Node silently ignores headers beyond this count; 0 turns that off, and `findMalformed` counts them.
   server.maxHeadersCount = 0
   // Otherwise a client that never reads would keep its waiting requests in memory for ever.
   server.timeout = timeouts.answerMs

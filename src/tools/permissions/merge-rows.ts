@@ -135,7 +135,7 @@ export interface MatrixRow {
   /**
    * The relations of the caller to the object: names joined with `+` (these hold, and no other relation that a rule
    * names), `none` (no relation that a rule names holds), `any` (no rule names a relation), `-` (the request concerns
-   * no object). In a merged row (merge-rows.ts) `!name` doesn't hold, and `…` stands for names that make no difference.
+   * no object). In a merged row `!name` doesn't hold, and `…` stands for names that make no difference.
    */
   readonly relation: string
   /** For a transition: the relations of the result that the write can change and that rules ask for, or `none`. */

@@ -1,4 +1,4 @@
-/** The conditions of a request that hold: section 2 of docs/language.md. */
+/** The conditions of a request that hold (docs/policies.md). */
 import { BlockList, isIP } from 'node:net'
 import type { OracleCaller, OracleCondition, World } from '../world.ts'
 import { durationOf } from './relations.ts'

@@ -1,4 +1,4 @@
-/** What is wrong with a policy of the second edition: the errors of docs/language.md, each with its code. */
+/** What is wrong with a policy: the errors of docs/checks.md, each with its code. */
 import { covers } from '../oracle.ts'
 import type { OraclePolicy, OracleRelation, OracleResource, OracleRule } from '../world.ts'
 import { nameOf } from './terms.ts'

@@ -1,4 +1,4 @@
-/** How a caller relates to an object: section 1 of docs/language.md. */
+/** How a caller relates to an object (docs/policies.md, "All kinds of relations"). */
 import type { Json, OracleCaller, OracleRelation, Plain, World } from '../world.ts'
 import { own, subsets, valuesIn } from './plain.ts'
 
@@ -164,7 +164,8 @@ export function anyLikeThisCaller({ caller }: World): Compares {
 }
 
 /**
- * Every set of these relations for some object: leaf relations are independent of each other, composites follow from them.
+ * Every set of these relations for some object: leaf relations are independent of each other, composites follow from
+ * them.
  */
 export function possibleSets(
   world: World,

@@ -1,6 +1,7 @@
 /**
- * What a diff says of OPTIONS, held to brute force: under each set of conditions, and for policies that don't share their
- * words. A rule that names a relation, negated or not, says nothing about OPTIONS (language.md, section 3).
+ * What a diff says of OPTIONS, held to brute force: under each set of conditions, and for policies that don't share
+ * their words. A rule that names a relation, negated or not, says nothing about OPTIONS (docs/semantics.md, "When a
+ * rule matches").
  */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'

@@ -1,6 +1,6 @@
 /**
- * Look-ups of one kind that are asked for in the same turn of the event loop: one statement answers them all. It is sent
- * after the last of them was asked for, so each sees everything that was committed before (docs/decisions/0081).
+ * Look-ups of one kind that are asked for in the same turn of the event loop: one statement answers them all. It is
+ * sent after the last of them was asked for, so each sees everything that was committed before (docs/decisions/0081).
  */
 import type { Row, Statement } from '../../sql/statement.ts'
 import { asOfContract, isOfData } from '../failures.ts'
@@ -8,7 +8,10 @@ import { asOfContract, isOfData } from '../failures.ts'
 export interface GatheredOptions<Found> {
   /** Rejects with the driver's errors. */
   readonly ask: (statement: Statement) => Promise<readonly Row[]>
-  /** Of query/asked-for.ts. The first cell of a row is the number of the question that it answers, from 1. */
+  /**
+   * It joins `ASKED_FOR` (query/statement.ts). The first cell of a row is the number of the question that it answers,
+   * from 1.
+   */
   readonly text: string
   /** What is found, from the cells after the first one; undefined: there was no row. */
   readonly found: (row: Row | undefined) => Found

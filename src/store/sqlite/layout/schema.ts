@@ -107,7 +107,7 @@ export function instant(field: string): string {
 
 /**
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
- * null and objects are NULL, which equals nothing. `bound` of query/condition-values.ts does the same for parameters.
+ * null and objects are NULL, which equals nothing. `bound` of query/condition.ts does the same for parameters.
  */
 export function comparable(type: string, value: string): string {
   return `case ${type}

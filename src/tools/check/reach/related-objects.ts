@@ -1,6 +1,6 @@
 /**
  * What relations that lead to other objects say about one another: whoever is the lead of a task's project is in its
- * team, where the team of a project has its lead. Decisions take them for independent (language.md, "Exact"), and so do
+ * team, where the team of a project has its lead. Decisions take them for independent (docs/decisions/0094), and so do
  * the checks of lines without effect; the checks that tell what somebody may do don't.
  */
 

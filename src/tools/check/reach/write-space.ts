@@ -1,8 +1,8 @@
 /**
  * The situations of one write and of the objects around it, before and after: the object that is written, the object
  * that somebody may do more with afterwards, and what lies between them. Related objects are looked at as they are
- * stored before a write (language.md, "Relations"), so there are three moments: `old`, the `proposed` object among old
- * ones, and `new`. Objects outside of these can make a relation hold too.
+ * stored before a write (docs/semantics.md, "replace, update"), so there are three moments: `old`, the `proposed`
+ * object among old ones, and `new`. Objects outside of these can make a relation hold too.
  */
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
 import type { ResourceSpace } from '../../../analysis/space.ts'
@@ -100,8 +100,8 @@ export class WriteSpace {
   }
 
   /**
-   * Where an attribute of the caller has changed, the relation can hold or not, whatever it did. Whoever deletes its own
-   * record has no attributes.
+   * Where an attribute of the caller has changed, the relation can hold or not, whatever it did. Whoever deletes its
+   * own record has no attributes.
    */
   #told(leaf: Relation, key: string, before: Region): Region {
     if (!this.#isRetold(leaf)) return before
@@ -384,7 +384,7 @@ function apart(regions: Regions, some: readonly Region[]): readonly Region[] {
   return some.flatMap((one, i) => some.slice(i + 1).map((other) => regions.not(regions.both(one, other))))
 }
 
-// ---- What a write is about: its objects and moments. The situations are in write-space.ts.
+// ---- What a write is about: its objects and moments.
 
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
 export type Moment = 'old' | 'proposed' | 'new' | 'without'
@@ -413,8 +413,8 @@ interface WriteAround {
 const ANYTHING = '\u0000'
 
 /**
- * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not. `filled`:
- * the attribute of the caller that the field has then.
+ * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not.
+ * `filled`: the attribute of the caller that the field has then.
  */
 function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
   if (!field || field.readOnly) return undefined

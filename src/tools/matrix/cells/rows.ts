@@ -1,6 +1,6 @@
 /**
- * All possible rows of a matrix: every path and method, every set of relations to the object, every result of a write, every
- * column.
+ * All possible rows of a matrix: every path and method, every set of relations to the object, every result of a write,
+ * every column.
  */
 import { MOST_SETS, namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { smallestSubsets } from '../../../base/subsets.ts'
@@ -26,8 +26,8 @@ export interface AskedRow extends Situation {
 }
 
 /**
- * One row for each difference between objects that a rule of these policies makes, and for what writes leave. `asks` chooses among the methods of routes. A matrix
- * can't write the path of `OPTIONS *`.
+ * One row for each difference between objects that a rule of these policies makes, and for what writes leave. `asks`
+ * chooses among the methods of routes. A matrix can't write the path of `OPTIONS *`.
  */
 export function rowsOf(
   policies: readonly Policy[],
@@ -132,7 +132,7 @@ function setsOf(
   )
 }
 
-/** Completes the set with relations that no rule about the action names (arrange/completed.ts). */
+/** Completes the set with relations that no rule about the action names (arrange/relatability.ts). */
 export function completed(
   { ownership }: Policy,
   { resource, route }: RouteMethod,
