@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../src/resources/resource.ts'
-import { runs, soak } from '../runs.ts'
+import { drawing, runs, soak } from '../runs.ts'
 import { ALL, inputsFor, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
 import { change, creation, failure, type Opened } from './fixture.ts'
 import { INDEXED, RELATED, randomLookup, randomRelated, randomWorld, type World } from './random-related.ts'
@@ -175,8 +175,10 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
         }
       })
     })
-    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(300, 40)) })
-    if (engine.share === undefined) expect(held, 'some hold').to.be.greaterThan(soak(20, 2) * (engine.share ?? 1))
+    await drawing(
+      () => fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(300, 40)) }),
+      () => expect(held, 'some hold').to.be.greaterThan(soak(20, 2) * (engine.share ?? 1)),
+    )
   })
 
   it('answers random lookups as they will be after a write, which is not done', async () => {
@@ -198,7 +200,9 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
         changed += foretold.filter((holds, i) => holds !== before[i]).length
       })
     })
-    await fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200, 20), soak(40, 8)) })
-    if (engine.share === undefined) expect(changed, 'some change').to.be.greaterThan(0)
+    await drawing(
+      () => fc.assert(property, { ...RUNS, numRuns: inputsFor(engine, runs(200, 20), soak(40, 8)) }),
+      () => expect(changed, 'some change').to.be.greaterThan(0),
+    )
   })
 }
