@@ -47,6 +47,23 @@ describe('instances that share a PostgreSQL', () => {
     expect(left[0]?.sequence).to.be.below(early?.sequence ?? 0)
   })
 
+  it('judge each of many racing attempts twice at most: nobody makes others write by failing to sign in', async () => {
+    const instances = await openAll()
+    let judged = 0
+    const countUp = ({ attempts }: Opened) => {
+      return attempts.count(['a'], (counters) => {
+        judged += 1
+        const failures = (counters.get('a')?.failures ?? 0) + 1
+        return { verdict: failures, changes: new Map([['a', { failures, at: 0, expiresAt: Number.MAX_SAFE_INTEGER }]]) }
+      })
+    }
+    const counted = await Promise.all(
+      instances.flatMap((instance) => Array.from({ length: 10 }, () => countUp(instance))),
+    )
+    expect(counted.toSorted((a, b) => a - b)).to.deep.equal(counted.map((_, n) => n + 1))
+    expect(judged).to.equal(2 * counted.length)
+  })
+
   it('tell no transaction as done that PostgreSQL rolled back', async () => {
     const connections = new Connections(schema.url, { most: 4, pooler: 'none' })
     const swallowed = connections.writer.transaction(async (ask) => {

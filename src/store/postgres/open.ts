@@ -4,7 +4,7 @@ import { USERS } from '../../decide/policy.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
-import { SqlAttempts, SqlCounters } from '../sql/attempts.ts'
+import { SqlCounters } from '../sql/attempts.ts'
 import { sweepSessions } from '../sql/directory/accounts.ts'
 import { SqlDirectory } from '../sql/directory/directory.ts'
 import { sweepReplays } from '../sql/idempotency-keys.ts'
@@ -95,7 +95,7 @@ function assemble(engine: PostgresEngine): OpenedStore {
     seeding: new SqlSeeding({ engine: database, objectsOf, grown }),
     outbox: new SqlOutbox(database),
     directory: new SqlDirectory({ engine: database, standings, store, users }),
-    attempts: new SqlAttempts(new SqlCounters(database)),
+    attempts: new SqlCounters({ ...database, ask: (statement) => connections.quick(statement) }),
     migrations: new SqlMigrations({ engine: database, objectsOf, waitForDisk: () => undefined }),
   }
 }

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore } from '../contract.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
-import { SqlAttempts, SqlCounters } from '../sql/attempts.ts'
+import { SqlCounters } from '../sql/attempts.ts'
 import { SqlDirectory } from '../sql/directory/directory.ts'
 import { SqlMigrations } from '../sql/migrations.ts'
 import { PROBED, writeMark } from '../sql/named-values.ts'
@@ -72,7 +72,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     seeding: new SqlSeeding({ engine: sql, objectsOf, grown: () => renewStatistics(database) }),
     outbox: new SqlOutbox(sql),
     directory: new SqlDirectory({ engine: sql, standings: new SqliteStandings(database, users, reads), store, users }),
-    attempts: new SqlAttempts(engine.counters),
+    attempts: engine.counters,
     migrations: new SqlMigrations({ engine: sql, objectsOf, waitForDisk: (waits) => waitForDisk(database, waits) }),
   }
   return { engine, opened }

@@ -17,9 +17,9 @@ import type {
   Store,
   WriteOptions,
 } from '../../contract.ts'
-import type { Directory } from '../../directory.ts'
+import type { Attempts, Directory } from '../../directory.ts'
 import { StoreUnavailable } from '../../errors.ts'
-import { SqlAttempts } from '../../sql/attempts.ts'
+import type { SqlCounters } from '../../sql/attempts.ts'
 import { PROBED, readMark, readSecret } from '../../sql/named-values.ts'
 import { answering } from '../database.ts'
 import type { Assembled, DatabaseParts } from '../engine.ts'
@@ -46,7 +46,7 @@ export function writeInThread({ engine, opened }: Assembled, { file, plans, now,
     seeding: seedingInThread(opened.seeding, remote('seeding')),
     outbox: outboxInThread(opened.outbox, remote('outbox')),
     directory: directoryInThread(directory, remote('directory')),
-    attempts: new SqlAttempts({ read: (keys) => engine.counters.read(keys), put: (change) => counters.put(change) }),
+    attempts: attemptsInThread(engine.counters, counters),
     // Only before a server listens: nobody waits for it yet, and the thread hasn't been asked for anything.
     migrations,
   }
@@ -221,5 +221,24 @@ function directoryInThread(here: Directory, thread: Remote<Directory>): Director
     addKey: (key) => thread.addKey(key),
     revokeKey: (id) => thread.revokeKey(id),
     noteKeyUses: (uses) => thread.noteKeyUses(uses),
+  }
+}
+
+/** Whoever comes late was overtaken by another one, so this is far more than happens. */
+const MOST_TRIES = 1000
+
+/** Judged here, because the thread takes plain data only. What rests on counters that others have changed is judged again. */
+function attemptsInThread(here: SqlCounters, thread: Pick<Remote<SqlCounters>, 'put'>): Attempts {
+  return {
+    async count(keys, judge) {
+      let seen = await here.read(keys)
+      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+        const { verdict, changes } = judge(seen)
+        const others = changes && (await thread.put({ keys, seen, changes }))
+        if (!others) return verdict
+        seen = others
+      }
+      throw new StoreUnavailable(new Error('others change the counters of failed sign-ins all the time'))
+    },
   }
 }
