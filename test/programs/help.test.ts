@@ -1,4 +1,5 @@
 /** Each command explains itself: its help has examples, and each example is a command line that the program takes. */
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { CommandUnknownOpts } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
@@ -39,7 +40,35 @@ describe('the help of the commands', () => {
     expect(failure).to.be.instanceOf(Error)
     expect(examplesOf((await createProgram('policy')).commands[0] as CommandUnknownOpts)).to.deep.equal([])
   })
+
+  it('is listed in docs/configuration.md, with flags that the commands have', () => {
+    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+    const listed = listedIn(page)
+    const named = leaves.filter(({ command }) => command.name() !== 'help').map(({ words }) => words.join(' '))
+    expect([...listed.keys()].toSorted()).to.deep.equal([...named, 'backup'].toSorted())
+    const flags = new Map(
+      leaves.map(({ command, words }) => [words.join(' '), command.options.map(({ long }) => long)]),
+    )
+    const unknown = [...listed].filter(([name, all]) => all.some((flag) => flags.get(name)?.includes(flag) === false))
+    expect(unknown).to.deep.equal([])
+    expect([...listedIn('    npm run -s sallyport -- key add|list [--no-such X] --help')]).to.deep.equal([
+      ['key add', ['--no-such']],
+      ['key list', ['--no-such']],
+    ])
+  })
 })
+
+/** The commands of lines like `key add|list --help`, with the flags that the line names. */
+function listedIn(page: string): ReadonlyMap<string, readonly string[]> {
+  const lines = [...page.matchAll(/^ {4}npm run -s sallyport -- (\S+)(?: ([a-z][a-z|-]*))?(.*)$/gm)]
+  return new Map(
+    lines.flatMap(([, group = '', parts, rest = '']) => {
+      const names = parts === undefined || group === 'completion' ? [''] : parts.split('|').map((part) => ` ${part}`)
+      const flags = (rest.match(/--[a-z-]+/g) ?? []).filter((flag) => flag !== '--help')
+      return names.map((name) => [`${group}${name}`, flags] as const)
+    }),
+  )
+}
 
 function leavesOf(command: CommandUnknownOpts, words: readonly string[]): readonly Leaf[] {
   if (command.commands.length === 0) return [{ command, words }]
