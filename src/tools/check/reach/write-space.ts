@@ -406,8 +406,7 @@ interface WriteAround {
 }
 
 // ---- What one leaf says by itself about the writes of an object: what holds for an object as it is made, what a
-// climb asks further up, and the attributes of the caller. The situations of a write are made of it (write-
-// space.ts).
+// climb asks further up, and the attributes of the caller. The situations of a write are made of it.
 
 /** An unknown text: what accepts it accepts whatever a field has. */
 const ANYTHING = '\u0000'

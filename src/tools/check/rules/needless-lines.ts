@@ -114,8 +114,7 @@ function twice<T>(items: readonly T[], keyOf: (item: T) => readonly unknown[]): 
   return found
 }
 
-// ---- Rules without effect: all grants stay equal without them. without-effect.ts finds them, this file reports
-// them.
+// ---- Rules without effect: all grants stay equal without them. reach/without-effect.ts finds them.
 
 export const rulesWithoutEffect: PolicyCheck<CheckedPolicy> = {
   codes: [
