@@ -1,6 +1,6 @@
 /** Refusals as data: which check refused, and why. */
 import type { ProblemCode } from '../base/problems/catalogue.ts'
-import type { FieldFault } from '../base/problems/problem.ts'
+import { type FieldFault, Untraced } from '../base/problems/problem.ts'
 import type { Evidence } from './evidence.ts'
 
 /**
@@ -74,7 +74,7 @@ export function refusalBy(check: Check, more: Omit<Refusal, 'kind' | 'check'> = 
 }
 
 /** A refusal on its way to the problem boundary. */
-export class Refused extends Error {
+export class Refused extends Untraced {
   readonly refusal: Refusal
 
   constructor(refusal: Refusal) {

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { FileError, formatDiagnostic, placeAt } from '../../src/base/diagnostic.ts'
 import { CATALOGUE, problemType } from '../../src/base/problems/catalogue.ts'
 import { Problem } from '../../src/base/problems/problem.ts'
+import { Refused, refusalBy } from '../../src/decide/refusal.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -37,6 +38,13 @@ describe('the catalogue of problems', () => {
 
   it('gives a problem the status of its code', () => {
     expect(new Problem('unique-taken', 'taken').status).to.equal(409)
+  })
+
+  it('makes no trace of a problem or a refusal, and leaves those of faults as they are', () => {
+    for (const answer of [new Problem('unique-taken', 'taken'), new Refused(refusalBy('role'))]) {
+      expect(answer.stack).to.not.contain(import.meta.filename)
+    }
+    expect(new Error('a fault').stack).to.contain(import.meta.filename)
   })
 
   function sources(): readonly string[] {

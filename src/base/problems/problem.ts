@@ -15,7 +15,17 @@ interface ProblemOptions {
   readonly cause?: unknown
 }
 
-export class Problem extends Error {
+/** An error that is an answer. Nobody reads its trace, which would take as long to make as a decision. */
+export class Untraced extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+export class Problem extends Untraced {
   readonly code: ProblemCode
   readonly status: number
   readonly detail: string

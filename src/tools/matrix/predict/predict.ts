@@ -106,12 +106,7 @@ export function createPredict(resources: Resources): Predict {
     asked = request
     store.objects = request.objects
     fault = undefined
-    const { stackTraceLimit } = Error
-    // A refusal is an error, whose trace takes as long as the decision.
-    Error.stackTraceLimit = 0
-    const given = await answerTo(request, ask, store).finally(() => {
-      Error.stackTraceLimit = stackTraceLimit
-    })
+    const given = await answerTo(request, ask, store)
     if (fault !== undefined) throw fault
     return given
   }
