@@ -136,19 +136,6 @@ const WITH_BODY: readonly ProblemCode[] = [
   'field-forbidden',
 ]
 
-/** For POST /api/tokens. */
-const SIGNING_IN: readonly ProblemCode[] = [
-  'not-acceptable',
-  'invalid-json',
-  'invalid-body',
-  'body-too-large',
-  'unsupported-media-type',
-  'sign-in-refused',
-  'sign-in-elsewhere',
-  'sign-in-delayed',
-  'sign-in-busy',
-]
-
 /** For the routes of `system/access`. */
 const ASKING: readonly ProblemCode[] = [
   'not-acceptable',
@@ -156,6 +143,15 @@ const ASKING: readonly ProblemCode[] = [
   'invalid-body',
   'body-too-large',
   'unsupported-media-type',
+]
+
+/** For POST /api/tokens. */
+const SIGNING_IN: readonly ProblemCode[] = [
+  ...ASKING,
+  'sign-in-refused',
+  'sign-in-elsewhere',
+  'sign-in-delayed',
+  'sign-in-busy',
 ]
 
 const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
