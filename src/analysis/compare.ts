@@ -295,7 +295,7 @@ export interface ComparedGrants extends Grants {
   readonly byName: Grants
 }
 
-/** Each caller alone, then every two of which one denies something else than before. */
+/** Each caller alone, then the pairs with a caller whose denies have changed. */
 export function* comparisonsOf(topic: Topic, callers: readonly ComparedCaller[]): Generator<ComparedGrants, undefined> {
   const { space, byName } = topic
   const bits = topic.classes.map(([field = '']) => bitOf(topic, field))

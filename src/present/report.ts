@@ -12,7 +12,7 @@ export type Paragraph = readonly string[]
 
 interface Parts {
   readonly text: readonly Paragraph[]
-  /** The text of what is a table. */
+  /** The same as lines of a table. */
   readonly table: readonly Paragraph[]
   /** Its shape is public (docs/schemas/); a text is JSON already. */
   readonly json: unknown

@@ -176,7 +176,7 @@ export interface Directory {
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
 
-/** Failed sign-ins in a store: counters by key, shared by all instances and kept over a restart. */
+// Failed sign-ins in a store: counters by key, shared by all instances and kept over a restart.
 
 export interface Counter {
   readonly failures: number

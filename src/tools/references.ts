@@ -13,7 +13,7 @@ export interface NamingField {
 
 type Owned = Pick<Policy, 'ownership'>
 
-/** Fields that lead from object to object: to a parent, or to the object of which this one is a row. */
+/** Fields that lead from object to object: to a parent, or to the object that has this one as a row. */
 export function parentsNamed({ ownership }: Owned, resource: string): readonly NamingField[] {
   const own = leavesOn({ ownership }, resource).flatMap((leaf) => {
     const step = stepOf(leaf)

@@ -102,7 +102,7 @@ export function changeSentence(change: PolicyDifference): Phrase {
   return change.kind === 'decision' ? say`${changePhrase(change)}${timesPhrase(change)}` : change.sentence
 }
 
-/** A list of terms, one of which holds. */
+/** A list of terms; one of them holds. */
 export interface ScopeList {
   readonly label: 'where' | 'had' | 'keeps'
   readonly terms: readonly Phrase[]

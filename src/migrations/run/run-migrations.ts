@@ -191,7 +191,7 @@ function changedBy({ number }: Pending, all: readonly Changed[]): RecordedBatch[
   return by.map(({ id, change }) => ({ id, isDeleted: change.kind === 'delete' && change.by.at(-1) === number }))
 }
 
-/** A migration, or a start, that can't go on. The message is one sentence for whoever started it: what to do. */
+/** What one migration did to the objects of a batch: its decision record tells this. */
 interface RecordedBatch {
   readonly migration: Pick<Migration, 'name' | 'digest'>
   readonly resource: string

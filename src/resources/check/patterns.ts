@@ -21,7 +21,7 @@ export function checkPatterns(file: SchemaFile): readonly Diagnostic[] {
 const ONE = String.raw`(?:[\w@#:;,_ -]|\\[dDwWsS./-]|\\[pP]\{\w+\}|\[(?:\\.|[^\]\\])+\])`
 
 /**
- * A fixed number of characters, the last of which may repeat: the engine never returns to a character, so no search is
+ * A fixed number of characters, and the last one may repeat: the engine never returns to a character, so no search is
  * needed.
  */
 const SIMPLE = new RegExp(`^\\^(?:${ONE}(?:\\{\\d{1,2}\\})?)*(?:${ONE}(?:[*+?]|\\{\\d{1,4},\\d{0,4}\\}))?\\$$`, 'u')

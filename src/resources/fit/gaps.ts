@@ -471,7 +471,7 @@ function gapFor(keyword: string, breaking: Values, at: readonly string[] = []): 
   return [{ path: at, keyword, examples: breaking.values.slice(0, MOST_EXAMPLES).map((value) => ({ value, at })) }]
 }
 
-/** The value at the end of a path; undefined if there is none. */
+/** The value at the end of a path; undefined if the path leads nowhere. */
 export function valueAtPath(value: Json, at: Path): Json | undefined {
   return at.reduce<Json | undefined>((one, key) => (one as Readonly<Record<string, Json>> | undefined)?.[key], value)
 }

@@ -1,4 +1,4 @@
-/** Makes a server listen, and closes it. */
+/** Node's HTTP module; makes a server listen, and closes it. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

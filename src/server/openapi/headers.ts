@@ -59,7 +59,7 @@ const HEADERS = {
     description: 'How to authenticate (RFC 6750), or how to sign in again (RFC 9470).',
     schema: { type: 'string', pattern: '^Bearer ' },
   },
-  'X-Sallyport-Problem': { description: 'The code of the problem; empty if there is none.', schema: TEXT },
+  'X-Sallyport-Problem': { description: 'The code of the problem; empty without a problem.', schema: TEXT },
   'X-Sallyport-Request': { description: "The id of the request, for the server's logs.", schema: TEXT },
   'X-Sallyport-Revision': { description: 'The revision of the policy that decided.', schema: TEXT },
   'X-Sallyport-Roles': {

@@ -71,7 +71,7 @@ interface AheadParts {
   readonly store: Pick<Store, 'get'>
 }
 
-/** The object whose id is in the path; undefined if there is none, or if it isn't at hand. */
+/** The object whose id is in the path; undefined without an id, or if the object isn't at hand. */
 function readAhead(
   { resources, store }: AheadParts,
   { match, forwarded }: Matched & Forwarding,

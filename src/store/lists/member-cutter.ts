@@ -9,7 +9,7 @@ interface Member {
   readonly isShown: boolean
 }
 
-/** For the fields that a list shows, none of which needs an escape in JSON. */
+/** For the fields that a list shows. Their names need no escape in JSON. */
 export class MemberCutter {
   readonly fields: Pick<ReadonlySet<string>, 'has'>
   readonly id: boolean

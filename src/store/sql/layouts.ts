@@ -1,11 +1,11 @@
-import { withMend } from '../../base/problems/mend.ts'
-import { UnfitDatabase } from '../errors.ts'
-
 /**
  * The layout of the store that each version writes: the one list. A version that changes a layout adds its entry at the
  * end. A store is opened by a version of the same layout or a later one; test/stability/layouts.test.ts holds the last
  * entry to the engines.
  */
+import { withMend } from '../../base/problems/mend.ts'
+import { UnfitDatabase } from '../errors.ts'
+
 interface VersionLayouts {
   /** The first version with these layouts. */
   readonly version: string

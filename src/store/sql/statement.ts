@@ -1,6 +1,9 @@
-/** An open database, as the parts of the store that are written once see it. */
+/**
+ * Statements as plain data, and work that asks them. The work is written once, as a generator: SQLite answers each
+ * statement at once (sqlite/statements.ts), PostgreSQL later.
+ */
 
-/** Every method throws errors of the contract. */
+/** An open database, as the parts of the store that are written once see it. Every method throws errors of the contract. */
 export interface SqlEngine {
   readonly dialect: SqlDialect
   readonly now: () => Date
@@ -23,11 +26,6 @@ export function* first(text: string, ...values: readonly SqlValue[]): Work<Row |
   const [row] = yield sql(text, ...values)
   return row
 }
-
-/**
- * Statements as plain data, and work that asks them. The work is written once, as a generator: SQLite answers each
- * statement at once (sqlite/statements.ts), PostgreSQL later.
- */
 
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[]
 

@@ -5,7 +5,7 @@ import { ToolError } from '../load-policy.ts'
 import { objectsNamed } from '../references.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** A path of the resource that serves the action whole, without a view of its own; undefined if there is none. */
+/** A path of the resource that serves the action whole, without a view of its own; undefined if no path does. */
 export function pathOf({ routes }: Resource, operation: Operation, now: number): string | undefined {
   return routes.find((route) => servesWhole(route, operation, now))?.path
 }

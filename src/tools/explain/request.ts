@@ -56,7 +56,7 @@ export type KnownObject =
       readonly id: string
       /** Undefined if there is no such object. */
       readonly object: Representation | undefined
-      /** The caller's users record; undefined if there is none. */
+      /** The caller's users record; undefined for a caller without one. */
       readonly record: Representation | undefined
       /** The objects on which relations rest. */
       readonly related: KnownFacts['related']

@@ -58,7 +58,7 @@ export interface WholeVersion {
 
 /**
  * `wanted`: a number or a revision; empty for the last version. Throws FileError for a version that isn't valid, and
- * ToolError if there is none.
+ * ToolError if no version fits.
  */
 export async function readVersion(versions: PolicyVersions, keys: VersionKeys, wanted: string): Promise<WholeVersion> {
   const version = await findVersion(versions, keys, wanted)

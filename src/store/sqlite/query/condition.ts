@@ -341,7 +341,6 @@ function numbersOf({ atLeast, atMost }: Between): readonly number[] {
 }
 
 /** Parameters in the text of a statement. */
-
 export function parameters(count: number): string {
   return Array(count).fill('?').join(', ')
 }

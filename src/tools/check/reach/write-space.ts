@@ -313,7 +313,7 @@ export class WriteSpace {
     ])
   }
 
-  /** What a write can change about the written object, and the fields of which one has to change. */
+  /** What a write can change about the written object, each with its fields: one of these has to change. */
   #movable(): readonly { readonly fields: readonly string[]; readonly changed: Region }[] {
     const { written } = this.#around
     const { space, resource } = written

@@ -40,7 +40,7 @@ function explainInheritance(policy: Policy, caller: AskingCaller, subject: strin
   return shortest?.map((link) => `${link.role} inherits ${link.inherits} (${rulePlace(link.line)})`).join(', ')
 }
 
-/** The shortest chain of links from one role to another; empty if there is none. */
+/** The shortest chain of links from one role to another; empty if no link leads there. */
 function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink[] {
   const chains = new Map<string, readonly RoleLink[]>([[from, []]])
   // A Map's iterator also visits entries that are added while it runs.

@@ -193,7 +193,7 @@ export interface About {
 interface World {
   readonly kind: 'world'
   readonly attributes: Attributes
-  /** Of the object that the path names; undefined if there is none. */
+  /** The id of the object that the path names; undefined where it names no object. */
   readonly id?: string
   readonly objects: Objects
   /** Made so that the object becomes what the cell says. */

@@ -3,7 +3,6 @@
  * with its own objects at no cost. It keeps no records and no idempotency keys, and has no other writers.
  */
 import { type Lookup, lookUpIn, meets } from '../../../decide/conditions/condition.ts'
-
 import type { Permit } from '../../../decide/permits/permit.ts'
 import { createdObject, updatedObject } from '../../../decide/permits/permit.ts'
 import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'

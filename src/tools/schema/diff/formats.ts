@@ -1,4 +1,4 @@
-/** A schema diff as a report: the changes by whom they concern. */
+/** A schema diff as a report: the changes that concern clients, stored data and policies. */
 import { markdownText, type Phrase, plainText, say } from '../../../present/phrase.ts'
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
 import { type FindingRule, sarifRun } from '../../../present/sarif.ts'
