@@ -7,9 +7,10 @@ import { pointerOfPath } from '../../base/json-pointer.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import type { Json, Representation, Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { type Gap, gapsBetween, valueAtPath } from './gaps.ts'
+import { gapsBetween, valueAtPath } from './gaps.ts'
 import { Budget, type RootedSchema, TooLarge } from './parts.ts'
 import { take } from './samples.ts'
+import type { Gap } from './value-gaps.ts'
 
 /** `unknown`: only a look at the objects tells (`sallyport data check`). */
 export type FitVerdict = 'fits' | 'may not fit' | 'unknown'
