@@ -16,19 +16,20 @@ import { DIALECT } from './dialect.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ObjectTable } from './table.ts'
 
-/** The most results of each kind. Fewer callers than this are active between two changes. */
-const MOST_KEPT = 10_000
+/**
+ * The most results of each kind. Fewer callers than this are active between two changes. With `max` the cache would
+ * take the memory of all of them at once, a millisecond of each opening.
+ */
+const MOST_KEPT = { maxSize: 10_000, sizeCalculation: () => 1 }
 
 export class SqliteStandings implements Standings {
   readonly #reads: SharedReads
   readonly #lookUp: StatementSync
   readonly #lookUpSession: StatementSync
   readonly #lookUpKey: StatementSync
-  readonly #subjects = new LRUCache<string, Standing>({ max: MOST_KEPT })
-  readonly #sessions = new LRUCache<string, { readonly subject: string; readonly standing: SessionStanding }>({
-    max: MOST_KEPT,
-  })
-  readonly #keys = new LRUCache<string, KeyStanding>({ max: MOST_KEPT })
+  readonly #subjects = new LRUCache<string, Standing>(MOST_KEPT)
+  readonly #sessions = new LRUCache<string, { readonly subject: string; readonly standing: SessionStanding }>(MOST_KEPT)
+  readonly #keys = new LRUCache<string, KeyStanding>(MOST_KEPT)
   #state: number | undefined
 
   constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined, reads: SharedReads) {
