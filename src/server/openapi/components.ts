@@ -16,6 +16,8 @@ export class Components {
     headers: new Map(),
   }
 
+  readonly #made = new Map<string, Part>()
+
   /** A reference to the part, under this name or, if another part has the name, with a number appended. */
   add(kind: Kind, name: string, part: Part): Part {
     const parts = this.#kinds[kind]
@@ -26,6 +28,13 @@ export class Components {
       parts.set(candidate, part)
       return { $ref: `#/components/${kind}/${candidate}` }
     }
+  }
+
+  /** The same, for a part that many operations have: it is made once. The key says what it is made from. */
+  addOnce(kind: Kind, { name, key, make }: { readonly name: string; readonly key: string; make(): Part }): Part {
+    const known = this.#made.get(key) ?? this.add(kind, name, make())
+    this.#made.set(key, known)
+    return known
   }
 
   /** A schema under its title. */

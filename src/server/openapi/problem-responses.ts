@@ -65,9 +65,11 @@ export function problemResponses(components: Components, answers: ProblemAnswers
   const byStatus = Map.groupBy(codes, statusOf)
   const entries = [...byStatus].map(([status, those]) => {
     const sorted = those.toSorted()
-    const own = headersOf(status, those, patches)
+    const all = joinHeaders(headersOf(status, those, patches), headers)
     const name = nameOf(status, sorted, operation)
-    return [status, components.add('responses', name, response(components, status, sorted, joinHeaders(own, headers)))]
+    const key = JSON.stringify([name, status, sorted, all])
+    const make = () => response(components, status, sorted, all)
+    return [status, components.addOnce('responses', { name, key, make })]
   })
   return Object.fromEntries(entries)
 }
