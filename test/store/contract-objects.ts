@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Document } from '../../src/resources/object.ts'
 import { StaleObject, StoreUnavailable } from '../../src/store/errors.ts'
+import { runs } from '../runs.ts'
 import { type Clock, NEW_YEAR, type Open } from './engine.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 
@@ -123,6 +124,7 @@ export function describeObjects(open: Open, clock: () => Clock): void {
         const found = await store.get('things', `t${count}`)
         expect(JSON.stringify(found?.document)).to.equal(JSON.stringify(document))
       }),
+      { numRuns: runs(100, 30) },
     )
   })
 

@@ -9,7 +9,7 @@ import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
 import { describeReader } from './contract-reader.ts'
-import { describeRelated } from './contract-related.ts'
+import { describeRandomRelated, describeRelated } from './contract-related.ts'
 import { describeReplays } from './contract-replays.ts'
 import { describeRestsOn } from './contract-rests-on.ts'
 import { describeUniqueFields } from './contract-unique.ts'
@@ -38,11 +38,10 @@ export function storeContract(engine: TestEngine): void {
     )
     describeLists(open)
     describeConditions(open)
-    describeRandomConditions(engine)
-    describeRelated(engine, () => database)
+    describeRelated(() => database)
     describeRestsOn(() => database)
     describeQueries(open)
-    describeRandomQueries(engine)
+    if (engine.share !== 0) describeRandom(engine)
     describeMeta(open)
     if (engine.migrates !== false) describeMigrations(open)
     describeClosed(open)
@@ -51,4 +50,10 @@ export function storeContract(engine: TestEngine): void {
     if (engine.keeps === 'shared') describeReader(() => database)
     if (engine.keeps === 'shared' && engine.migrates !== false) describeSharedMigrations(open)
   })
+}
+
+function describeRandom(engine: TestEngine): void {
+  describeRandomConditions(engine)
+  describeRandomRelated(engine)
+  describeRandomQueries(engine)
 }

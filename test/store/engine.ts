@@ -26,7 +26,10 @@ export interface TestEngine {
   readonly name: string
   /** `shared`: instances share the database and it outlives them. `private`: it lives and dies with its one instance. */
   readonly keeps: 'shared' | 'private'
-  /** The part of the random inputs that this engine is given, where it takes long to plan a statement that is used once. */
+  /**
+   * The part of the random inputs that this engine is given; all by default. 0: only what stands fixed. Whoever is given
+   * all also tells that wrong answers would be found.
+   */
   readonly share?: number
   /** Whether it migrates after it was written to: a server migrates before. */
   readonly migrates?: boolean

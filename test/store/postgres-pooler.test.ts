@@ -5,17 +5,19 @@ import { openPostgres } from '../../src/store/postgres/open.ts'
 import { openPostgresReader } from '../../src/store/postgres/reader/reader.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
 import { sharedPostgres } from '../postgres.ts'
+import { soak } from '../runs.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import { failure, type Opened, RESOURCES } from './fixture.ts'
+import { emptying } from './postgres-schemas.ts'
 
 const SETTINGS = { most: 4, pooler: 'transaction' } as const
 
-storeContract({ name: 'PostgreSQL behind PgBouncer', keeps: 'shared', share: 0.05, create })
+storeContract({ name: 'PostgreSQL behind PgBouncer', keeps: 'shared', share: soak(0.05, 0), create })
 
 let bouncer: Promise<number> | undefined
 let made = 0
-/** Databases without rows. PgBouncer takes no `search_path`, so a schema isn't enough. */
+/** PgBouncer takes no `search_path`, so a schema isn't enough. */
 const emptied: string[] = []
 
 async function create(): Promise<TestDatabase & { readonly url: string }> {
@@ -33,7 +35,7 @@ async function create(): Promise<TestDatabase & { readonly url: string }> {
     damage: (id, text) => runIn(name, 'update "objects_Things" set document = $2 where id = $1', [id, text]),
     remove: async () => {
       for (const { store } of opened) await store.close()
-      await runIn(name, 'drop schema public cascade; create schema public')
+      await runIn(name, emptying('public'))
       emptied.push(name)
     },
   }

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { WritePlace } from '../../src/store/contract.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
+import { runs } from '../runs.ts'
 import { ALL } from './engine.ts'
 import { change, creation, failure, type Opened, removal, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
@@ -114,7 +115,7 @@ describe('writes that wait together', () => {
       fc.asyncProperty(fc.array(randomWrite, { minLength: 1, maxLength: 12 }), async (writes) => {
         expect(await resultOf(writes, 'together')).to.deep.equal(await resultOf(writes, 'one by one'))
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30, 10) },
     )
   })
 

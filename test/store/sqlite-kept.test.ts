@@ -7,6 +7,7 @@ import type { Standing } from '../../src/store/directory.ts'
 import { ParsedObjects } from '../../src/store/parse-stored.ts'
 import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
 import { SqliteStandings } from '../../src/store/sqlite/standings.ts'
+import { runs } from '../runs.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
 
@@ -86,12 +87,12 @@ describe('standings and objects that are kept', () => {
   })
 
   it('are those of a look-up, after any sequence of writes by anybody', async () => {
-    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: 60 })
+    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: runs(60, 20) })
   })
 
   it('are those of a look-up when a thread writes', async () => {
     instances = { ...instances, first: await folder.open({ resources: RESOURCES, writer: 'thread' }) }
-    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: 15 })
+    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: runs(15, 5) })
   })
 
   it('would be found out if they were kept for longer', async () => {
