@@ -11,6 +11,7 @@ import {
   type KnownFacts,
   type RelationKind,
   type RelationReason,
+  WITHOUT_CREDENTIALS,
 } from './relation-kind.ts'
 
 export interface AttributeRelation {
@@ -76,7 +77,7 @@ export const attribute: RelationKind<AttributeRelation, Form> = {
 
 function explain(relation: AttributeRelation, known: KnownFacts): RelationReason {
   const { field, attribute } = relation
-  if (!known.hasCredentials) return { holds: false, why: 'nobody is known without credentials' }
+  if (!known.hasCredentials) return WITHOUT_CREDENTIALS
   if (known.isOwnRecord && field === 'id' && attribute === 'id') {
     return { holds: true, why: "the path shows the caller's own record" }
   }

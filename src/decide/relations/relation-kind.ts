@@ -168,6 +168,8 @@ export interface RelationReason {
   readonly via?: readonly string[]
 }
 
+export const WITHOUT_CREDENTIALS: RelationReason = { holds: false, why: 'nobody is known without credentials' }
+
 // A field that a relation compares with values: whether it can be compared, the values that fit, and its description
 // for people.
 

@@ -14,6 +14,7 @@ import {
   type Relation,
   type RelationReason,
   type RelationStep,
+  WITHOUT_CREDENTIALS,
 } from './relation-kind.ts'
 
 /** A chain takes at most this many steps, and at most one of them is a climb. */
@@ -87,6 +88,7 @@ function longest(relation: Relation, kindOf: KindOf): { readonly steps: number; 
 export function explainStep(field: string, step: RelationStep, known: KnownFacts, kindOf: KindOf): RelationReason {
   const { resource, by, relation } = step
   const wanted = `${relation.name} of ${resource}`
+  if (!known.hasCredentials && !kindOf(relation).couldHold(relation, () => false)) return WITHOUT_CREDENTIALS
   if (!isTold(known.object, field))
     return { holds: null, why: `it holds if the object that ${field} names is ${wanted}` }
   const values = fieldValues(known.object.fields, field)

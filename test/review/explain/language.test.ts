@@ -1,6 +1,7 @@
 /** Explain knows the second edition: of any policy, caller and object it says what the oracle answers. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { needsCaller } from '../../../src/decide/relations/all-kinds.ts'
 import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
 import type { KnownObject } from '../../../src/tools/explain/request.ts'
 import { ToolError } from '../../../src/tools/load-policy.ts'
@@ -13,7 +14,7 @@ import { updated } from '../../policy/oracle/proposals.ts'
 import { granted, grantedOnResult, inView, onObject, relationsOf, subsets, transitionOf } from '../../policy/oracle.ts'
 import type { Json, Plain, World } from '../../policy/world.ts'
 import { drawing, runs } from '../../runs.ts'
-import { ask, recordOf } from './asking-language.ts'
+import { ask, parsedOf, recordOf } from './asking-language.ts'
 
 const RUNS = { numRuns: runs(400) }
 
@@ -54,6 +55,27 @@ describe('explain, of members, parents, walls and conditions', () => {
       () => fc.assert(property, RUNS),
       () => {
         expect(met.refused).to.be.below(met.told / 4)
+      },
+    )
+  })
+
+  it('has no case in which somebody without credentials is related to the object', async () => {
+    let met = 0
+    const property = fc.property(randomAsked, (asked) => {
+      if (asked.world.resource.builtIn) return
+      const world = { ...asked.world, caller: { roles: [], claims: {} } }
+      const about: KnownObject = { kind: 'any', id: undefined }
+      const found = unlessTooMany(() => ask({ ...asked, world }, about, {}), { told: 0, refused: 0 })
+      const relations = [...(parsedOf(world.policy).ownership.get(world.resource.name)?.relations.values() ?? [])]
+      const ofCaller = relations.filter(needsCaller).map(({ name }) => name)
+      const held = new Set(found?.cases.flatMap((one) => one.relations))
+      met += held.size
+      expect([...held.intersection(new Set(ofCaller))]).to.deep.equal([])
+    })
+    await drawing(
+      () => fc.assert(property, RUNS),
+      () => {
+        expect(met).to.be.above(0)
       },
     )
   })
