@@ -1,6 +1,8 @@
 /**
  * The nearest misses of a refused request: the minimal sets of changes to caller, object or rules that would allow it.
  */
+
+import { smallestSubsets } from '../../base/subsets.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Grant } from '../../decide/grants/grant.ts'
@@ -43,8 +45,16 @@ interface OtherCaller {
   readonly needed: string | undefined
 }
 
+interface Asking extends OtherCaller {
+  /** What holds for this caller. */
+  readonly held: Held
+}
+
 /** The limit of sets of changes that are tried for one caller. */
 const MOST_TRIED = 200
+
+/** The parts of one set of changes that are tried, the smallest first. */
+const MOST_PARTS = 256
 
 /** The denies that one set of changes avoids or drops at most. */
 const MOST_DENIES = 3
@@ -67,16 +77,12 @@ export function nearestMisses(
   const held = { ...told, conditions: told.conditions.union(known.certain) }
   const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
   const before = new Set(grantsTo(request, base).at(-1)?.allows)
-  const candidates = (other: OtherCaller) => {
-    const open = openFor(other, question, known)
-    const its = withCertain(other.request, { ...base, open })
-    return settled(its, other.request).length > MOST_WAYS ? [] : candidatesOf(other, its)
+  const askingOf = (other: OtherCaller): Asking | undefined => {
+    const held = withCertain(other.request, { ...base, open: openFor(other, question, known) })
+    return settled(held, other.request).length > MOST_WAYS ? undefined : { ...other, held }
   }
-
-  const mine = candidates({ request, changes: [], needed: undefined })
-  const others = otherCallers(request).map(candidates)
-  // Two other callers have no change in common, so each is compared only with itself and with the present caller.
-  const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
+  const mine = askingOf({ request, changes: [], needed: undefined })
+  const least = [mine, ...otherCallers(request).map(askingOf)].flatMap((one) => (one ? candidatesOf(one, mine) : []))
   return distinct(least.filter(({ rules }) => rules.length > 0))
     .toSorted((a, b) => rank(a) - rank(b))
     .map(({ changes, rules }) => {
@@ -140,21 +146,40 @@ function withCertain(request: SupposedRequest, held: Held): Held {
 }
 
 /** Begins with each rule that could allow it, and goes on where denies take that away. */
-function candidatesOf(other: OtherCaller, held: Held): readonly Candidate[] {
-  const { request } = other
+function candidatesOf(asking: Asking, mine: Asking | undefined): readonly Candidate[] {
+  const { request, held } = asking
   const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
   const starts = anyConditions.relationColumns('allows').flatMap((column) => waysToFit(column, held, request))
   const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
   const found: Candidate[] = []
   // A Map's iterator also visits entries that are added while it runs.
   for (const changes of queue.values()) {
-    if (isAllowedWith(request, held, changes)) {
-      found.push(candidateOf(other, held, least(request, held, changes)))
+    if (isAllowedWith(asking, changes)) {
+      found.push(...leastOf(asking, mine, changes))
     } else if (queue.size < MOST_TRIED && changes.filter(avoidsDeny).length < MOST_DENIES) {
       for (const more of withoutADeny(request, held, changes)) queue.set(keyOf(more), more)
     }
   }
   return found
+}
+
+/**
+ * The parts of the changes that are enough and of which no part is, for the present caller and for the one who asks. One
+ * value of a field ends others, so a part of what is left, when no single change can be omitted, may be enough.
+ */
+function leastOf(asking: Asking, mine: Asking | undefined, changes: readonly NeededChange[]): readonly Candidate[] {
+  const left = changes.reduce((kept, change) => {
+    const fewer = kept.filter((one) => one !== change)
+    return isAllowedWith(asking, fewer) ? fewer : kept
+  }, changes)
+  const found = new Map<readonly NeededChange[], Candidate>()
+  for (const by of new Set([mine ?? asking, asking])) {
+    for (const part of [...smallestSubsets(left, MOST_PARTS), left]) {
+      const hasPart = found.keys().some((one) => one.every((change) => part.includes(change)))
+      if (!hasPart && isAllowedWith(by, part)) found.set(part, candidateOf(by, part))
+    }
+  }
+  return [...found.values()]
 }
 
 function avoidsDeny({ kind }: NeededChange): boolean {
@@ -179,18 +204,9 @@ function withoutADeny(
   return [...drops, ...fewest, ...misses.map((way) => [...changes, ...way])]
 }
 
-/** Without the changes that aren't needed. */
-function least(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): readonly NeededChange[] {
-  return changes.reduce<readonly NeededChange[]>((kept, change) => {
-    const fewer = kept.filter((one) => one !== change)
-    return isAllowedWith(request, held, fewer) ? fewer : kept
-  }, changes)
-}
-
-function candidateOf(other: OtherCaller, held: Held, changes: readonly NeededChange[]): Candidate {
-  const after = heldAfter(changes, held, other.request) ?? held
-  const allows = grantsTo(other.request, after).at(-1)?.allows ?? []
-  const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
+function candidateOf({ request, held, needed, ...other }: Asking, changes: readonly NeededChange[]): Candidate {
+  const allows = grantsTo(request, heldAfter(changes, held, request) ?? held).at(-1)?.allows ?? []
+  const rules = allows.filter(({ subject }) => needed === undefined || subject === needed)
   return { changes: [...other.changes, ...changes], rules }
 }
 
@@ -205,7 +221,7 @@ function grantsTo(request: SupposedRequest, { relations, conditions, result }: H
   return [first, table.grantResult({ stored: before ?? [], mixed: mixed ?? [], proposed: names.proposed })]
 }
 
-function isAllowedWith(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): boolean {
+function isAllowedWith({ request, held }: Asking, changes: readonly NeededChange[]): boolean {
   const after = heldAfter(changes, held, request)
   return after !== undefined && settled(after, request).every((one) => isAllowed(request, one, droppedBy(changes)))
 }
@@ -231,11 +247,6 @@ function without(request: SupposedRequest, gone: ReadonlySet<string>): SupposedR
 
 function denyChange(rule: Rule): NeededChange {
   return { kind: 'deny', rule: rulePlace(rule.line) }
-}
-
-function isLessThan(more: Candidate): (less: Candidate) => boolean {
-  const many = keysOf(more)
-  return (less) => less.changes.length < many.size && keysOf(less).isSubsetOf(many)
 }
 
 function keysOf({ changes }: Pick<Candidate, 'changes'>): ReadonlySet<string> {
@@ -299,11 +310,6 @@ function namesKnown(
 export function decidedByCases(request: SupposedRequest): Names {
   const leaves = relationsAsked(request).flatMap(leavesOf)
   return new Set([...leaves.map(({ name }) => name), ...conditionsAsked(request)])
-}
-
-interface OtherCaller {
-  readonly request: SupposedRequest
-  readonly changes: readonly NeededChange[]
 }
 
 /** Of the names that rules about a caller have; --becomes tells its states. */

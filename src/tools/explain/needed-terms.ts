@@ -115,12 +115,16 @@ export function heldAfter(changes: readonly NeededChange[], held: Held, request:
   const named = (kind: NeededChange['kind']) =>
     new Set(changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : [])))
   const before = { on: named('relation'), off: named('not-relation') }
+  const after = { on: named('result'), off: named('not-result') }
+  const [on, off] = [before.on.union(after.on), before.off.union(after.off)]
+  const canBecome = (one: Relation) =>
+    (!on.has(one.name) || couldBe(one, true, request)) && (!off.has(one.name) || couldBe(one, false, request))
+  if (!declaredRelations(request).every(canBecome)) return undefined
   const relations = leavesAfter(held.relations, before, request)
   const conditions = held.conditions.union(named('condition')).difference(named('not-condition'))
   const told = [before.on, before.off, named('condition'), named('not-condition')]
   const open = told.reduce((some, names) => some.difference(names), held.open ?? new Set())
   if (!relations || !held.result) return relations && { relations, conditions, open }
-  const after = { on: named('result'), off: named('not-result') }
   const settledAfter: Names = new Set([...after.on, ...after.off, ...(held.settledAfter ?? [])])
   const fixed = new Set([...settledAfter, ...(request.becomes?.states ?? [])])
   const result = leavesAfter(held.result, lasting(before, after, fixed), request)
