@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { representListed } from '../listed.ts'
 import { runs } from '../runs.ts'
-import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
+import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { creation, failure, ODD, type Opened, RESOURCES } from './fixture.ts'
+import { inputsFor } from './inputs-for.ts'
 import { randomCondition, randomDocument } from './random.ts'
 
 export function describeConditions(open: Open): void {

@@ -7,8 +7,9 @@ import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store }
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/lists/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { runs } from '../runs.ts'
-import { ALL, inputsFor, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
+import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
+import { inputsFor } from './inputs-for.ts'
 import { LONG_TEXTS, randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'
 
 type Plain = (objects: readonly ListedObject[], query: Asked) => readonly ListedObject[]

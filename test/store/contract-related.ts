@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { type Condition, lookUpIn, meets } from '../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../src/resources/resource.ts'
 import { drawing, runs, soak } from '../runs.ts'
-import { ALL, inputsFor, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
+import { ALL, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
 import { change, creation, failure, type Opened } from './fixture.ts'
+import { inputsFor } from './inputs-for.ts'
 import { INDEXED, RELATED, randomLookup, randomRelated, randomWorld, type World } from './random-related.ts'
 
 /** A machine that is busy with other work draws fewer inputs. */

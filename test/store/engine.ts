@@ -2,7 +2,6 @@
 import type { Resources } from '../../src/resources/resource.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import type { ObjectReader } from '../../src/store/object-reader.ts'
-import { soak } from '../runs.ts'
 import type { Opened } from './fixture.ts'
 
 interface Setup {
@@ -35,14 +34,6 @@ export interface TestEngine {
   readonly migrates?: boolean
   create(): Promise<TestDatabase>
 }
-
-/** How many of the random inputs the engine is given. */
-export function inputsFor({ share = 1 }: TestEngine, all: number, least = LEAST_INPUTS): number {
-  return Math.max(Math.min(all, least), Math.ceil(all * share))
-}
-
-/** Fewer would miss what most tests look for. */
-const LEAST_INPUTS = soak(20, 5)
 
 /** Opens the database of the running test. */
 export type Open = () => Promise<Opened>
