@@ -234,14 +234,16 @@ describe('writers that race', () => {
   let path: string
   let tag: string
 
-  beforeEach(async () => {
+  before(async () => {
     server = await startWithThings()
     token = await server.token('ada', 'admin')
+  })
+  beforeEach(async () => {
     const { headers } = await server.ask('POST', '/things', { token, body: { size: 0 } })
     path = headers.get('location') ?? ''
     tag = headers.get('etag') ?? ''
   })
-  afterEach(() => server.stop())
+  after(() => server.stop())
 
   for (const method of ['PUT', 'PATCH']) {
     it(`of 100 with the same If-Match, one ${method} wins and the others are 412`, async () => {
