@@ -2,4 +2,5 @@
 const { soakFiles } = require('./test/tiers.ts')
 
 // Much of it waits: for programs that start, and for what is killed.
-module.exports = { ...require('./.mocharc.json'), jobs: 4, spec: soakFiles() }
+const all = require('./.mocharc.json')
+module.exports = { ...all, require: [...all.require, './test/soak-only.ts'], jobs: 4, spec: soakFiles() }

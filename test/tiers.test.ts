@@ -1,9 +1,12 @@
 /** No test is left out: each file of tests is run by one of the commands that `.ci/run` and people run. */
 import { globSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import Mocha from 'mocha'
 import { runs, soak } from './runs.ts'
-import { reaches, soakFiles } from './tiers.ts'
+import { leaveOutSame } from './soak-only.ts'
+import { reaches, sameInSoak, soakFiles } from './tiers.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 /** Other tests run them, to see how a run of them fails. */
@@ -38,6 +41,22 @@ describe('the tiers of the tests', () => {
     expect(globSync('test/**/*.soak.ts', { cwd: ROOT }).filter((file) => !files.includes(file))).to.deep.equal([])
     expect(files).to.include.members(['test/policy/permits.test.ts', 'test/store/sqlite.test.ts'])
     expect(files).not.to.include('test/docs.test.ts')
+  })
+
+  it('do not run twice: soak leaves out what asks no amount, where nothing beside it asks one', () => {
+    const [file, same, other] = ['test/policy/rule-lines.test.ts', '() => 1', '() => runs(1)']
+    expect(read(file).match(/\bruns\(/g)).to.have.length(1)
+    expect(sameInSoak(file, [same, other, other])).to.deep.equal([same])
+    expect(sameInSoak(file, [same]), 'for any of them').to.deep.equal([])
+    expect(sameInSoak('test/store/sqlite.test.ts', [same]), 'through another file').to.deep.equal([])
+    expect(sameInSoak('test/image/images.soak.ts', [same]), 'slow').to.deep.equal([])
+    const root = new Mocha.Suite('')
+    for (const body of [same, other, same]) {
+      root.addSuite(new Mocha.Suite('a')).addTest(Object.assign(new Mocha.Test('b'), { file: join(ROOT, file), body }))
+    }
+    leaveOutSame(root)
+    expect(root.suites.map(({ tests }) => tests.map(({ body }) => body))).to.deep.equal([[], [other], []])
+    expect(createRequire(import.meta.url)('../.mocharc.soak.cjs').require).to.include('./test/soak-only.ts')
   })
 
   it('do all in soak, and a part without', () => {

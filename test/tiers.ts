@@ -13,6 +13,22 @@ export function soakFiles(): readonly string[] {
   return [...globSync('test/**/*.soak.ts', { cwd: ROOT }), ...larger].toSorted()
 }
 
+/**
+ * Of the tests of a file, given by their functions as texts, those that ask no amount. None, if something else in the
+ * file asks one: it may be for any of the tests.
+ */
+export function sameInSoak(file: string, bodies: readonly string[]): readonly string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const inTests = [...new Set(bodies)].reduce((sum, body) => sum + amountsIn(body), 0)
+  const isAskedElsewhere = importsOf(file).some((path) => path !== AMOUNTS && reaches(path, AMOUNTS))
+  if (!file.endsWith('.test.ts') || isAskedElsewhere || amountsIn(text) !== inTests) return []
+  return bodies.filter((body) => amountsIn(body) === 0)
+}
+
+function amountsIn(text: string): number {
+  return text.match(/\b(soak|runs|drawing)\(/g)?.length ?? 0
+}
+
 /** Whether a file of the tests imports another one, itself or through others. Both are paths from the root. */
 export function reaches(file: string, target: string, seen: Set<string> = new Set()): boolean {
   if (file === target) return true

@@ -1,4 +1,5 @@
 /** The store's contract as tests. Every engine passes it, so nothing above the store can tell which one is there. */
+import { soak } from '../runs.ts'
 import { describeAttempts, describeSharedAttempts } from './contract-attempts.ts'
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
 import { describeDirectory } from './contract-directory.ts'
@@ -29,6 +30,9 @@ export function storeContract(engine: TestEngine): void {
 
     describeObjects(open, () => clock)
     describeUniqueFields(open, () => database)
+    if (engine.share !== 0) describeRandom(engine)
+    // Soak draws more, and has the rest from `npm test`.
+    if (soak(true, false)) return
     describeOutbox(open)
     describeReplays(open, () => clock)
     describeAttempts(open, () => clock)
@@ -41,7 +45,6 @@ export function storeContract(engine: TestEngine): void {
     describeRelated(() => database)
     describeRestsOn(() => database)
     describeQueries(open)
-    if (engine.share !== 0) describeRandom(engine)
     describeMeta(open)
     if (engine.migrates !== false) describeMigrations(open)
     describeClosed(open)
