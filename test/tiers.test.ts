@@ -52,7 +52,8 @@ describe('the tiers of the tests', () => {
     expect(sameInSoak('test/image/images.soak.ts', [same]), 'slow').to.deep.equal([])
     const root = new Mocha.Suite('')
     for (const body of [same, other, same]) {
-      root.addSuite(new Mocha.Suite('a')).addTest(Object.assign(new Mocha.Test('b'), { file: join(ROOT, file), body }))
+      const suite = Mocha.Suite.create(root, 'a')
+      suite.addTest(Object.assign(new Mocha.Test('b'), { file: join(ROOT, file), body }))
     }
     leaveOutSame(root)
     expect(root.suites.map(({ tests }) => tests.map(({ body }) => body))).to.deep.equal([[], [other], []])
