@@ -31,7 +31,10 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryOpt
     const nowMicros = Math.floor(now() * 1000)
     const asked = quotas.map((quota) => ({ quota, window: present(windows, quota, nowMicros) }))
     const admitted = asked.every(({ quota, window }) => window.used < quota.allow)
-    if (admitted) for (const { quota, window } of asked) count(windows, quota, window)
+    for (const { quota, window } of admitted ? asked : []) {
+      window.count()
+      windows.set(quota.key, window)
+    }
     sweep(quotas.length * SWEPT_PER_KEY, nowMicros)
     const usages = asked.map(({ quota, window }) => {
       return { quota, used: window.used, freesAtMicros: window.freesAtMicros(quota.allow) }
@@ -52,11 +55,6 @@ function present(windows: ReadonlyMap<string, SlidingWindow>, quota: Quota, nowM
   if (known === undefined) return new SlidingWindow(stepMicros(quota), nowMicros)
   known.moveTo(stepMicros(quota), nowMicros)
   return known
-}
-
-function count(windows: Map<string, SlidingWindow>, quota: Quota, window: SlidingWindow): void {
-  window.count()
-  windows.set(quota.key, window)
 }
 
 /** Iterates over the windows again and again, a few for each call, so that no request waits for a long sweep. */

@@ -1,5 +1,5 @@
 /** The counts of one key in memory, as a ring of sub-windows. Times are whole microseconds. */
-import type { Admission, Quota, QuotaState } from './limiter.ts'
+import type { Admission, Quota } from './limiter.ts'
 
 export class SlidingWindow {
   private step: number
@@ -7,16 +7,12 @@ export class SlidingWindow {
   private index: number
   /** Requests admitted in sub-window i at i modulo COUNTED. */
   private readonly counts: number[] = new Array<number>(COUNTED).fill(0)
-  private total = 0
+  /** Requests that count at the time of the last `moveTo`. */
+  used = 0
 
   constructor(step: number, nowMicros: number) {
     this.step = step
     this.index = Math.floor(nowMicros / step)
-  }
-
-  /** Requests that count at the time of the last `moveTo`. */
-  get used(): number {
-    return this.total
   }
 
   /** Nothing counts from this time on. */
@@ -32,49 +28,36 @@ export class SlidingWindow {
 
   /** Counts one more request, or so many bytes, in the current sub-window. */
   count(more = 1): void {
-    this.add(this.index, more)
+    this.counts[this.index % COUNTED] = (this.counts[this.index % COUNTED] ?? 0) + more
+    this.used += more
   }
 
   /** The time at which one more request would be admitted than now; 0 if nothing counts. */
   freesAtMicros(allow: number): number {
-    let excess = Math.max(0, this.total - Math.max(1, allow))
-    for (let index = this.oldest(); index <= this.index; index++) {
-      excess -= this.at(index)
+    let excess = Math.max(0, this.used - Math.max(1, allow))
+    for (let index = Math.max(0, this.index - SUB_WINDOWS); index <= this.index; index++) {
+      excess -= this.counts[index % COUNTED] ?? 0
       if (excess < 0) return (index + COUNTED) * this.step
     }
     return 0
   }
 
   private fold(step: number, index: number): void {
-    const { total } = this
+    const { used } = this
     this.step = step
     this.index = index
-    this.total = 0
+    this.used = 0
     this.counts.fill(0)
-    this.add(index, total)
+    this.count(used)
   }
 
   private advance(passed: number): void {
     const present = this.index + passed
-    for (let next = Math.max(this.index + 1, present - SUB_WINDOWS); next <= present; next++) this.empty(next)
+    for (let next = Math.max(this.index + 1, present - SUB_WINDOWS); next <= present; next++) {
+      this.used -= this.counts[next % COUNTED] ?? 0
+      this.counts[next % COUNTED] = 0
+    }
     this.index = present
-  }
-
-  private oldest(): number {
-    return Math.max(0, this.index - SUB_WINDOWS)
-  }
-
-  private at(index: number): number {
-    return this.counts[index % COUNTED] ?? 0
-  }
-
-  private empty(index: number): void {
-    this.add(index, -this.at(index))
-  }
-
-  private add(index: number, requests: number): void {
-    this.counts[index % COUNTED] = this.at(index) + requests
-    this.total += requests
   }
 }
 
@@ -114,19 +97,12 @@ export interface Usage {
 
 /** The answer in the limiter's terms. */
 export function describeAdmission(admitted: boolean, nowMicros: number, usages: readonly Usage[]): Admission {
-  const quotas = usages.map((usage) => describeQuota(admitted, nowMicros, usage))
-  return { admitted, quotas, retryAfterMs: admitted ? 0 : Math.max(0, ...quotas.map(waitMs)) }
-}
-
-function describeQuota(admitted: boolean, nowMicros: number, { quota, used, freesAtMicros }: Usage): QuotaState {
-  return {
-    name: quota.name,
-    remaining: Math.max(0, quota.allow - used),
-    resetMs: Math.max(0, Math.ceil((freesAtMicros - nowMicros) / 1000)),
-    exceeded: !admitted && used >= quota.allow,
-  }
-}
-
-function waitMs({ exceeded, resetMs }: QuotaState): number {
-  return exceeded ? resetMs : 0
+  let retryAfterMs = 0
+  const quotas = usages.map(({ quota: { name, allow }, used, freesAtMicros }) => {
+    const resetMs = Math.max(0, Math.ceil((freesAtMicros - nowMicros) / 1000))
+    const exceeded = !admitted && used >= allow
+    if (exceeded) retryAfterMs = Math.max(retryAfterMs, resetMs)
+    return { name, remaining: Math.max(0, allow - used), resetMs, exceeded }
+  })
+  return { admitted, quotas, retryAfterMs }
 }

@@ -189,8 +189,9 @@ describe('rate limits', () => {
   it('the window passes, and requests are admitted again', async () => {
     server = await limited('  short: { per: address, allow: 1, window: 1s }\n')
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
-    const { headers, status } = await server.ask('GET', '/livez')
-    expect(status).to.equal(429)
+    // On a busy machine, the window may pass between two requests.
+    let { headers, status } = await server.ask('GET', '/livez')
+    while (status !== 429) ({ headers, status } = await server.ask('GET', '/livez'))
     await new Promise((resolve) => setTimeout(resolve, Number(headers.get('retry-after')) * 1000))
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
   })

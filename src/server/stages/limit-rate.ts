@@ -127,22 +127,21 @@ export function createRateLimiter(
     },
 
     count(policy, request) {
-      const limits: Limit[] = []
-      const quotas: Quota[] = []
+      const counting: (Quota & { readonly limit: Limit })[] = []
       for (const limit of policy.snapshot.limits.limits) {
         if (!counts(limit, policy, request)) continue
         const { name, allow, windowMs } = limit
-        limits.push(limit)
-        quotas.push({ name, key: keyOf(limit, request), allow, windowMs })
+        counting.push({ name, key: keyOf(limit, request), allow, windowMs, limit })
       }
-      if (limits.length === 0) return {}
-      return onceKnown(limiter.admit(quotas), ({ admitted, quotas: states, retryAfterMs }) => {
-        if (admitted) return headersOf(limits, states)
-        const barring = limits.find((limit, i) => states[i]?.exceeded && barsAddress(limit))
+      if (counting.length === 0) return {}
+      return onceKnown(limiter.admit(counting), ({ admitted, quotas: states, retryAfterMs }) => {
+        if (admitted) return headersOf(counting, states)
+        const barring = counting.find(({ limit }, i) => states[i]?.exceeded && barsAddress(limit))
         if (barring) {
-          remember(request.address, { until: now() + retryAfterMs, revision: policy.revision, limit: barring })
+          const { limit } = barring
+          remember(request.address, { until: now() + retryAfterMs, revision: policy.revision, limit })
         }
-        throw refusal(limits, states, retryAfterMs)
+        throw refusal(counting, states, retryAfterMs)
       })
     },
   }
@@ -186,8 +185,10 @@ function keyOf({ name, per }: Limit, { address, authentication }: LimitedRequest
   return `${name}:s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
 }
 
+type Counted = Pick<Quota, 'name' | 'allow' | 'windowMs'>
+
 /** RFC 9110 section 10.2.3 counts whole seconds; rounding up never invites a client too early. */
-function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
+function refusal(limits: readonly Counted[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
   const violated = quotas.filter(({ exceeded }) => exceeded).map(({ name }) => name)
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return new Problem('quota-exceeded', `Too many requests; try again in ${seconds} s.`, {
@@ -200,12 +201,13 @@ function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAft
  * draft-ietf-httpapi-ratelimit-headers; only this function knows its form. A limiter may count a request a little
  * longer than the window that `w` promises, but `t` is never more than `w`.
  */
-function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
+function headersOf(limits: readonly Counted[], quotas: readonly QuotaState[]): Headers {
   const policies: string[] = []
   const states: string[] = []
-  for (const [i, { name, allow, windowMs }] of limits.entries()) {
-    const state = quotas[i]
-    if (!state) continue
+  for (let i = 0; i < limits.length; i++) {
+    const [limit, state] = [limits[i], quotas[i]]
+    if (!limit || !state) continue
+    const { name, allow, windowMs } = limit
     const window = Math.ceil(windowMs / 1000)
     policies.push(`"${name}";q=${allow};w=${window}`)
     states.push(`"${name}";r=${state.remaining};t=${Math.min(Math.ceil(state.resetMs / 1000), window)}`)
