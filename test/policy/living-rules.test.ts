@@ -2,8 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy, Rule, Term } from '../../src/decide/policy.ts'
-import { lives } from '../../src/decide/rules/rule-expiry.ts'
-import { buffersOf, LivingRules, packPolicy } from '../../src/decide/rules/rule-table.ts'
+import { buffersOf, LivingRules, lives, packPolicy } from '../../src/decide/rules/rule-table.ts'
 
 /** Names that a sloppy index would take for one another, or find in what lies before or behind them. */
 const SUBJECTS = ['a', 'aa', 'ab', 'b', 'user:a', 'user:é', 'user:\u{1F600}', 'user:\uFFFD', 'everyone', 'user:a,b']

@@ -1,7 +1,7 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
-import { endsOf, livingAt } from '../../decide/rules/rule-expiry.ts'
+import { endsOf, livingAt } from '../../decide/rules/rule-table.ts'
 import { coversResource, isAbout, namesIn } from '../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import {

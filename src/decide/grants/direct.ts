@@ -5,7 +5,7 @@
 
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
-import { livingAt } from '../rules/rule-expiry.ts'
+import { livingAt } from '../rules/rule-table.ts'
 import { ruleNames } from '../rules/terms.ts'
 import { type GrantsAbout, type RuleIndex, Snapshot } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'

@@ -3,10 +3,8 @@
  * three megabytes, and the garbage collector has nothing to traverse. LivingRules makes rules from the columns
  * again.
  */
-
 import type { Policy, Rule, Term } from '../policy.ts'
 import type { RuleIndex } from '../snapshot.ts'
-import { endsOf, lives } from './rule-expiry.ts'
 
 /** The different cells, each once, and for each rule the number of its cell. */
 interface Column<T> {
@@ -187,4 +185,24 @@ export class LivingRules implements RuleIndex {
 
 function cellOf<T>({ values, at }: Column<T>, i: number): T {
   return values[at[i] ?? 0] as T
+}
+
+/** Rules with an end: finds those in force at a time. A rule has ended from the millisecond that its `until=` names. */
+
+/** `now` in milliseconds since the epoch. */
+export function lives({ until }: { readonly until?: number | undefined }, now: number): boolean {
+  return until === undefined || now < until
+}
+
+/** The policy without the rules that have ended; the same object if none has ended. */
+export function livingAt(policy: Policy, now: number): Policy {
+  return policy.rules.every((rule) => lives(rule, now))
+    ? policy
+    : { ...policy, rules: policy.rules.filter((rule) => lives(rule, now)) }
+}
+
+/** The moments at which some of these rules end, each once, in order. */
+export function endsOf(rules: Iterable<{ readonly until?: number | undefined }>): readonly number[] {
+  const ends = [...rules].flatMap(({ until }) => (until === undefined ? [] : [until]))
+  return [...new Set(ends)].sort((a, b) => a - b)
 }

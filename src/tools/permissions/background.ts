@@ -6,7 +6,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import type { Policy, Role } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
-import { lives } from '../../decide/rules/rule-expiry.ts'
+import { lives } from '../../decide/rules/rule-table.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 

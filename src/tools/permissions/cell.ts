@@ -9,7 +9,7 @@ import type { Grant } from '../../decide/grants/grant.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Block, Rule } from '../../decide/policy.ts'
-import { endsOf, lives } from '../../decide/rules/rule-expiry.ts'
+import { endsOf, lives } from '../../decide/rules/rule-table.ts'
 import type { RowPlan, Transition } from './rows.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** The words of a matrix, the same in every form of output. */
 import { timeText } from '../../base/time.ts'
-import { endsOf } from '../../decide/rules/rule-expiry.ts'
+import { endsOf } from '../../decide/rules/rule-table.ts'
 import type { CellReason, MatrixCell } from './cell.ts'
 import { type MatrixRow, MERGED } from './merge-rows.ts'
 import type { ObjectKind } from './rows.ts'

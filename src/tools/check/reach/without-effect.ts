@@ -12,7 +12,7 @@ import type { ActionRules, PlacedRule } from '../../../analysis/action-rules.ts'
 import { type Extent, shared, without, withoutAll } from '../../../analysis/regions.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
+import { endsOf, lives } from '../../../decide/rules/rule-table.ts'
 
 /**
  * Why a rule that can match has no effect. The rules `by` have an effect, or each is needless only beside the others.

@@ -14,7 +14,7 @@ import { compareConditions, compareRelations } from '../../../analysis/diff/comp
 import { compareRouteViews } from '../../../analysis/diff/compare-settings.ts'
 import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { livingAt } from '../../../decide/rules/rule-expiry.ts'
+import { livingAt } from '../../../decide/rules/rule-table.ts'
 import { isAbout } from '../../../decide/rules/terms.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
 import { plainText } from '../../../present/phrase.ts'
