@@ -2,8 +2,13 @@
  * Follows the policy that is published in the database: asks for the last version many times a second, and knows for
  * how long it could not ask. Blocks are loaded first, and also while the rules of a version are loaded or are broken.
  */
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { replaceFile } from '../../base/files/durable-file.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
-import type { PublishedSource } from '../../policy/published/published-source.ts'
+import type { KeptVersion, PublishedSource } from '../../policy/published/published-source.ts'
 
 /** So often that a version is in force within a second also on a busy machine; a look is one row of an index. */
 const POLL_MS = 100
@@ -129,5 +134,68 @@ export class VersionFollower implements PolicyChannel {
 
   #clocks() {
     return { now: this.#options.now(), here: performance.now() }
+  }
+}
+
+/** The log lines about the database of published policies: it answers, or it doesn't. */
+export function tellChannel(log: Logger, maxAgeMs: number): (state: ChannelState, error: unknown) => void {
+  const maxAgeSeconds = maxAgeMs / 1000
+  const messages: Readonly<Record<ChannelState, string>> = {
+    answers: 'the published policy can be read again',
+    lost: "the published policy can't be read; the last good one decides until it is too old (POLICY_MAX_AGE)",
+    expired: 'the policy may be out of date, so requests are refused until the published policy can be read',
+  }
+  return (state, error) => {
+    if (state === 'answers') log.warn(messages[state])
+    else log.error({ err: error, maxAgeSeconds }, messages[state])
+  }
+}
+
+/**
+ * Keeps the number of the version in force, and the id of its database, beside the keys of the instance: somebody who
+ * writes to the database can't make a restarted instance take an older version, or one of another database.
+ */
+
+const FILE = 'policy-sequence'
+/** Earlier versions of sallyport wrote no id. */
+const CONTENT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n)?$/
+
+export class KeptSequence {
+  readonly #file: string
+  readonly #log: Logger
+  /** One number after the other, so that the last one stays. */
+  #turn = Promise.resolve()
+
+  constructor(dataDirectory: string, log: Logger) {
+    this.#file = join(dataDirectory, FILE)
+    this.#log = log
+  }
+
+  async read(): Promise<KeptVersion> {
+    const text = await readFile(this.#file, 'utf8').catch(() => '')
+    const { sequence = 0, database } = CONTENT.exec(text)?.groups ?? {}
+    return { sequence: Number(sequence), database }
+  }
+
+  /** Never rejects: a full disk must not keep a version from being in force. */
+  keep(followed: KeptVersion): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#write(followed))
+    return this.#turn
+  }
+
+  /** Resolves when all numbers are kept that were given before. */
+  close(): Promise<void> {
+    return this.#turn
+  }
+
+  async #write({ sequence, database }: KeptVersion): Promise<void> {
+    try {
+      const kept = await this.read()
+      if (sequence <= kept.sequence && kept.database !== undefined) return
+      const lines = [Math.max(sequence, kept.sequence), database]
+      await replaceFile(this.#file, `${lines.join('\n')}\n`, 0o600)
+    } catch (error) {
+      this.#log.warn({ err: error, file: this.#file }, "the number of the policy in force can't be kept")
+    }
   }
 }
