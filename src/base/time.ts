@@ -26,6 +26,10 @@ export function instantOf(text: string): string | undefined {
   return at.toISOString()
 }
 
+export function currentTime(): Date {
+  return new Date()
+}
+
 let [lastTime, lastText] = [Number.NaN, '']
 
 /** `toISOString`, kept for the others who ask in the same millisecond. */

@@ -19,7 +19,7 @@ import {
 import { askedFacts, evidenceOf, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
 import {
-  attributesFor,
+  askingOf,
   attributesOf,
   type CallerGrants,
   factsOf,
@@ -33,8 +33,8 @@ import type { DirectPolicy } from './grants/direct.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
 import type { Subject } from './grants/subjects.ts'
-import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/check-fields.ts'
-import { Rests } from './permits/permit.ts'
+import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/issue-permits.ts'
+import type { Block } from './policy.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
 import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'
@@ -52,6 +52,12 @@ export interface Question extends ConditionsAsked {
   readonly blocked: boolean
   /** The path's `{id}`. */
   readonly id?: string | undefined
+}
+
+/** Whether blocked.txt blocks a caller at a time in milliseconds since the epoch. `blocks`: by id. */
+export function isBlocked(blocks: ReadonlyMap<string, Block>, id: string, now: number): boolean {
+  const block = blocks.get(id)
+  return block !== undefined && (block.until === undefined || now < block.until)
 }
 
 /** What the caller may do, or the refusal. */
@@ -108,14 +114,18 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   if (blocked) return refusalBy('blocked')
   // The path shows the record of the caller, whatever the policy grants. OPTIONS concerns no record.
   if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refusalBy('own-record')
-  const table = yield* tableOf(policy, question, endpoint.action)
+  const asked = policy.table(subject, resource.name, endpoint.action)
+  const table = asked instanceof Promise ? yield* made(asked) : asked
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(policy, question, table)
-  const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
+  const reading = endpoint.action === 'read' ? table : policy.table(subject, resource.name, 'read')
+  const readTable = reading instanceof Promise ? yield* made(reading) : reading
   const ownership = policy.ownershipOf(resource.name)
   const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
   const conditions = conditionsNow(policy.conditions, question, both(table.conditions, readTable.conditions))
   const attributes = both(both(table.attributes, readTable.attributes), attributesOf(filled))
-  const { asking, record } = yield* attributesFor(caller, question.now, attributes)
+  const user = attributes.length > 0 ? caller : undefined
+  const record = user && ((yield { kind: 'caller', id: user.id }) as StoredObject | undefined)
+  const asking = askingOf(caller, record, question.now)
   const has = (attribute: string) => asking.valuesOf(attribute).length > 0
   const grants: CallerGrants = {
     kind: 'grants',
@@ -131,7 +141,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
-    rests: new Rests(record),
+    rests: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
 }
@@ -153,9 +163,8 @@ export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
   return refusalBy('role', { evidence, ...stepUp(grants.conditions, passes) })
 }
 
-function* tableOf(policy: Snapshot, { subject, resource }: Question, action: string): Steps<GrantTable> {
-  const table = policy.table(subject, resource.name, action)
-  return table instanceof Promise ? ((yield { kind: 'table', table }) as GrantTable) : table
+function* made(table: Promise<GrantTable>): Steps<GrantTable> {
+  return (yield { kind: 'table', table }) as GrantTable
 }
 
 /** No object is concerned, so no relation holds. */

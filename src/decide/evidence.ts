@@ -140,5 +140,7 @@ function shortHash(text: string): string {
 
 /** A field that the object lacks is null, so that a record distinguishes it from a field that isn't recorded. */
 export function recordObject(recorded: readonly string[], object: Representation): Values {
-  return Object.fromEntries(recorded.map((name) => [name, Object.hasOwn(object, name) ? (object[name] ?? null) : null]))
+  const values: Record<string, Json> = {}
+  for (const name of recorded) values[name] = Object.hasOwn(object, name) ? (object[name] ?? null) : null
+  return values
 }

@@ -35,6 +35,10 @@ export interface GrantsAbout {
 type Granter = (action: Action) => IsGranted
 
 export class Snapshot {
+  readonly limits: Limits
+  readonly masks: Masks
+  /** By name, in the order of conditions.yaml. */
+  readonly conditions: ReadonlyMap<string, RequestCondition>
   readonly #policy: Omit<Policy, 'rules'>
   readonly #resources: Resources
   readonly #engine: Engine
@@ -44,18 +48,13 @@ export class Snapshot {
   readonly #trust = new WeakMap<Subject, Trust>()
 
   constructor(policy: Omit<Policy, 'rules'>, resources: Resources, engine: Engine) {
+    this.limits = policy.limits
+    this.masks = policy.masks
+    this.conditions = policy.conditions
     this.#policy = policy
     this.#resources = resources
     this.#engine = engine
     this.#subjects = new Subjects(policy, engine.rules)
-  }
-
-  get limits(): Limits {
-    return this.#policy.limits
-  }
-
-  get masks(): Masks {
-    return this.#policy.masks
   }
 
   /** What the caller may assert of others when it asks for decisions. */
@@ -66,11 +65,6 @@ export class Snapshot {
   /** The entry of callers.yaml whose networks have this socket address. */
   gatewayAt(address: string): CallerEntry | undefined {
     return gatewayAt(this.#policy.callers, address)
-  }
-
-  /** By name, in the order of conditions.yaml. */
-  get conditions(): ReadonlyMap<string, RequestCondition> {
-    return this.#policy.conditions
   }
 
   ownershipOf(resource: string): Ownership | undefined {

@@ -84,3 +84,8 @@ export function readCredentials(rawHeaders: readonly string[]): Credentials {
   const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1]
   return token === undefined ? { kind: 'rejected', reason: 'not a bearer token' } : { kind: 'bearer', token }
 }
+
+/** Whether it looks like an API key: a JWS begins with the base64url of `{`, so no token begins with `sp_`. */
+export function looksLikeApiKey(credential: string): boolean {
+  return credential.startsWith('sp_')
+}

@@ -1,6 +1,7 @@
 /** The composition root: opens the parts (src/server/parts/), connects them, listens, and closes them in order. */
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import { currentTime } from '../base/time.ts'
 import type { Config } from '../config/config.ts'
 import { readingSchemas, refuseMissingFolders } from '../config/start/folders.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
@@ -24,10 +25,9 @@ import { createDescribe } from './openapi/document.ts'
 import { claimForDemo, claimForProduction } from './parts/demo.ts'
 import { fitData } from './parts/fit-data.ts'
 import { logSharesOf, openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
-import { openIdentity } from './parts/open-identity.ts'
+import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
-import { openSignIn } from './parts/open-sign-in.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
@@ -78,7 +78,7 @@ const DRAIN_MS = 10_000
 
 /** Throws FileError, ConfigError, DemoRefused, KeyError, or what the store and the sockets throw. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, verifier, log, now = () => new Date(), timeouts, worker } = options
+  const { config, verifier, log, now = currentTime, timeouts, worker } = options
   const closing: (() => unknown)[] = []
   const close = async () => {
     for (const part of closing.splice(0).reverse()) await part()
@@ -125,7 +125,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const limiter = await openLimiter(config, log, metrics)
     closing.push(() => limiter.close())
 
-    let draining = false
+    const shutdown = { begun: false }
     let url = ''
     // Created here, because otherwise a GET would create them and so change the store.
     const cursors = new Cursors(await store.secret('cursor'))
@@ -143,7 +143,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         limiter,
         decisionLog,
         shadow,
-        draining: () => draining,
+        draining: () => shutdown.begun,
         note: noteStore,
       })
     const koa = new Koa()
@@ -183,7 +183,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       faults,
       metrics,
       unread: new UnreadAnswers(options.unread),
-      draining: () => draining,
+      shutdown,
     })
     const server = createHttpServer(runStages(koa), timeouts)
     closing.push(() => {
@@ -196,7 +196,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     worker?.answerChecks(checks)
 
     const drain = async () => {
-      draining = true
+      shutdown.begun = true
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }

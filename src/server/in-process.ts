@@ -14,7 +14,6 @@ import type { Json, Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { AccessParts } from './access/asker.ts'
 import { Turns } from './access/asker.ts'
-import { createCors } from './answers/cors.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { UnreadAnswers } from './http/unread-answers.ts'
 import type { FaultLog } from './observe/fault-log.ts'
@@ -91,12 +90,12 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
     rateLimiter: { refuseKnownOver: () => {}, count: () => ({}) },
     logShares,
     clientAddress: parts.clientAddress,
-    cors: createCors({ origins: [], maxAgeSeconds: 0 }),
+    cors: undefined,
     recorder: parts.recorder(logShares),
     faults,
     metrics: { observeRequest: () => {} },
     unread: new UnreadAnswers(),
-    draining: () => false,
+    shutdown: { begun: false },
   })
   const run = compose(koa.middleware)
   return (request) => {

@@ -31,14 +31,14 @@ export interface StackParts extends AnswerParts {
 }
 
 export function useStages(app: Koa, parts: StackParts): void {
-  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel, now } = parts
+  const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel } = parts
   const routers = createRouters(resources.routes, services, { resources, store })
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
     .use(match(routers))
     .use(recognizeGateway(routers))
-    .use(refuseWhileDraining(parts.draining))
+    .use(refuseWhileDraining(parts.shutdown))
     .use(refuseFloods(rateLimiter, clientAddress))
     // For a gateway: from here on, the request is its client's.
     .use(readForwarded({ resources, store }, verifier))
@@ -46,7 +46,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(limitRate(rateLimiter, logShares))
     .use(refuseUnread(parts.unread))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
-    .use(refusePathMethodToken(resources, now))
+    .use(refusePathMethodToken(resources))
     .use(requirePolicy(channel))
     // The one authorization middleware, for every method of every route.
     .use(authorize({ resources, store }))

@@ -73,7 +73,7 @@ export interface ObjectQuery {
 export interface ReadBy {
   /** Names the caller among others. */
   readonly whose: string
-  readonly gone: AbortSignal
+  readonly gone: () => AbortSignal
 }
 
 export interface Counted {

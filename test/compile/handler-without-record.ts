@@ -7,5 +7,5 @@ export async function writeBeside({ store }: Services, decision: DeleteDecision)
 }
 
 export function writeWithoutOutcome({ writes }: HandledRequest, decision: DeleteDecision): Promise<Outcome> {
-  return writes.delete(decision.permit()) // error: nothing to record
+  return writes().delete(decision.permit()) // error: nothing to record
 }

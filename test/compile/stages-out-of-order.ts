@@ -20,7 +20,7 @@ export function outOfOrder(
     .use(answer(parts))
     .use(authorize(gate)) // error: nobody has found a route yet
     .use(match(routers))
-  new Stages(app).use(answer(parts)).use(match(routers)).use(refusePathMethodToken(resources, parts.now)) // error: nobody has found out who asks
+  new Stages(app).use(answer(parts)).use(match(routers)).use(refusePathMethodToken(resources)) // error: nobody has found out who asks
   new Stages(app).use(answer(parts)).use(match(routers)).use(validate()) // error: nobody has authorized the request
 }
 

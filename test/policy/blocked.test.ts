@@ -1,8 +1,10 @@
 /** blocked.txt: who is refused, and until when. Its faults are in cases/. */
+
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { isBlocked } from '../../src/decide/decide.ts'
 import { isSubject } from '../../src/identity/caller.ts'
-import { blockedLine, isBlocked, parseBlocked } from '../../src/policy/parse/parse-blocked.ts'
+import { blockedLine, parseBlocked } from '../../src/policy/parse/parse-blocked.ts'
 
 const NOON = Date.parse('2027-01-31T12:00:00Z')
 

@@ -25,13 +25,13 @@ import type {
 } from '../../src/resources/resource.ts'
 import { Turns } from '../../src/server/access/asker.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
-import { decideRequest } from '../../src/server/decide-request.ts'
 import type { Input } from '../../src/server/input/input.ts'
 import { Cursors } from '../../src/server/routes/cursor.ts'
 import { EntityTags, WrittenJson } from '../../src/server/routes/entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from '../../src/server/routes/handler.ts'
 import { InFlight } from '../../src/server/routes/one-at-a-time.ts'
 import { handlerOf } from '../../src/server/routes/router.ts'
+import { decideRequest } from '../../src/server/stages/authorize.ts'
 import type { ListedObject, Store } from '../../src/store/contract.ts'
 import { LANGUAGE_CASES, type LanguageCase } from './language-cases.ts'
 import { filesOf } from './render.ts'
@@ -205,7 +205,7 @@ async function answer(one: LanguageCase): Promise<object> {
       resource,
       caller,
       address: request.address ?? '',
-      gone: new AbortController().signal,
+      gone: () => new AbortController().signal,
       ask: (steps) => withFacts(steps, facts),
       abilities: () => {
         throw new Error('nothing asks for them')
@@ -216,7 +216,7 @@ async function answer(one: LanguageCase): Promise<object> {
       path: route.path,
       query: '',
       preconditions: {},
-      writes: {
+      writes: () => ({
         create: async (permit, outcome) => {
           objects
             .get(resource.name)
@@ -231,7 +231,7 @@ async function answer(one: LanguageCase): Promise<object> {
         delete: async (_, outcome) => outcome,
         record: () => '',
         committed: () => undefined,
-      },
+      }),
     }
     const outcome = await handlerOf(route, endpoint.operation)(
       servicesOf(store),

@@ -6,7 +6,6 @@ import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
-import { Rests } from '../../src/decide/permits/permit.ts'
 import { filledFields } from '../../src/decide/relations/ownership.ts'
 import { type Asking, askingAs } from '../../src/decide/relations/relation-kind.ts'
 import { NO_CONDITIONS } from '../../src/decide/request-conditions/conditions-now.ts'
@@ -85,7 +84,7 @@ export async function grantsOf(
     view: undefined,
     objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource),
-    rests: new Rests(undefined),
+    rests: { lookups: [] },
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
 import type { ConditionFacts } from '../../src/decide/request-conditions/condition-kind.ts'
-import { credentialKindOf } from '../../src/decide/request-conditions/credential.ts'
+import { credentialKindOf } from '../../src/decide/request-conditions/conditions-now.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { runs } from '../runs.ts'
 import { startTestServer } from '../server.ts'

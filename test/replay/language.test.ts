@@ -23,7 +23,7 @@ import type { Method, Operation, Resource, Resources, Route } from '../../src/re
 import type { RouteMatch } from '../../src/resources/routing/match-route.ts'
 import { type RequestFacts, recordOf } from '../../src/server/answers/record.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
-import { decideRequest, type Gate } from '../../src/server/decide-request.ts'
+import { decideRequest, type Gate } from '../../src/server/stages/authorize.ts'
 import type { Writable } from '../../src/server/stages/state.ts'
 import { type Asked, randomAsked } from '../policy/arbitrary-language.ts'
 import { LANGUAGE_RESOURCES, ORACLE_RESOURCES } from '../policy/language-fixture.ts'

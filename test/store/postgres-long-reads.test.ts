@@ -24,7 +24,7 @@ const ENDLESS: Condition = {
   where: ANY,
 }
 
-const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone })
+const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone: () => gone })
 
 for (const pooler of soak(['none', 'transaction'] as const, ['transaction'] as const)) {
   describe(`long reads of PostgreSQL, with a pooler: ${pooler}`, () => {

@@ -35,7 +35,7 @@ const ENDLESS: Condition = {
   where: holds('extra', 'nowhere'),
 }
 
-const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone })
+const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone: () => gone })
 
 /** The database of most tests is a copy of its file. */
 let full: Folder

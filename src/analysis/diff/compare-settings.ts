@@ -1,8 +1,10 @@
 /** Settings beside the rules: roles and blocks, what routes and records show, and what other services may assert. */
+
 import { timeText } from '../../base/time.ts'
+import { isBlocked } from '../../decide/decide.ts'
 import { type CallerEntry, DEFAULT_TRUST, type SubjectSource, type Trust } from '../../decide/grants/trust.ts'
 import type { Block, Masks, Policy } from '../../decide/policy.ts'
-import { type Blocked, isBlocked } from '../../policy/parse/parse-blocked.ts'
+import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
 import { type Sides, sidesOf } from '../compare.ts'

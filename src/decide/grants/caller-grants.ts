@@ -4,8 +4,7 @@ import type { StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { Caller } from '../caller.ts'
 import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
-import type { Steps } from '../facts.ts'
-import type { Rests, RestsOn } from '../permits/permit.ts'
+import type { Rests } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
@@ -102,32 +101,18 @@ export function inView({ view }: CallerGrants, granted: ReadonlySet<string>): Re
   return view ? granted.intersection(view) : granted
 }
 
-// The attributes of a caller that rules compare: read from its users record only if one is needed.
-
-interface CallerAttributes {
-  readonly asking: Asking
-  /** The users record, if it was looked at. */
-  readonly record: RestsOn['caller']
-}
-
 /**
- * They come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). `now`: the time of
- * the request, in milliseconds since the epoch.
+ * The caller's attributes come from its users record, if the decision has asked for it, or else from the token's claims
+ * (semantics.md, "Caller"). `now`: the time of the request, in milliseconds since the epoch.
  */
-export function* attributesFor(
-  caller: Caller | undefined,
-  now: number,
-  needed: readonly string[],
-): Steps<CallerAttributes> {
-  if (!caller) return { asking: { valuesOf: () => [], now }, record: undefined }
-  const isNeeded = needed.length > 0
-  const record = isNeeded ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
+export function askingOf(caller: Caller | undefined, record: StoredObject | undefined, now: number): Asking {
+  if (!caller) return { valuesOf: () => [], now }
   const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
   const valuesOf = (name: string) => {
     if (name === 'id') return [caller.id]
     return Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : []
   }
-  return { asking: { valuesOf, now }, record: isNeeded ? { id: caller.id, version: record?.version } : undefined }
+  return { valuesOf, now }
 }
 
 /** Those that fill fields of a new object, besides the id. */

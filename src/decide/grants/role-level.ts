@@ -31,7 +31,10 @@ export class RoleLevel {
   readonly rules: readonly Rule[]
   /** Their lines in policy.csv. */
   readonly lines: readonly number[]
-  #grantable: ReadonlySet<string> | undefined
+  /** The fields that are granted for some set of relations that the caller could have. */
+  readonly grantable: ReadonlySet<string>
+  /** Whether some set of relations that the caller could have would be allowed. */
+  readonly allowed: boolean
   #everywhere: ReadonlySet<string> | undefined
   #queryable: ReadonlyMap<string, Field> | undefined
 
@@ -47,17 +50,8 @@ export class RoleLevel {
         classes.some(([field = '*']) => ruleNames(parts.views, rule, field)),
     )
     this.lines = this.rules.map(({ line }) => line)
-  }
-
-  /** Whether some set of relations that the caller could have would be allowed. */
-  get allowed(): boolean {
-    return this.grantable.size > 0
-  }
-
-  /** The fields that are granted for some set of relations that the caller could have. */
-  get grantable(): ReadonlySet<string> {
-    this.#grantable ??= this.#findGrantable()
-    return this.#grantable
+    this.grantable = this.#findGrantable()
+    this.allowed = this.grantable.size > 0
   }
 
   /** The fields that some allow rule names, without regard to denies. */

@@ -14,7 +14,12 @@ export type PermitKind = 'create' | 'update' | 'delete'
 export interface RestsOn {
   readonly lookups: readonly AnsweredLookup[]
   /** The caller's users record, if the decision looked at it; `version` is undefined if there was no record. */
-  readonly caller?: { readonly id: string; readonly version: number | undefined }
+  readonly caller?: { readonly id: string; readonly version: number | undefined } | undefined
+}
+
+/** The same, while a decision collects it. */
+export interface Rests extends RestsOn {
+  readonly lookups: AnsweredLookup[]
 }
 
 interface AnsweredLookup {
@@ -58,23 +63,4 @@ export function updatedObject(
   time: string,
 ): StoredObject {
   return { id, version: version + 1, createdAt, updatedAt: time, document }
-}
-
-/** Collects the stored facts that a decision asks for, so that a write can ask for them again just before it commits. */
-export class Rests {
-  readonly #lookups: RestsOn['lookups'][number][] = []
-  readonly #caller: RestsOn['caller']
-
-  /** `caller`: the users record that the decision looked at. */
-  constructor(caller: RestsOn['caller']) {
-    this.#caller = caller
-  }
-
-  add(lookup: Lookup, holds: boolean): void {
-    this.#lookups.push({ lookup, holds })
-  }
-
-  get all(): RestsOn {
-    return { lookups: [...this.#lookups], ...(this.#caller ? { caller: this.#caller } : {}) }
-  }
 }

@@ -3,6 +3,7 @@
  * `decision.permit` then checks whether the caller may make this change, and whether the result fits the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../base/is-object.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Proposal } from './issue-permits.ts'
@@ -16,10 +17,11 @@ type Body = Readonly<Record<string, Json>>
 const MOST_UNKNOWN = 100
 
 function withoutMostUnknown(resource: Resource, body: Body): Body {
+  if (Object.keys(body).length <= resource.fields.size + MOST_UNKNOWN) return body
   const known = REDUCED.get(body)
   if (known?.resource === resource) return known.body
   const reduced = reduce(resource, body)
-  if (reduced !== body) REDUCED.set(body, { resource, body: reduced })
+  REDUCED.set(body, { resource, body: reduced })
   return reduced
 }
 
@@ -27,10 +29,8 @@ function withoutMostUnknown(resource: Resource, body: Body): Body {
 const REDUCED = new WeakMap<Body, { readonly resource: Resource; readonly body: Body }>()
 
 function reduce({ fields }: Resource, body: Body): Body {
-  const names = Object.keys(body)
-  if (names.length <= fields.size + MOST_UNKNOWN) return body
   let unknown = 0
-  const kept = names.filter((name) => fields.has(name) || unknown++ < MOST_UNKNOWN)
+  const kept = Object.keys(body).filter((name) => fields.has(name) || unknown++ < MOST_UNKNOWN)
   return Object.fromEntries(kept.map((name) => [name, body[name] as Json]))
 }
 
@@ -161,13 +161,14 @@ function proposal(resource: Resource, change: Change): Proposal {
  * stay, so that the schema refuses them.
  */
 function ordered(resource: Resource, before: Representation, asked: Representation): Representation {
-  const known = [...resource.fields.values()].flatMap((field) => {
-    const fields = field.readOnly ? before : asked
-    const value = Object.hasOwn(fields, field.name) ? fields[field.name] : field.default
-    return value === undefined ? [] : [[field.name, value] as const]
-  })
-  const unknown = Object.entries(asked).filter(([name]) => !resource.fields.has(name))
-  return Object.fromEntries([...known, ...unknown])
+  const after = new Map<string, Json>()
+  for (const { name, readOnly, default: preset } of resource.fields.values()) {
+    const fields = readOnly ? before : asked
+    const value = Object.hasOwn(fields, name) ? fields[name] : preset
+    if (value !== undefined) after.set(name, value)
+  }
+  for (const [name, value] of Object.entries(asked)) if (!resource.fields.has(name)) after.set(name, value)
+  return Object.fromEntries(after)
 }
 
 function faultsOf(
@@ -196,8 +197,4 @@ function unknownFault(name: string): FieldFault {
 
 function readOnlyFault({ name }: Field): FieldFault {
   return { pointer: `/${name}`, detail: 'is set by the server', code: 'readOnly' }
-}
-
-function isObject(value: Json | undefined): value is Readonly<Record<string, Json>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -130,7 +130,7 @@ function* stepHolds(
   const lookup = lookupOf(condition, object)
   if (!lookup) return false
   const holds = (yield { kind: 'lookup', lookup, relation: leaf }) as boolean
-  rests?.add(lookup, holds)
+  rests?.lookups.push({ lookup, holds })
   return holds
 }
 

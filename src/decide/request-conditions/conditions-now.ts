@@ -2,7 +2,7 @@
 import type { Caller } from '../caller.ts'
 import { conditionHolds, type RequestCondition } from './all-conditions.ts'
 import type { ConditionFacts } from './condition-kind.ts'
-import { credentialKindOf } from './credential.ts'
+import type { Credential } from './credential.ts'
 import type { SignedIn } from './signed-in.ts'
 
 export interface RequestConditions {
@@ -65,4 +65,10 @@ export function conditionsNow(
 /** An API key proves no sign-in, and a caller without credentials is told to send some. */
 function canSignIn({ hasCredentials, credential }: Pick<ConditionFacts, 'hasCredentials' | 'credential'>): boolean {
   return hasCredentials && credential !== 'api-key'
+}
+
+/** The caller's kind of credential; `password` for every token of this server's own issuer. */
+export function credentialKindOf({ credential: used }: Pick<Caller, 'credential'>): Credential {
+  if (used === undefined) return 'password'
+  return used.startsWith('key ') ? 'api-key' : 'provider'
 }

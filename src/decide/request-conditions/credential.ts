@@ -1,20 +1,13 @@
 /** The caller has one of these kinds of credential: `{ credential: [api-key] }`. */
-import type { Caller } from '../caller.ts'
 import type { ConditionKind } from './condition-kind.ts'
 
 const CREDENTIALS = ['password', 'api-key', 'provider'] as const
-type Credential = (typeof CREDENTIALS)[number]
+export type Credential = (typeof CREDENTIALS)[number]
 
 export interface CredentialKind {
   readonly kind: 'credential'
   readonly name: string
   readonly credentials: readonly Credential[]
-}
-
-/** The caller's kind of credential; `password` for every token of this server's own issuer. */
-export function credentialKindOf({ credential: used }: Pick<Caller, 'credential'>): Credential {
-  if (used === undefined) return 'password'
-  return used.startsWith('key ') ? 'api-key' : 'provider'
 }
 
 interface Form {

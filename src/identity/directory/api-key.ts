@@ -20,11 +20,6 @@ export function createApiKey(): ApiKeyParts & { readonly text: string } {
   return { id, secret, text: `sp_${id}_${secret}` }
 }
 
-/** Whether it looks like an API key: a JWS begins with the base64url of `{`, so no token begins with `sp_`. */
-export function looksLikeApiKey(credential: string): boolean {
-  return credential.startsWith('sp_')
-}
-
 /** Undefined if the text doesn't have the form of a key. */
 export function readApiKey(credential: string): ApiKeyParts | undefined {
   const [, id, secret] = FORM.exec(credential) ?? []

@@ -6,8 +6,7 @@
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Directory, SessionStanding, Standing } from '../../store/directory.ts'
-import type { Authentication, Rejection } from '../caller.ts'
-import { isClaimableRole } from '../caller.ts'
+import { type Authentication, isClaimableRole, type Rejection } from '../caller.ts'
 
 export type CheckStanding = (authentication: Authentication) => Authentication | Promise<Authentication>
 

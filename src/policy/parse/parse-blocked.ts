@@ -34,12 +34,6 @@ export function parseBlocked(source: SourceFile): Blocked {
   return new Map(longest.map((block) => [block.id, block]))
 }
 
-/** Whether a caller is blocked at a time in milliseconds since the epoch. */
-export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
-  const block = blocked.get(id)
-  return block !== undefined && (block.until === undefined || now < block.until)
-}
-
 /** The line that blocks a user without end: plain if possible, otherwise as a JSON string of visible characters. */
 export function blockedLine(id: string): string {
   const plain = `user:${id}`

@@ -48,14 +48,14 @@ export interface Asker extends AccessParts {
   /** When the next slice may begin. */
   readonly turn: () => void | Promise<void>
   /** Aborts when nobody waits for the answer any more. */
-  readonly gone: AbortSignal
+  readonly gone: () => AbortSignal
 }
 
 interface Request {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
-  readonly gone: AbortSignal
+  readonly gone: () => AbortSignal
   readonly policy: ActivePolicy
   readonly at: number
 }
@@ -78,9 +78,7 @@ export function askerOf(parts: AccessParts, request: Request): Asker {
     whose,
     atLength: (work) => parts.turns.run(whose, work),
     turn: () => parts.turns.next(whose),
-    get gone() {
-      return request.gone
-    },
+    gone: request.gone,
   }
 }
 
@@ -182,7 +180,7 @@ export async function answerInSlices<Q, A>(
   while (answered.length < questions.length) {
     if (performance.now() - since >= SLICE_MS) {
       await turn()
-      gone.throwIfAborted()
+      gone().throwIfAborted()
       since = performance.now()
     }
     const group = questions.slice(answered.length, answered.length + size)

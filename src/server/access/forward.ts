@@ -9,8 +9,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { Refused } from '../../decide/refusal.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
-import type { TokenVerifier } from '../../identity/caller.ts'
-import { looksLikeApiKey } from '../../identity/directory/api-key.ts'
+import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Gateway, Resources } from '../../resources/resource.ts'
 import {
@@ -21,10 +20,10 @@ import {
   type Routers,
 } from '../../resources/routing/match-route.ts'
 import { readTarget, type Target } from '../../resources/routing/request-target.ts'
-import { decideRequest, type Gate } from '../decide-request.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import type { Outcome } from '../routes/handler.ts'
 import { verifyCredentials } from '../stages/authenticate.ts'
+import { decideRequest, type Gate } from '../stages/authorize.ts'
 import type { Accepted, Addressed, Forwarding, Matched, Received, Stage, Writable } from '../stages/state.ts'
 
 export function recognizeGateway(routers: Pick<Routers, 'find'>): Stage<Received & Matched, Forwarding> {
@@ -88,8 +87,8 @@ function gatewaysMatch(match: Match): OwnMatch | undefined {
   if (match.kind !== 'route' && match.kind !== 'unaccepted-method') return undefined
   const { route } = match
   const { gateway: profile } = route
-  const endpoint = route.endpoints.get('GET')
-  if (!profile || !endpoint) return undefined
+  const endpoint = profile && route.endpoints.get('GET')
+  if (!endpoint) return undefined
   return { profile, match: { kind: 'route', route, endpoint, target: { path: route.path, query: '' }, id: undefined } }
 }
 

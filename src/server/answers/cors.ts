@@ -52,7 +52,9 @@ const REQUEST_HEADERS = [
   'Policy-Sequence-At-Least',
 ].join(', ')
 
-export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
+/** Undefined where CORS is off. */
+export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors | undefined {
+  if (origins.length === 0) return undefined
   const everyone = origins.includes('*')
   const known: ReadonlySet<string> = new Set(origins)
   const allowedOrigin = ({ headers: { origin } }: IncomingMessage): string | undefined => {
@@ -62,7 +64,7 @@ export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
   }
   const share: Cors['share'] = (request, headers) => {
     // Set even without an Origin: otherwise a shared cache would give one page's answer to another.
-    if (known.size > 0 && !everyone) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
+    if (!everyone) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
     const allowed = allowedOrigin(request)
     if (allowed === undefined) return
     headers['Access-Control-Allow-Origin'] = allowed

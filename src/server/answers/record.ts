@@ -6,18 +6,19 @@ import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
-import { credentialKindOf } from '../../decide/request-conditions/credential.ts'
+import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
 import { cutName, type DecisionRecord } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
 import { recordLine } from '../../decision-log/record-line.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
+import type { Gateway } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { RequestEnd, Writes } from '../routes/handler.ts'
+import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
 import { SignInRefused } from '../routes/tokens.ts'
 import type { RequestState, Writable } from '../stages/state.ts'
-import { answeredStatus, problemOf } from './to-problem.ts'
+import { problemOf } from './to-problem.ts'
 
 /** What the stages that ran found out about a request: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
@@ -54,6 +55,20 @@ export function observe(
   metrics.observeRequest({ method, route, status, seconds: (performance.now() - started) / 1000 })
   if (status < 500) return
   faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
+}
+
+interface Ending extends Pick<RequestState, 'problem' | 'outcome'> {
+  readonly forwarded: RequestState['forwarded'] | undefined
+}
+
+export function answeredStatus({ problem, outcome, forwarded }: Partial<Ending>): number {
+  if (!problem) return outcome?.status ?? 500
+  return forwarded ? statusForGateway(forwarded.profile, problem.status) : problem.status
+}
+
+/** `status`: of a problem. A gateway that knows only 401 and 403 would call another refusal a fault of the server. */
+export function statusForGateway({ passesOn }: Gateway, status: number): number {
+  return passesOn === 'every status' || status >= 500 || status === 401 ? status : 403
 }
 
 export function recordOf(request: RequestFacts): DecisionRecord {
@@ -140,25 +155,17 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
     const unmasked = made.get(line)
     if (unmasked) state.committed = { line, unmasked }
   }
+  const commit = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
+    const line = record({ outcome })
+    await write(line)
+    committed(line)
+    return outcome
+  }
   return {
-    async create(permit, outcome, { time, replay }) {
-      const line = record({ outcome })
-      await store.create(permit, { time, record: line, replay })
-      committed(line)
-      return outcome
-    },
-    async update(permit, outcome, { time }) {
-      const line = record({ outcome })
-      await store.update(permit, { time, record: line })
-      committed(line)
-      return outcome
-    },
-    async delete(permit, outcome) {
-      const line = record({ outcome })
-      await store.delete(permit, { record: line })
-      committed(line)
-      return outcome
-    },
+    create: (permit, outcome, { time, replay }) =>
+      commit(outcome, (line) => store.create(permit, { time, record: line, replay })),
+    update: (permit, outcome, { time }) => commit(outcome, (line) => store.update(permit, { time, record: line })),
+    delete: (permit, outcome) => commit(outcome, (line) => store.delete(permit, { record: line })),
     record,
     committed,
   }

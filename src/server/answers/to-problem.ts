@@ -1,7 +1,4 @@
-/**
- * Every error as application/problem+json (RFC 9457), with the status that its client or gateway gets. Internal causes
- * go to the log, not to the client.
- */
+/** Every error as application/problem+json (RFC 9457). Internal causes go to the log, not to the client. */
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -9,7 +6,6 @@ import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, Refused, type StepUp } from '../../decide/refusal.ts'
 import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
-import type { Gateway } from '../../resources/resource.ts'
 import {
   ReadTooLong,
   ReplayTaken,
@@ -19,7 +15,6 @@ import {
   UniqueTaken,
 } from '../../store/errors.ts'
 import { tooManyUnderWay } from '../access/asker.ts'
-import type { RequestState } from '../stages/state.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
@@ -131,20 +126,6 @@ export function problemDocument(problem: Problem, requestId: string): Readonly<R
     ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
     ...problem.members,
   }
-}
-
-interface Ending extends Pick<RequestState, 'problem' | 'outcome'> {
-  readonly forwarded: RequestState['forwarded'] | undefined
-}
-
-export function answeredStatus({ problem, outcome, forwarded }: Partial<Ending>): number {
-  if (!problem) return outcome?.status ?? 500
-  return forwarded ? statusForGateway(forwarded.profile, problem.status) : problem.status
-}
-
-/** `status`: of a problem. A gateway that knows only 401 and 403 would call another refusal a fault of the server. */
-export function statusForGateway({ passesOn }: Gateway, status: number): number {
-  return passesOn === 'every status' || status >= 500 || status === 401 ? status : 403
 }
 
 function signInAgain(stepUp: StepUp, cause: Refused): Problem {

@@ -3,7 +3,7 @@ import type { Json } from '../../resources/resource.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
 import type { PatchOperation } from '../routes/json-patch.ts'
 
-export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
+export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string | undefined }
 
 /** One form for each kind of operation. */
 export type Content =
@@ -31,8 +31,8 @@ export interface ListRequest {
 }
 
 export interface Preconditions {
-  readonly ifMatch?: TagCondition
-  readonly ifNoneMatch?: TagCondition
+  readonly ifMatch?: TagCondition | undefined
+  readonly ifNoneMatch?: TagCondition | undefined
 }
 
 /** `any` is `*`: any current representation. */

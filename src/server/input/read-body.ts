@@ -7,10 +7,10 @@ import { koaBody } from 'koa-body'
 import { isObject } from '../../base/is-object.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { parseStrictJson } from '../../resources/json/strict-json.ts'
-import type { Json, Operation } from '../../resources/resource.ts'
+import type { Operation, Resource } from '../../resources/resource.ts'
 import { hasBody, untilInterrupted } from '../http/http-server.ts'
-
-type JsonObject = { readonly [name: string]: Json }
+import { parseJsonPatch } from '../routes/json-patch.ts'
+import type { Content } from './input.ts'
 
 const JSON_TYPE = 'application/json'
 /** RFC 7396; plain JSON is read as this. */
@@ -23,14 +23,17 @@ const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE, JSON_TYPE]
 /** The value of Accept-Patch (RFC 5789 section 3.1). */
 export const ACCEPT_PATCH = PATCH_TYPES.join(', ')
 
-export type Body =
-  | { readonly kind: 'object'; readonly json: JsonObject }
-  | { readonly kind: 'json-patch'; readonly json: Json }
+interface Expected {
+  readonly operation: Operation
+  readonly resource: Resource
+  readonly limitBytes: number
+}
 
 /**
- * Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order.
+ * Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json, invalid-body or invalid-patch, in
+ * this order.
  */
-export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<Body> {
+export async function readBody(ctx: Context, { operation, resource, limitBytes }: Expected): Promise<Content> {
   refuseContentRange(ctx, operation)
   refuseMediaType(ctx, operation)
   if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'The request has no body; send a JSON body.')
@@ -38,11 +41,11 @@ export async function readBody(ctx: Context, operation: Operation, limitBytes: n
   const isPlain = isPlainJson(ctx.req)
   if (!isPlain) refuseCharset(ctx)
   const json = parseStrictJson(bytes)
-  if (!isPlain && ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
+  if (!isPlain && ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', operations: parseJsonPatch(json, resource) }
   if (!isObject(json)) {
     throw new Problem('invalid-body', 'The body is not a JSON object; send one.')
   }
-  return { kind: 'object', json }
+  return { kind: 'body', body: json }
 }
 
 /** Most clients send exactly this, which is accepted wherever a body is. */
@@ -65,18 +68,13 @@ function refuseContentRange(ctx: Context, operation: Operation): void {
 /** The answer says what would be accepted (RFC 9110 section 15.5.16, RFC 5789 section 3.1). */
 function refuseMediaType(ctx: Context, operation: Operation): void {
   const patch = operation === 'update'
-  const headers = {
-    'Accept-Encoding': 'identity',
-    ...(patch ? { 'Accept-Patch': ACCEPT_PATCH } : { Accept: JSON_TYPE }),
-  }
-  const encoding = ctx.req.headers['content-encoding'] ?? 'identity'
-  if (encoding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported-media-type', 'The body has a Content-Encoding; send it without one.', { headers })
-  }
-  if (!hasType(ctx, patch ? PATCH_TYPES : [JSON_TYPE])) {
-    const detail = `The Content-Type is not supported; send ${patch ? `one of ${ACCEPT_PATCH}` : JSON_TYPE}.`
-    throw new Problem('unsupported-media-type', detail, { headers })
-  }
+  const isEncoded = (ctx.req.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
+  if (!isEncoded && hasType(ctx, patch ? PATCH_TYPES : [JSON_TYPE])) return
+  const detail = isEncoded
+    ? 'The body has a Content-Encoding; send it without one.'
+    : `The Content-Type is not supported; send ${patch ? `one of ${ACCEPT_PATCH}` : JSON_TYPE}.`
+  const accepted = patch ? { 'Accept-Patch': ACCEPT_PATCH } : { Accept: JSON_TYPE }
+  throw new Problem('unsupported-media-type', detail, { headers: { 'Accept-Encoding': 'identity', ...accepted } })
 }
 
 /** Without a body, the media type is only checked if the request names one. */
@@ -94,7 +92,7 @@ async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
   if (headers.expect !== undefined && httpVersion === '1.1') ctx.res.writeContinue()
   try {
     const read = readers.get(limitBytes) ?? makeReader(limitBytes)
-    await Promise.race([read(ctx, async () => undefined), untilInterrupted(ctx.req)])
+    await Promise.race([read(ctx, NO_NEXT), untilInterrupted(ctx.req)])
   } catch (error) {
     throw bodyProblem(error, limitBytes)
   }
@@ -102,6 +100,7 @@ async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
 }
 
 const readers = new Map<number, Middleware>()
+const NO_NEXT = async () => undefined
 
 function makeReader(limitBytes: number): Middleware {
   const reader = koaBody({

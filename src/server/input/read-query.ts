@@ -30,9 +30,10 @@ export function readQuery(query: string): ReadonlyMap<string, string> {
   return parameters
 }
 
-/** Throws Problem invalid-query: for a route that takes no parameters. */
-export function refuseParameters(parameters: ReadonlyMap<string, string>): void {
-  for (const name of parameters.keys()) throw unknownParameter(name, [])
+/** Throws Problem invalid-query: for the query, which isn't empty, of a route that takes no parameters. */
+export function refuseQuery(query: string): never {
+  const [name = ''] = readQuery(query).keys()
+  throw unknownParameter(name, [])
 }
 
 /** The query of an item. Throws Problem invalid-query. */

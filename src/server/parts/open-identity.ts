@@ -1,9 +1,11 @@
-/** Puts together the verifiers of tokens and API keys, with the check of their callers in the store. */
+/**
+ * Puts together the verifiers of tokens and API keys, with the check of their callers in the store, and sign-in to the
+ * embedded directory.
+ */
 import type { Logger } from 'pino'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config/config.ts'
-import type { TokenVerifier } from '../../identity/caller.ts'
-import { looksLikeApiKey } from '../../identity/directory/api-key.ts'
+import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
 import { createStanding } from '../../identity/directory/standing.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/verify-api-key.ts'
 import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
@@ -11,10 +13,14 @@ import { openKeyPlace } from '../../identity/keys/embedded/open-keys.ts'
 import { notePlaceInUse } from '../../identity/keys/embedded/place-in-use.ts'
 import type { KeySettings } from '../../identity/keys/key-settings.ts'
 import type { KeySource } from '../../identity/keys/verification-keys.ts'
+import { createGuessing } from '../../identity/sign-in/guessing.ts'
+import { createPasswords } from '../../identity/sign-in/password.ts'
+import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
+import { issueToken } from '../../identity/tokens/issue-token.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
 import { createTokenVerifier } from '../../identity/tokens/token-verifier.ts'
-import type { Seeding } from '../../store/contract.ts'
-import type { Directory } from '../../store/directory.ts'
+import type { Seeding, Store } from '../../store/contract.ts'
+import type { Attempts, Directory } from '../../store/directory.ts'
 
 interface IdentityOptions {
   readonly config: Config
@@ -110,4 +116,30 @@ function keySourceOf({ tokens: { keys } }: Config, ring: KeyRing | undefined): K
   if (keys.kind === 'jwks') return keys
   if (!ring) throw new Error('the embedded keys were not opened')
   return { kind: 'embedded', keys: ring }
+}
+
+// Sign-in, for a server that issues its own tokens.
+
+interface SignInParts {
+  readonly keys: Pick<KeyRing, 'signer'>
+  readonly store: Pick<Store, 'secret'>
+  readonly directory: Directory
+  readonly attempts: Attempts
+  readonly now: () => Date
+}
+
+/** RFC 9068 section 2.2: a token names its client. People who sign in here sign in to this server. */
+const CLIENT = 'sallyport'
+
+export async function openSignIn({ tokens }: Config, parts: SignInParts): Promise<SignIn> {
+  const { keys, store, directory, attempts } = parts
+  const now = () => parts.now().getTime()
+  const { issuer, audience } = tokens
+  return createSignIn({
+    directory,
+    passwords: createPasswords(),
+    guessing: createGuessing(attempts, await store.secret('guessing'), now),
+    issue: (request) => issueToken(keys.signer(), { ...request, issuer, audience, claims: { client_id: CLIENT } }),
+    now,
+  })
 }

@@ -47,7 +47,7 @@ export async function createObject(
   const create = async () => {
     const object = createdObject(permit, time)
     const outcome = created(services, request, { object, shown: await ask(decision.show(object), permit), evidence })
-    return writes.create(permit, outcome, { time, replay: claim })
+    return writes().create(permit, outcome, { time, replay: claim })
   }
   if (!claim) return create()
   const replay = ({ object }: Kept) => replayed(services, request, decision, { object, evidence })

@@ -62,13 +62,14 @@ export interface HandledRequest {
   readonly method: Method
   readonly route: Route
   readonly resource: Resource
-  readonly writes: Writes
+  /** Made for a request that writes. */
+  readonly writes: () => Writes
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
   /** Aborts when the client is gone before its answer; made when it is first asked for. */
-  readonly gone: AbortSignal
+  readonly gone: () => AbortSignal
   readonly ask: AskFacts
   /** What this caller can do with objects of the resource. */
   readonly abilities: () => Abilities | Promise<Abilities>
@@ -77,7 +78,7 @@ export interface HandledRequest {
   readonly query: string
   readonly preconditions: Preconditions
   /** For a POST, if the client sends one. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** The policy that decided. */
   readonly snapshot: Snapshot
   readonly policy: ActivePolicy

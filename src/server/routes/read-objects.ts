@@ -6,7 +6,7 @@ import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import type { Counted, ListedObject, ReadBy, SortValue } from '../../store/contract.ts'
+import type { Counted, ListedObject, SortValue } from '../../store/contract.ts'
 import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-row.ts'
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
@@ -69,7 +69,7 @@ export async function listObjects(
   // One extra object shows whether there is a next page.
   const abilities = query.can ? await request.abilities() : undefined
   const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
-  const reader = readerOf(request)
+  const reader = { whose: callerKey(request), gone: request.gone }
   const page = { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) }
   const found = await store.list(name, page, reader)
   const shown = decision.rowFields(query.fields)
@@ -79,7 +79,7 @@ export async function listObjects(
   })
   const next = hasNext && last ? nextCursor(services, request, query, last) : null
   // A count can take long, and a client may be gone by now.
-  if (query.counted) request.gone.throwIfAborted()
+  if (query.counted) request.gone().throwIfAborted()
   const total = query.counted ? totalOf(await store.count(name, selection, reader), found.length) : ''
   const can = abilities ? `,"can":${JSON.stringify(abilities.collection)}` : ''
   return {
@@ -92,16 +92,6 @@ export async function listObjects(
 /** `listed`: at least so many were seen. A client that reads `total` never takes a lower bound for it. */
 function totalOf({ found, isExact }: Counted, listed: number): string {
   return isExact ? `,"total":${found}` : `,"totalAtLeast":${Math.max(found, listed)}`
-}
-
-/** The signal is made when it is first asked for. */
-function readerOf(request: HandledRequest): ReadBy {
-  return {
-    whose: callerKey(request),
-    get gone() {
-      return request.gone
-    },
-  }
 }
 
 /** Each row also tells what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */

@@ -1,5 +1,5 @@
 /** Registers a handler in @koa/router for each method that a route accepts. */
-import type { default as Router, RouterContext } from '@koa/router'
+import type { RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
@@ -10,9 +10,9 @@ import { StaleObject } from '../../store/errors.ts'
 import { admit } from '../access/forward.ts'
 import { ACCESS_HANDLERS } from '../access/routes.ts'
 import { createWrites } from '../answers/record.ts'
-import { askFacts, decideRequest, questionAsked, toDecide, type WriteGate } from '../decide-request.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
+import { askFacts, decideRequest, questionAsked, type WriteGate } from '../stages/authorize.ts'
 import type {
   Accepted,
   Addressed,
@@ -73,29 +73,10 @@ export function createRouters(routes: readonly Route[], services: Services, gate
   const answer = answerWith(services, gate)
   return new Routers(routes, (router, path, route) => {
     for (const [method, { operation }] of route.endpoints) {
-      serve(router, { path, method }, answer(handlerOf(route, operation)))
+      // A router answers HEAD as it answers GET.
+      if (method !== 'HEAD') router.register(path, [method], answer(handlerOf(route, operation)))
     }
   })
-}
-
-function serve(router: Router, { path, method }: { path: string; method: Method }, handler: RouteHandler) {
-  switch (method) {
-    case 'GET':
-      return router.get(path, handler)
-    case 'POST':
-      return router.post(path, handler)
-    case 'PUT':
-      return router.put(path, handler)
-    case 'PATCH':
-      return router.patch(path, handler)
-    case 'DELETE':
-      return router.delete(path, handler)
-    case 'OPTIONS':
-      return router.options(path, handler)
-    case 'HEAD':
-      // A router answers HEAD as it answers GET.
-      return router
-  }
 }
 
 /** The last stage: runs the handler of the authorized route. */
@@ -147,7 +128,7 @@ async function handleAnew(
   for (let attempt = 2; ; attempt++) {
     // If this decision refuses, the record must not have the evidence of the one before.
     state.again = {}
-    const decision = await decideRequest(gate, state.policy, toDecide(state))
+    const decision = await decideRequest(gate, state.policy, state.accepted)
     state.again = { decision }
     try {
       return await handle(decision)
@@ -168,19 +149,17 @@ function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: Ha
     resource,
     caller,
     address,
-    get gone() {
-      return clientGone(res)
-    },
+    gone: () => clientGone(res),
     ask: (steps, written) => askFacts(gate, steps, written),
-    abilities: () => askFacts(gate, abilitiesOf(questionAsked(gate, policy, toDecide(state)), policy.snapshot)),
+    abilities: () => askFacts(gate, abilitiesOf(questionAsked(gate, policy, accepted), policy.snapshot)),
     snapshot: policy.snapshot,
     policy,
     at,
     path: target.path,
     query: target.query,
-    writes: createWrites(gate.store, state),
+    writes: () => createWrites(gate.store, state),
     preconditions,
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    idempotencyKey,
   }
 }
 

@@ -30,7 +30,7 @@ export class SignInRefused extends Error {
 /** Throws Problem invalid-body, sign-in-elsewhere, sign-in-delayed, sign-in-refused or sign-in-busy. */
 export async function signIn(
   { signIn: directory }: Services,
-  { resource, address, writes }: HandledRequest,
+  { resource, address, writes: start }: HandledRequest,
   body: Body,
 ): Promise<Outcome> {
   const errors = resource.validate(body)
@@ -42,6 +42,7 @@ export async function signIn(
       'This server does not sign users in; get a token from the issuer that it trusts.',
     )
   const { refresh_token: token } = body
+  const writes = start()
   const recordOf = (change: SessionChange) => writes.record(endOf(change))
   const signedIn = await (typeof token === 'string'
     ? directory.withRefreshToken(token, recordOf)
@@ -51,7 +52,11 @@ export async function signIn(
 }
 
 /** Throws Problem session-not-found. */
-export async function signOut({ signIn: directory }: Services, { caller, writes }: HandledRequest): Promise<Outcome> {
+export async function signOut(
+  { signIn: directory }: Services,
+  { caller, writes: start }: HandledRequest,
+): Promise<Outcome> {
+  const writes = start()
   const outcome: Outcome = { status: 204, headers: {}, body: undefined }
   const session = caller?.session
   const record = writes.record({ outcome })

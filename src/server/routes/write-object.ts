@@ -67,7 +67,7 @@ export async function deleteObject(
 ): Promise<Outcome> {
   const permit = decision.permit()
   refuseUnmet(services.tags, request, { resource: request.resource.name, object: decision.object })
-  return request.writes.delete(permit, { status: successStatus('delete'), headers: {}, body: undefined })
+  return request.writes().delete(permit, { status: successStatus('delete'), headers: {}, body: undefined })
 }
 
 /**
@@ -101,7 +101,7 @@ async function writeProposal(
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
   const outcome = await outcomeOf(updatedObject(permit, decision.object, time), permit)
-  return request.writes.update(permit, outcome, { time })
+  return request.writes().update(permit, outcome, { time })
 }
 
 /**

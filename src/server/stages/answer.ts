@@ -12,8 +12,8 @@ import type { LivePolicy } from '../../policy/live-policy.ts'
 import { echoesRequestId } from '../../resources/built-in/access.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import type { Cors } from '../answers/cors.ts'
-import { observe, settleRecord } from '../answers/record.ts'
-import { answeredStatus, PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
+import { answeredStatus, observe, settleRecord } from '../answers/record.ts'
+import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
 import { hasBody } from '../http/http-server.ts'
 import { type AnswerBody, answerBodyOf, type UnreadAnswers } from '../http/unread-answers.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
@@ -22,16 +22,22 @@ import { WrittenJson } from '../routes/entity-tag.ts'
 import { holderOf } from './refuse-undecided.ts'
 import type { Received, RequestState, ResponseHeaders, Stage, Writable } from './state.ts'
 
+/** `begun`: requests in flight are completed, and new ones are refused. */
+interface Shutdown {
+  readonly begun: boolean
+}
+
 export interface AnswerParts {
   readonly instance: string
   readonly policy: Pick<LivePolicy, 'active' | 'at'>
   readonly now: () => Date
-  readonly cors: Cors
+  /** Undefined where CORS is off. */
+  readonly cors: Cors | undefined
   readonly recorder: Recorder
   readonly faults: FaultLog
   readonly metrics: Pick<Metrics, 'observeRequest'>
   readonly unread: UnreadAnswers
-  readonly draining: () => boolean
+  readonly shutdown: Shutdown
 }
 
 export function answer(parts: AnswerParts): Stage<object, Received> {
@@ -40,7 +46,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     const state: Writable<RequestState> = receive(parts, ctx.method)
     ctx.state = state
     echoRequestId(ctx.req, state.headers)
-    parts.cors.share(ctx.req, state.headers)
+    parts.cors?.share(ctx.req, state.headers)
     try {
       // The record shows the same time that selects the valid rules.
       const time = parts.now()
@@ -57,7 +63,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     if (settled) await settled
     await endOfTurn()
     // Otherwise the connection would stay open, and the shutdown would wait for it.
-    if (parts.draining()) state.headers.Connection = 'close'
+    if (parts.shutdown.begun) state.headers.Connection = 'close'
     present(ctx, state, parts)
     observe(parts, state)
   }
@@ -97,16 +103,11 @@ function receive({ instance, policy: { active } }: AnswerParts, method: string):
 }
 
 /** Requests in flight are completed. Later requests on a connection that is still open are refused. */
-export function refuseWhileDraining(draining: () => boolean): Stage<Received> {
+export function refuseWhileDraining(shutdown: Shutdown): Stage<Received> {
   return (_, next) => {
-    if (!draining()) return next()
+    if (!shutdown.begun) return next()
     throw new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
   }
-}
-
-interface PresentParts {
-  readonly cors: Cors
-  readonly unread: UnreadAnswers
 }
 
 interface Answer {
@@ -120,7 +121,11 @@ interface Answer {
  * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Node's
  * `writeHead` writes the headers, all at once (docs/decisions/0081).
  */
-export function present(ctx: Context, state: Writable<RequestState>, parts: PresentParts): void {
+export function present(
+  ctx: Context,
+  state: Writable<RequestState>,
+  parts: Pick<AnswerParts, 'cors' | 'unread'>,
+): void {
   if (!ctx.writable) {
     // Nobody reads it any more, but what waits for its end goes on.
     ctx.res.end()
@@ -130,7 +135,7 @@ export function present(ctx: Context, state: Writable<RequestState>, parts: Pres
     if (state.outcome && !state.problem) {
       const { status } = state.outcome
       const headers = { ...state.headers, ...state.outcome.headers }
-      if (status === 204) parts.cors.answerPreflight(ctx.req, headers)
+      if (status === 204) parts.cors?.answerPreflight(ctx.req, headers)
       if (state.body !== undefined) headers['Content-Type'] = 'application/json; charset=utf-8'
       send(ctx, state, { status, headers, body: state.body }, parts.unread)
       return
@@ -194,9 +199,9 @@ const ECHOED = /^[\t\x20-\x7e]+$/
 const ORIGIN = /^https?:\/\/[^/]*/i
 
 function echoRequestId({ url = '', headers }: IncomingMessage, answer: ResponseHeaders): void {
-  if (!echoesRequestId(url.startsWith('/') ? url : url.replace(ORIGIN, ''))) return
   const id = headers['x-request-id']
-  if (typeof id === 'string' && ECHOED.test(id)) answer['X-Request-ID'] = id
+  if (typeof id !== 'string' || !ECHOED.test(id)) return
+  if (echoesRequestId(url.startsWith('/') ? url : url.replace(ORIGIN, ''))) answer['X-Request-ID'] = id
 }
 
 /** Resolves when the requests that came in this turn have been handled as far as they need not wait. */

@@ -5,7 +5,6 @@
 import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { isPossibleId } from '../../decide/decide.ts'
-import type { Steps } from '../../decide/facts.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
@@ -87,18 +86,4 @@ function readAhead(
     // Whoever needs it reads it again, and meets the failure.
     return undefined
   }
-}
-
-/**
- * The decision, if this object is the only fact that it needs. Undefined for others: the users record of the caller, or
- * a membership, would be newer than the object, and the decision could rest on a state that never was.
- */
-export function decideAhead<T>(steps: Steps<T>, { resource, id, object }: ObjectAhead): T | undefined {
-  let step = steps.next()
-  while (!step.done) {
-    const need = step.value
-    if (need.kind !== 'object' || need.resource !== resource || need.id !== id) return undefined
-    step = steps.next(object)
-  }
-  return step.value
 }

@@ -1,24 +1,104 @@
 /**
- * The one authorization middleware. Every method of every route passes here, OPTIONS included, and nothing else
- * decides, except the permits that its decision gives out.
+ * The one authorization middleware: every method of every route passes here, OPTIONS included, and nothing else decides,
+ * except the permits that its decision gives out. src/decide/decide.ts has the checks; this file has the facts that they
+ * need. A write that came too late asks `decideRequest` again.
  */
-import { decide } from '../../decide/decide.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
+import { looksAt } from '../../decide/conditions/condition.ts'
+import { decide, decideAtRoleLevel, isBlocked, type Question } from '../../decide/decide.ts'
+import type { Decision } from '../../decide/decision.ts'
+import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
+import type { Permit } from '../../decide/permits/permit.ts'
+import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
-import { decideRequest, questionAsked, toDecide, type WriteGate } from '../decide-request.ts'
-import { decideAhead } from './authenticate.ts'
-import type { Accepted, Addressed, Authenticated, Authorized, Forwarding, Received, Stage } from './state.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Store } from '../../store/contract.ts'
+import type { Accepted, AcceptedRequest, Authenticated, Authorized, ObjectAhead, Received, Stage } from './state.ts'
+
+export interface Gate {
+  readonly resources: Resources
+  readonly store: Pick<Store, 'get' | 'lookup'>
+}
+
+/** Also knows what a write would leave. */
+export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'atOnce'> }
 
 /** Leaves a decision, or throws Refused or a fault. */
-export function authorize(
-  gate: WriteGate,
-): Stage<Received & Addressed & Authenticated & Accepted & Forwarding, Authorized> {
-  return async (ctx, next) => {
-    const { policy, ahead } = ctx.state
-    const asked = toDecide(ctx.state)
-    const early = ahead && decideAhead(decide(questionAsked(gate, policy, asked), policy.snapshot), ahead)
-    const decideNow = () => decideRequest(gate, policy, asked)
+export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
+  return (ctx, next) => {
+    const { policy, ahead, accepted } = ctx.state
+    const early = ahead && decideAhead(decide(questionAsked(gate, policy, accepted), policy.snapshot), ahead)
+    const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
-    ctx.state.decision = early ? orRefuse(early) : await (ahead ? gate.store.atOnce(decideNow) : decideNow())
-    return next()
+    const decided = early ? orRefuse(early) : ahead ? gate.store.atOnce(decideNow) : decideNow()
+    return onceKnown(decided, (decision) => {
+      ctx.state.decision = decision
+      return next()
+    })
   }
+}
+
+/**
+ * The decision, if this object is the only fact that it needs. Undefined for others: the users record of the caller, or
+ * a membership, would be newer than the object, and the decision could rest on a state that never was.
+ */
+export function decideAhead<T>(steps: Steps<T>, { resource, id, object }: ObjectAhead): T | undefined {
+  let step = steps.next()
+  while (!step.done) {
+    const need = step.value
+    if (need.kind !== 'object' || need.resource !== resource || need.id !== id) return undefined
+    step = steps.next(object)
+  }
+  return step.value
+}
+
+/** Throws Refused or a fault. A fault never lets a request pass. */
+export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedRequest): Decision | Promise<Decision> {
+  const question = questionAsked(gate, policy, asked)
+  const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
+  return onceKnown(withFacts(steps, factsFrom(gate)), orRefuse<Decision>)
+}
+
+export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: AcceptedRequest): Question {
+  const { match, caller, at: now, address } = asked
+  const { route, endpoint, id } = match
+  const resource = gate.resources.byName.get(route.resource)
+  if (!resource) throw new Error(`no schema declares ${route.resource}`)
+  return {
+    route,
+    endpoint,
+    resource,
+    subject: snapshot.subjectOf(caller),
+    blocked: caller !== undefined && isBlocked(blocked, caller.id, now),
+    id,
+    now,
+    address,
+  }
+}
+
+function factsFrom({ resources, store }: Gate): FactSource {
+  return {
+    user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
+    object: (name, id) => store.get(name, id),
+    lookup: (lookup) => store.lookup(lookup),
+  }
+}
+
+/**
+ * Gets the facts that further steps ask for: as they are, or as they will be right after a write. Most relations don't
+ * look at objects of the written resource.
+ */
+export function askFacts<T>(
+  gate: WriteGate,
+  steps: Steps<T>,
+  written?: Permit<'create'> | Permit<'update'>,
+): T | Promise<T> {
+  const facts = factsFrom(gate)
+  if (!written) return withFacts(steps, facts)
+  return withFacts(steps, {
+    ...facts,
+    lookup: (lookup, relation) =>
+      looksAt(lookup, written.resource) ? gate.store.lookupAfter(written, lookup) : facts.lookup(lookup, relation),
+  })
 }

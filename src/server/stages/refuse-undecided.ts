@@ -11,7 +11,7 @@ import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { failureOf } from './authenticate.ts'
-import type { Accepted, Addressed, Authenticated, Matched, Received, RequestState, Stage } from './state.ts'
+import type { Accepted, Addressed, Authenticated, Forwarding, Matched, Received, RequestState, Stage } from './state.ts'
 
 export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authenticated> {
   return (ctx, next) => {
@@ -29,15 +29,17 @@ export function holderOf({ authentication, address }: Pick<RequestState, 'authen
  * Throws, in this order: 400 and similar for a malformed request, 404, 405 with `Allow`, 401 (bad credentials, also on
  * public routes) or the key server's fault, and 410 after a route's sunset.
  */
-export function refusePathMethodToken(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
+export function refusePathMethodToken(
+  resources: Resources,
+): Stage<Received & Matched & Addressed & Forwarding & Authenticated, Accepted> {
   return (ctx, next) => {
-    const { match, authentication } = ctx.state
+    const { match, authentication, at, wholeAddress: address, forwarded } = ctx.state
     if (match.kind !== 'route') throw noRoute(match)
     const caller = callerOf(authentication)
-    refuseGone(match, now().getTime())
+    refuseGone(match, at)
     const resource = resources.byName.get(match.route.resource)
     if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
-    ctx.state.accepted = { match, caller }
+    ctx.state.accepted = { match, caller, at, address, forwarded }
     ctx.state.resource = resource
     return next()
   }

@@ -94,6 +94,12 @@ export interface AcceptedRequest {
   readonly match: RouteMatch
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly at: number
+  /** The client's whole address, if it is known. */
+  readonly address?: string | undefined
+  /** A gateway asks; the object is elsewhere. */
+  readonly forwarded?: unknown
 }
 
 /** Left by `refusePathMethodToken`. */

@@ -12,8 +12,7 @@ import type { Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Content, EntityTag, Input, Preconditions, TagCondition } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
-import { readItemQuery, readListQuery, readQuery, refuseParameters } from '../input/read-query.ts'
-import { parseJsonPatch } from '../routes/json-patch.ts'
+import { readItemQuery, readListQuery, readQuery, refuseQuery } from '../input/read-query.ts'
 import type { Accepted, Authorized, Forwarding, Received, Stage, Validated } from './state.ts'
 
 interface Frame {
@@ -67,10 +66,9 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
 function withHeaders(ctx: Context, decision: Decision, content: Content): Input {
   // RFC 9110 section 13.2.1: preconditions concern one representation, so these decisions ignore them.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
-  const preconditions = readPreconditions(ctx.req)
   // The other methods can be repeated safely without a key.
   const idempotencyKey = decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
-  return { ...content, preconditions, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
+  return { ...content, preconditions: readPreconditions(ctx.req), idempotencyKey }
 }
 
 function readContent(ctx: Context, frame: Frame, decision: Decision): Content | Promise<Content> {
@@ -78,17 +76,13 @@ function readContent(ctx: Context, frame: Frame, decision: Decision): Content | 
   // The query belongs to the redirect's target, or to the request that OPTIONS asks about: a browser's preflight goes
   // to the same URL as the later request (Fetch, "CORS-preflight fetch").
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
-  const parameters = readQuery(match.target.query)
-  if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }
-  if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(parameters) }
-  refuseParameters(parameters)
-  return WITH_BODY.includes(match.endpoint.operation) ? readBodyContent(ctx, frame) : { kind: 'nothing' }
-}
-
-async function readBodyContent(ctx: Context, { match, resource, limits }: Frame): Promise<Content> {
-  const body = await readBody(ctx, match.endpoint.operation, limits.bodyBytes)
-  if (body.kind === 'object') return { kind: 'body', body: body.json }
-  return { kind: 'json-patch', operations: parseJsonPatch(body.json, resource) }
+  const { query } = match.target
+  if (decision.kind === 'list') return { kind: 'list', query: readListQuery(readQuery(query), limits, decision) }
+  if (decision.kind === 'read') return { kind: 'item', ...readItemQuery(readQuery(query)) }
+  if (query !== '') refuseQuery(query)
+  const { operation } = match.endpoint
+  if (!WITH_BODY.includes(operation)) return { kind: 'nothing' }
+  return readBody(ctx, { operation, resource: frame.resource, limitBytes: limits.bodyBytes })
 }
 
 /**
@@ -98,16 +92,15 @@ const ELEMENT = /(?:(?<weak>W\/)?"(?<opaque>[\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(
 
 /** Throws Problem invalid-precondition. */
 export function readPreconditions({ headers }: IncomingMessage): Preconditions {
-  const ifMatch = headers['if-match']
-  const ifNoneMatch = headers['if-none-match']
   return {
-    ...(ifMatch === undefined ? {} : { ifMatch: readCondition('If-Match', ifMatch) }),
-    ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: readCondition('If-None-Match', ifNoneMatch) }),
+    ifMatch: readCondition('If-Match', headers['if-match']),
+    ifNoneMatch: readCondition('If-None-Match', headers['if-none-match']),
   }
 }
 
 /** Ignoring a faulty If-Match could lose an update. */
-function readCondition(name: string, value: string): TagCondition {
+function readCondition(name: string, value: string | undefined): TagCondition | undefined {
+  if (value === undefined) return undefined
   if (value === '*') return { kind: 'any' }
   const tags = readTags(value)
   if (tags && tags.length > 0) return { kind: 'listed', tags }

@@ -91,7 +91,7 @@ function askerIn(world: World): Asker {
   return askerOf(parts, {
     caller: undefined,
     address: '127.0.0.1',
-    gone: new AbortController().signal,
+    gone: () => new AbortController().signal,
     policy,
     at: now,
   })

@@ -12,13 +12,13 @@ import { represent } from '../../../src/resources/object.ts'
 import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
 import { Turns } from '../../../src/server/access/asker.ts'
 import { problemOf } from '../../../src/server/answers/to-problem.ts'
-import { decideRequest } from '../../../src/server/decide-request.ts'
 import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
 import { EntityTags, WrittenJson } from '../../../src/server/routes/entity-tag.ts'
 import type { HandledRequest, Outcome } from '../../../src/server/routes/handler.ts'
 import { InFlight } from '../../../src/server/routes/one-at-a-time.ts'
 import { handlerOf } from '../../../src/server/routes/router.ts'
+import { decideRequest } from '../../../src/server/stages/authorize.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import type { Objects } from '../../../src/tools/matrix/predict/memory-store.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/predict.ts'
@@ -114,7 +114,7 @@ function requestOf(
     resource,
     caller,
     address: '127.0.0.1',
-    gone: new AbortController().signal,
+    gone: () => new AbortController().signal,
     ask: (steps) => withFacts(steps, { user: (id) => store.get('users', id), object: store.get, lookup: store.lookup }),
     abilities: () => {
       throw new Error('nothing asks for them')
@@ -125,13 +125,13 @@ function requestOf(
     path: route.path,
     query: '',
     preconditions: {},
-    writes: {
+    writes: () => ({
       create: async (_, outcome) => outcome,
       update: async (_, outcome) => outcome,
       delete: async (_, outcome) => outcome,
       record: () => '',
       committed: () => undefined,
-    },
+    }),
   }
 }
 

@@ -207,7 +207,7 @@ async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<FilterDec
   const all = [first]
   for (const assumed of nonEmptySubsets([...unknown])) {
     await asker.turn()
-    asker.gone.throwIfAborted()
+    asker.gone().throwIfAborted()
     all.push(await decideWith(assumed))
   }
   const cases = all.filter((one) => !isRefusal(one))

@@ -86,7 +86,7 @@ export class Connections {
     try {
       return await this.#long.rows(this.#queryOf(statement), read)
     } catch (error) {
-      throw error === read.by?.gone.reason ? error : asOfContract(error)
+      throw error === read.by?.gone().reason ? error : asOfContract(error)
     }
   }
 

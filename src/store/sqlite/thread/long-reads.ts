@@ -71,7 +71,7 @@ export class LongReads {
 
   #ask(read: LongRead, by: ReadBy | undefined): Promise<FromReader> {
     const caller = by?.whose ?? ''
-    return this.#underWay.run(caller, () => this.#answered(caller, read, by?.gone))
+    return this.#underWay.run(caller, () => this.#answered(caller, read, by?.gone()))
   }
 
   async #answered(caller: string, read: LongRead, gone: AbortSignal | undefined): Promise<FromReader> {
