@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
 import { removeNow } from '../ends-with-tests.ts'
 import { fakeClock, type RedisServer, startRedis } from '../redis.ts'
+import { runs } from '../runs.ts'
 import { type Admitter, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
 
@@ -57,7 +58,7 @@ describe("a step back of Redis's clock", () => {
     const asks = asksWith({ windowsMs: [2000, 2000, 2000, 6000], waitsMs: [0, 0, 0, 0, 5, 30], stepsBackMs })
     await fc.assert(
       fc.asyncProperty(asks, (many) => decidesAlike(limiter, many, stepBack)),
-      { numRuns: 20 },
+      { numRuns: runs(20, 6) },
     )
   })
 

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
+import { runs } from '../runs.ts'
 import { keepsTheContract, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
 
@@ -37,7 +38,7 @@ describe('the limiter in Redis', () => {
     })
     await fc.assert(
       fc.asyncProperty(asks, (many) => decidesAlike(limiter, many, () => {})),
-      { numRuns: 40 },
+      { numRuns: runs(40, 12) },
     )
   })
 

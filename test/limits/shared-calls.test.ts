@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
 import { createRedisLimiter, type RedisLimiter, type RequestBatch, shareCalls } from '../../src/limits/redis.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
+import { runs } from '../runs.ts'
 import { quotaFor, uniqueKey } from './contract.ts'
 import { asksWith } from './decides-alike.ts'
 import { milliseconds } from './microseconds.ts'
@@ -61,7 +62,7 @@ describe('requests that share a call to Redis', () => {
           expect(admission).to.deep.equal(await memory.admit(asked[i] ?? []))
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60, 15) },
     )
   })
 

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { lookUpIn } from '../../src/decide/conditions/condition.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
+import { runs } from '../runs.ts'
 import { NEW_YEAR } from './engine.ts'
 import { creation, field, RESOURCES, removal, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
@@ -35,7 +36,7 @@ describe('a reader of a database file', () => {
       expect(before.equals(await readFile(folder.file)), 'the same file').to.equal(true)
       await folder.remove()
     })
-    await fc.assert(property, { numRuns: 15, endOnFailure: true })
+    await fc.assert(property, { numRuns: runs(15, 5), endOnFailure: true })
   })
 
   it('finds no object of a resource that the file does not know', async () => {
