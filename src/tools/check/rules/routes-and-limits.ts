@@ -177,7 +177,7 @@ export const wideClimbs: PolicyCheck<CheckedPolicy> = {
       code: 'wide-climb',
       meaning:
         'A relation climbs (`depth`) through a list, and the list may have so many members that one climb meets more ' +
-        `than ${MOST_CLIMBED.toLocaleString('en')} objects: a decision that meets more fails with 503, and long lists take long`,
+        `than ${MOST_CLIMBED / 1000},000 objects: a decision that meets more fails with 503, and long lists take long`,
       mend: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
     },
   ],

@@ -20,7 +20,8 @@ export const EXPLAIN_FORMATS = formatsOf((explanation: Explanation) => ({
 /** The limit in text; the JSON has all misses. */
 const MOST_MISSES = 6
 
-const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
+/** Made where it is needed, because it is slow to make. */
+const either = (words: readonly string[]) => new Intl.ListFormat('en', { type: 'disjunction' }).format(words)
 
 /** The answer, the reasons, and the missing changes. */
 function sectionsOf(explanation: Explanation): readonly Section[] {
@@ -49,7 +50,7 @@ function answerText({ status, code, headers }: ExplainedAnswer): string {
 
 function headline({ request, answer, reason, cases }: Explanation): readonly string[] {
   const statuses = [...new Set(cases.map((one) => one.answer.status))].toSorted((a, b) => a - b)
-  const client = answer ? answerText(answer) : EITHER.format(statuses.map(String))
+  const client = answer ? answerText(answer) : either(statuses.map(String))
   return [`${quote(request.method)} ${printable(request.path)}: a client gets ${client}`, ...wrap(`because ${reason}`)]
 }
 
