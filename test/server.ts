@@ -1,4 +1,5 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
+import { cpSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,7 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...rest
   } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
-  for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   await mkdir(join(folder, 'migrations'))
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
