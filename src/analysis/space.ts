@@ -21,7 +21,7 @@ export interface Moments {
 type Moment = keyof Moments
 
 /** The variables of a space: one says which decision is asked, then two for each leaf or condition. */
-const SECOND = 0
+export const SECOND = 0
 
 export class RuleSpace {
   readonly regions: Regions

@@ -199,7 +199,7 @@ function writesOf(
   routeMethod: RouteMethod,
   known: Known,
 ): IteratorObject<Situation, undefined> {
-  const writes = tellingWrites(pair, routeMethod, known.resources)
+  const writes = tellingWrites(pair, routeMethod)
   return writes.flatMap((write) => situationOf(pair, routeMethod, known, write))
 }
 

@@ -3,17 +3,16 @@
  * conditions, and the relations of the result. Such a write shows a mistake in a rule with a right side.
  */
 
-import { namedConditions, namedRelations, namesOnResult, possibleSets } from '../../../analysis/possible-sets.ts'
+import { callersHere, callersOf, comparisonsOf, topicsOf } from '../../../analysis/compare.ts'
+import { namedConditions, namedRelations, namesWith, possibleSets } from '../../../analysis/possible-sets.ts'
+import { NOWHERE, type Region, TooManyRegions } from '../../../analysis/regions.ts'
+import { SECOND, variablesOf } from '../../../analysis/space.ts'
 import { smallestSubsets } from '../../../base/subsets.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { comparedFields, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { fitsResult, isAbout, type ResultNames } from '../../../decide/rules/terms.ts'
-import type { Resources } from '../../../resources/resource.ts'
-import { callerIn, type MatrixColumn } from '../read/expectation.ts'
-import { columnKinds } from './columns.ts'
+import { isAbout } from '../../../decide/rules/terms.ts'
 
 type Names = ReadonlySet<string>
 
@@ -55,23 +54,19 @@ function rulesAbout({ rules }: Policy, { resource, action }: RouteMethod): reado
 }
 
 /** The fewest conditions and relations first. */
-export function* tellingWrites(
-  pair: readonly [Policy, Policy],
-  routeMethod: RouteMethod,
-  resources: Resources,
-): Generator<Write, undefined> {
+export function* tellingWrites(pair: readonly [Policy, Policy], routeMethod: RouteMethod): Generator<Write, undefined> {
   if (!statesResults(pair, routeMethod)) return undefined
   const [policy] = pair
   const { resource, action } = routeMethod
   const named = namedRelations({ ...policy, rules: pair.flatMap(({ rules }) => rules) }, resource, action)
   const conditions = [...new Set(pair.flatMap((one) => namedConditions(one, resource, action)))]
-  const isTelling = telling(pair, routeMethod, resources)
+  const isTelling = telling(pair, routeMethod, named)
   const results = resultsOf(pair, routeMethod, named)
   for (const when of smallestSubsets(conditions)) {
     for (const before of results.keys()) {
       for (const after of results.get(before) ?? []) {
-        const write = askedWrite(named, { before, after, when })
-        if (isTelling(write)) yield { stored: new Set(write.stored), result: new Set(write.proposed), when }
+        if (!isTelling({ before, after, when })) continue
+        yield { stored: new Set(namesWith(named, before)), result: new Set(namesWith(named, after)), when }
       }
     }
   }
@@ -123,76 +118,51 @@ function changingLeaves(
   })
 }
 
-/** The names without conditions. */
-interface AskedWrite extends ResultNames {
-  readonly when: readonly string[]
-  /** The fields that change, and whether a caller without credentials can relate so. */
-  readonly fields: readonly string[]
-  readonly needsCaller: boolean
-}
-
 interface Moments {
   readonly before: Leaves
   readonly after: Leaves
   readonly when: readonly string[]
 }
 
-/** The write changes only the fields of relations that differ before and after. */
-function askedWrite(named: readonly Relation[], { before, after, when }: Moments): AskedWrite {
-  const leaves = named.flatMap(leavesOf)
-  return {
-    ...namesOnResult(named, { before, after }),
-    when,
-    fields: leaves.filter(({ name }) => before.has(name) !== after.has(name)).flatMap(comparedFields),
-    needsCaller: leaves.some((leaf) => before.has(leaf.name) && needsCaller(leaf)),
+/** What both policies grant to each caller about the action; undefined for more names than can be compared. */
+function comparedGrants([before, after]: readonly [Policy, Policy], { resource, action }: RouteMethod) {
+  const policies = { before, after }
+  try {
+    const [topic] = topicsOf(policies, resource, [action])
+    return topic && { topic, grants: [...comparisonsOf(topic, callersHere(topic, callersOf(policies)))] }
+  } catch (error) {
+    if (!(error instanceof TooManyRegions)) throw error
+    return undefined
   }
 }
 
-/** Whether some caller may make the write by one policy alone. */
+/** Whether some caller may make the write by one policy alone. It changes only the fields of leaves that differ. */
 function telling(
   pair: readonly [Policy, Policy],
   routeMethod: RouteMethod,
-  resources: Resources,
-): (write: AskedWrite) => boolean {
-  const { usual, nobody, users, pairs } = columnKinds(pair)
-  const askers = [...usual, nobody, ...users, ...pairs].map((column) => {
-    const [one, other] = pair.map((policy) => decider(directOf(policy, resources), column, routeMethod))
-    return (write: AskedWrite) => one?.(write) !== other?.(write)
-  })
-  const [before, after] = pair.map(
-    (policy) => new Map(rulesAbout(policy, routeMethod).map((rule) => [textOf(rule), rule])),
-  )
-  const changed = [...(before ?? []), ...(after ?? [])].filter(([text]) => before?.has(text) !== after?.has(text))
+  named: readonly Relation[],
+): (write: Moments) => boolean {
+  const leaves = [...new Set(named.flatMap(leavesOf))]
+  const compared = comparedGrants(pair, routeMethod)
+  if (!compared) return () => true
+  const { topic, grants } = compared
+  const { regions, atoms } = topic.space
   return (write) => {
-    const names = withConditions(write)
-    return changed.some(([, rule]) => fitsResult(rule, names)) && askers.some((differs) => differs(write))
+    const holding = new Set([SECOND, ...atoms.flatMap(({ label, leaf }, i) => heldBy(write, i, leaf?.before, label))])
+    const changed = leaves.filter(({ name }) => write.before.has(name) !== write.after.has(name))
+    const fields = changed.flatMap(comparedFields)
+    const classes = new Set(fields.map((field) => topic.classes.findIndex((one) => one.includes(field))))
+    const mayWrite = (granted: readonly Region[]) =>
+      [...classes].every((i) => regions.has(granted[i] ?? NOWHERE, holding))
+    return grants.some(
+      ({ granted, possible }) => regions.has(possible, holding) && mayWrite(granted.before) !== mayWrite(granted.after),
+    )
   }
 }
 
-function textOf({ line: _, ...rule }: Rule): string {
-  return JSON.stringify(rule)
-}
-
-function withConditions({ stored, mixed, proposed, when }: AskedWrite): ResultNames {
-  return { stored: [...stored, ...when], mixed: [...mixed, ...when], proposed }
-}
-
-const known = new WeakMap<Policy, DirectPolicy>()
-
-function directOf(policy: Policy, resources: Resources): DirectPolicy {
-  return known.getOrInsertComputed(policy, () => directPolicy(policy, resources))
-}
-
-/** Whether a caller of the column may make the write. */
-function decider(
-  grants: DirectPolicy,
-  column: MatrixColumn,
-  { resource, action }: RouteMethod,
-): (write: AskedWrite) => boolean {
-  const table = grants.table(grants.subjectOf(callerIn(column)), resource.name, action.name)
-  return (write) => {
-    if (column.kind === 'anonymous' && write.needsCaller) return false
-    const { fields } = table.grantResult(withConditions(write))
-    return write.fields.every((field) => fields.has(field))
-  }
+/** The variables of the i-th name that hold; a condition if there is no leaf. */
+function heldBy({ before, after, when }: Moments, i: number, leaf: Relation | undefined, label: string) {
+  const variables = variablesOf(i)
+  if (!leaf) return when.includes(label) ? [variables.before] : []
+  return [...(before.has(leaf.name) ? [variables.before] : []), ...(after.has(leaf.name) ? [variables.after] : [])]
 }
