@@ -43,39 +43,33 @@ export interface Coverage extends CellSurvey {
 
 export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> {
   const { met, unmet, unpredictable } = await statementsOf(suite)
-  const depends = (change: Change) => isNoticed(suite, met, change)
-  const rules = rulesServed(suite)
-  const covered = await Array.fromAsync(rules, async (rule) => ({
-    ...rulePart(suite, rule.line),
-    covered: await depends(replaced(rule, [])),
-  }))
-  const asked = rules.flatMap((rule, i) => (covered[i] ? [{ rule, part: covered[i] }] : []))
+  const known = new Map<Change, Promise<boolean>>()
+  const depends: Depends = (change) => known.getOrInsertComputed(change, () => isNoticed(suite, met, change))
+  const cover = (parts: readonly Part[]) => Array.fromAsync(parts, (part) => coverPart(part, depends))
+  const rules = rulesServed(suite).map((rule) => ({ rule, gone: { change: replaced(rule, []) } }))
   const shown = (sides: (rule: Rule) => readonly Side[]) =>
-    Array.fromAsync(
-      asked.flatMap((one) => sides(one.rule).map((side) => ({ ...one, side }))),
-      (one) => shownBothWays(one, depends),
+    rules.flatMap(({ rule, gone }) =>
+      sides(rule).map(({ less, never, always }): Part => {
+        const needs = [
+          { ...gone, lack: never },
+          { change: replaced(rule, [less]), lack: always },
+        ]
+        return { ...rulePart(suite, rule.line), needs }
+      }),
     )
+  const covered = await cover(rules.map(({ rule, gone }) => ({ ...rulePart(suite, rule.line), needs: [gone] })))
+  const lines = new Set(rules.flatMap(({ rule }, i) => (covered[i]?.covered ? [rule.line] : [])))
   const { ownership, views } = suite.evaluated.policy
   return {
     ...(await surveyCells(suite)),
     rules: covered,
-    terms: await shown(termsOf),
-    results: await shown(resultsOf),
-    relations: await coverNames(suite, ownership, depends, {
-      file: 'ownership.yaml',
-      namesOf: ({ relations }) => relations.keys(),
-      without: withoutRelation,
-    }),
-    views: await coverNames(suite, views, depends, {
-      file: 'views.yaml',
-      namesOf: (some) => some.keys(),
-      without: withoutView,
-    }),
-    mistakes: await mistakesOf(
-      suite,
-      met,
-      new Set(asked.flatMap(({ rule, part }) => (part.covered ? [rule.line] : []))),
+    terms: await cover(shown(termsOf)),
+    results: await cover(shown(resultsOf)),
+    relations: await cover(
+      namesIn(suite, 'ownership.yaml', ownership, ({ relations }) => relations.keys(), withoutRelation),
     ),
+    views: await cover(namesIn(suite, 'views.yaml', views, (some) => some.keys(), withoutView)),
+    mistakes: await mistakesOf(suite, met, lines),
     unmet,
     unpredictable,
   }
@@ -85,6 +79,23 @@ type Change = (policy: Policy) => Policy
 
 /** Whether an expectation fails under the changed policy. */
 type Depends = (change: Change) => Promise<boolean>
+
+/** What an expectation can depend on: it is covered if expectations notice each of these changes. */
+interface Part extends Omit<CoveredPart, 'covered'> {
+  readonly needs: readonly {
+    readonly change: Change
+    /** What expectations that don't notice the change never show. */
+    readonly lack?: string
+  }[]
+}
+
+async function coverPart({ place, text, needs }: Part, depends: Depends): Promise<CoveredPart> {
+  for (const { change, lack } of needs) {
+    if (await depends(change)) continue
+    return { place, text: lack === undefined ? text : `${text}: ${lack}`, covered: false }
+  }
+  return { place, text, covered: true }
+}
 
 /** All parts of the policy that an expectation can depend on. */
 export function partsOf({ rules, terms, results, relations, views }: Coverage): readonly CoveredPart[] {
@@ -115,7 +126,10 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
   return { place: rulePlace(line), text: text.trim().replaceAll(/\s+/g, ' ') }
 }
 
-/** A part of a rule: the rule without it, and what matrices that don't show it both ways never show. */
+/**
+ * A part of a rule: the rule without it, and what matrices that don't show it both ways never show. An expectation that
+ * needs the rule sees its terms hold; one that fails without a term sees this term alone not hold.
+ */
 interface Side {
   readonly less: Rule
   readonly never: string
@@ -151,39 +165,22 @@ function sideText(terms: readonly Term[]): string {
   return terms.map(termText).join('+') || 'any'
 }
 
-/**
- * An expectation that needs the rule sees its terms hold; an expectation that fails without a term sees this term alone
- * not hold.
- */
-async function shownBothWays(
-  { rule, part, side }: { readonly rule: Rule; readonly part: CoveredPart; readonly side: Side },
-  depends: Depends,
-): Promise<CoveredPart> {
-  const { less, never, always } = side
-  const lack = part.covered ? ((await depends(replaced(rule, [less]))) ? undefined : always) : never
-  return { ...part, text: lack === undefined ? part.text : `${part.text}: ${lack}`, covered: lack === undefined }
-}
-
-interface Names<T> {
-  readonly file: string
-  readonly namesOf: (declared: T) => Iterable<string>
-  readonly without: (policy: Policy, resource: string, name: string) => Policy
-}
-
-/** A name is covered if an expectation fails without it: no object relates in this way, no rule means these fields. */
-function coverNames<T>(
+/** No object relates in this way without its relation, and no rule means these fields without its view. */
+function namesIn<T>(
   { resources }: PredictedSuite,
+  file: string,
   declared: ReadonlyMap<string, T>,
-  depends: Depends,
-  { file, namesOf, without }: Names<T>,
-): Promise<readonly CoveredPart[]> {
+  namesOf: (declared: T) => Iterable<string>,
+  without: (policy: Policy, resource: string, name: string) => Policy,
+): readonly Part[] {
   const served = [...declared].filter(([resource]) => !resources.byName.get(resource)?.external)
-  const names = served.flatMap(([resource, some]) => [...namesOf(some)].map((name) => ({ resource, name })))
-  return Array.fromAsync(names, async ({ resource, name }) => ({
-    place: `${file}: ${resource}.${name}`,
-    text: `${resource}: ${name}`,
-    covered: await depends((policy) => without(policy, resource, name)),
-  }))
+  return served.flatMap(([resource, some]) =>
+    [...namesOf(some)].map((name) => ({
+      place: `${file}: ${resource}.${name}`,
+      text: `${resource}: ${name}`,
+      needs: [{ change: (policy: Policy) => without(policy, resource, name) }],
+    })),
+  )
 }
 
 function withoutRelation(policy: Policy, resource: string, name: string): Policy {
