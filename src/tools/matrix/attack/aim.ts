@@ -4,7 +4,7 @@ import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import type { PlacedObject } from '../arrange/wanted-object.ts'
+import type { PlacedObject } from '../arrange/arrange-object.ts'
 import type { CellSetup } from '../run/set-up.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { type AttackSetting, callerOf, makeAttacker, setUpAttacker, setUpVictim } from './cast.ts'
@@ -28,75 +28,63 @@ export interface Range extends AttackSetting {
   readonly predicted: Predicted
 }
 
+/** The objects of the victim, and all that was made for them. */
+interface VictimSide {
+  readonly setup: CellSetup
+  readonly victims: readonly Representation[]
+}
+
 /** Throws CannotSetUp. */
-export function aim(range: Range, attack: Attack): Promise<Ready> {
-  switch (attack.vector) {
-    case 'id in path':
-      return aimAtObject(range, attack)
-    case 'owner in query':
-      return aimAtOwned(range, attack)
-    case 'parent in query':
-    case 'attribute in query':
-      return aimAtList(range, attack)
-    case 'row for oneself':
-      return aimWithRow(range, attack)
-    case 'relation missing':
-      return aimShort(range, attack)
-    default:
-      return aimFromOwn(range, attack)
-  }
+export async function aim(range: Range, attack: Attack): Promise<Ready> {
+  const { vector, short } = attack
+  if (short) return aimShort(range, attack, short.way)
+  const side = await victimOf(range, attack)
+  if (vector === 'id in path') return aimAtObject(range, attack, side)
+  if (vector.endsWith('in query') && vector !== 'id in query') return aimAtList(range, attack, side)
+  return aimFromOwn(range, attack, side)
+}
+
+/** Where the query names an owner, the list of all that the victim relates to; otherwise the victim's object. */
+async function victimOf(range: Range, { vector, routeMethod, home, victim: column, way }: Attack): Promise<VictimSide> {
+  const isOwned = vector === 'owner in query'
+  const asks = { list: { kind: 'all' } } as const
+  const setup = await setUpVictim(
+    range,
+    isOwned ? { routeMethod, column, way, asks } : { routeMethod: home, column, way },
+  )
+  const theirs = setup.placed.filter(({ relations }) => !isOwned || relations.has('owner'))
+  return { setup, victims: theirs.map(({ object }) => object) }
 }
 
 /** The victim's request as it is, with the attacker's credentials. */
-async function aimAtObject(range: Range, attack: Attack): Promise<Ready> {
-  const { setup, victims } = await victimOf(range, attack)
+async function aimAtObject(range: Range, attack: Attack, { setup, victims }: VictimSide): Promise<Ready> {
   const attacker = await makeAttacker(range, attack, setup)
   const request = requestOf(range, attack, { ...setup, token: attacker?.token })
   const world = [...setup.world, ...(attacker?.known ?? [])]
   return { request, attacker: attacker && callerOf(attack, attacker.id), id: idOf(victims), world, victims }
 }
 
-/** The list, filtered to the objects that the victim owns. */
-async function aimAtOwned(range: Range, attack: Attack): Promise<Ready> {
-  const { routeMethod, victim, way } = attack
-  const setup = await setUpVictim(range, { routeMethod, column: victim, way, asks: { list: { kind: 'all' } } })
-  const victims = setup.placed.flatMap(({ object, relations }) => (relations.has('owner') ? [object] : []))
-  const field = ownerFieldOf(routeMethod.resource, range.suite.policy.ownership.get(routeMethod.resource.name))?.name
-  return aimFiltered(range, attack, { setup, victims, field: field ?? '', value: setup.caller?.id ?? '' })
-}
-
-/** The list, filtered to the value that the victim's object has. */
-async function aimAtList(range: Range, attack: Attack): Promise<Ready> {
-  const { setup, victims } = await victimOf(range, attack)
-  const field = attack.reference?.field ?? ''
-  const [value = randomUUID()] = [victims[0]?.[field] ?? randomUUID()].flat()
-  return aimFiltered(range, attack, { setup, victims, field, value: String(value) })
-}
-
-interface Filtered {
-  readonly setup: CellSetup
-  readonly victims: readonly Representation[]
-  readonly field: string
-  readonly value: string
-}
-
-async function aimFiltered(range: Range, attack: Attack, { setup, victims, field, value }: Filtered): Promise<Ready> {
+/** The list, filtered to what the victim owns, or to the value that the victim's object has. */
+async function aimAtList(range: Range, attack: Attack, { setup, victims }: VictimSide): Promise<Ready> {
   const { route, resource } = attack.routeMethod
+  const { policy } = range.suite
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))?.name
+  const field = attack.reference?.field ?? owner ?? ''
+  const [theirs = randomUUID()] = [victims[0]?.[field] ?? randomUUID()].flat()
+  const value = attack.reference ? String(theirs) : (setup.caller?.id ?? '')
   const attacker = await makeAttacker(range, attack, setup)
   const others = [...setup.world, ...(attacker?.known ?? [])]
   const listed = others.filter(({ resource: name, object }) => name !== resource.name || victims.includes(object))
   // The record of the attacker decides the attributes, whether or not the list has it.
   const records = (attacker?.known ?? []).filter((one) => !listed.includes(one))
-  const query = `?${field}=${encodeURIComponent(value)}&limit=${range.suite.policy.limits.page.max}`
+  const query = `?${field}=${encodeURIComponent(value)}&limit=${policy.limits.page.max}`
   const request = requestOf(range, attack, { path: route.path + query, body: undefined, token: attacker?.token })
   const caller = attacker && callerOf(attack, attacker.id)
   return { request, attacker: caller, id: undefined, world: [...listed, ...records], victims }
 }
 
-/** The attacker's own request, with one of the victim's ids or values inserted. */
-async function aimFromOwn(range: Range, attack: Attack): Promise<Ready> {
-  const { routeMethod } = attack
-  const { setup: other, victims } = await victimOf(range, attack)
+/** The attacker's own request, with one of the victim's ids or values inserted, or a row that names both. */
+async function aimFromOwn(range: Range, attack: Attack, { setup: other, victims }: VictimSide): Promise<Ready> {
   const setup = await setUpAttacker(range, attack, await ownPart(range, attack), other)
   const [victim] = victims
   const own = setup.placed.map(({ object }) => object)
@@ -104,7 +92,7 @@ async function aimFromOwn(range: Range, attack: Attack): Promise<Ready> {
   const body = withVictim(range, attack, { setup, own: own[0], victim })
   const request = requestOf(range, attack, { path: setup.path + query, body, token: setup.caller?.token })
   const attacker = setup.caller && callerOf(attack, setup.caller.id)
-  const id = routeMethod.route.kind === 'item' ? idOf(own) : undefined
+  const id = attack.routeMethod.route.kind === 'item' ? idOf(own) : undefined
   return { request, attacker, id, world: [...setup.world, ...other.world], victims }
 }
 
@@ -120,30 +108,13 @@ async function ownPart({ predicted }: Range, { routeMethod, attacker: column, wa
   return { routeMethod, column, way: own ?? way }
 }
 
-/** A row that names the attacker and the victim's object. */
-async function aimWithRow(range: Range, attack: Attack): Promise<Ready> {
-  const { setup: other, victims } = await victimOf(range, attack)
-  const setup = await setUpAttacker(range, attack, await ownPart(range, attack), other)
-  const own = isObject(setup.body ?? null) ? (setup.body as Representation) : {}
-  const row = attack.row && rowFor(range, attack.row, { caller: setup.caller, object: victims[0] })
-  const request = requestOf(range, attack, { path: setup.path, body: { ...own, ...row }, token: setup.caller?.token })
-  const attacker = setup.caller && callerOf(attack, setup.caller.id)
-  return { request, attacker, id: undefined, world: [...setup.world, ...other.world], victims }
-}
-
 /** The victim's request about an object to which the attacker lacks one relation. */
-async function aimShort(range: Range, attack: Attack): Promise<Ready> {
-  const { home, attacker, way, short } = attack
-  const setup = await setUpVictim(range, { routeMethod: home, column: attacker, way: short?.way ?? way })
+async function aimShort(range: Range, attack: Attack, way: Attack['way']): Promise<Ready> {
+  const setup = await setUpVictim(range, { routeMethod: attack.home, column: attack.attacker, way })
   const victims = setup.placed.map(({ object }) => object)
   const request = requestOf(range, attack, { ...setup, token: setup.caller?.token })
   const caller = setup.caller && callerOf(attack, setup.caller.id)
   return { request, attacker: caller, id: idOf(victims), world: setup.world, victims }
-}
-
-async function victimOf(range: Range, { home, victim, way }: Attack) {
-  const setup = await setUpVictim(range, { routeMethod: home, column: victim, way })
-  return { setup, victims: setup.placed.map(({ object }) => object) }
 }
 
 interface Parts {
@@ -152,14 +123,16 @@ interface Parts {
   readonly victim: Representation | undefined
 }
 
-function withVictim({ suite }: Range, attack: Attack, { setup, own, victim }: Parts): Json | undefined {
-  if (!isObject(setup.body ?? null)) return setup.body
+function withVictim(range: Range, attack: Attack, { setup, own, victim }: Parts): Json | undefined {
+  const row = attack.row && rowFor(range, attack.row, { caller: setup.caller, object: victim })
+  if (!isObject(setup.body ?? null)) return row ?? setup.body
+  if (row) return { ...(setup.body as Representation), ...row }
   const { resource, method } = attack.routeMethod
   const body = setup.body as Representation
   const { vector, reference } = attack
   if (vector === 'id in body') return { ...body, id: victim?.id ?? randomUUID() }
   if (vector === 'owner in body') {
-    const owner = ownerFieldOf(resource, suite.policy.ownership.get(resource.name))?.name
+    const owner = ownerFieldOf(resource, range.suite.policy.ownership.get(resource.name))?.name
     return owner === undefined ? body : { ...body, [owner]: victim?.[owner] ?? randomUUID() }
   }
   if (!reference) return body
