@@ -380,18 +380,23 @@ export function* changedCallers(topic: Topic, callers: readonly ComparedCaller[]
 
 /** The actions of a resource whose rules, or whose names in rules, differ between two policies; for all others, nothing can. */
 export function touchedActions(policies: Sides<Policy>, resource: Resource): readonly Action[] {
+  const changed = changedRules(policies, resource)
+  const all = [...resource.actions.values()]
+  return changed ? all.filter((action) => changed.some((rule) => isAbout(rule, { resource, action }))) : all
+}
+
+/** The rules about a resource that one of two policies lacks; undefined if subjects or names in rules mean something else. */
+export function changedRules(policies: Sides<Policy>, resource: Resource): readonly Rule[] | undefined {
   const { before, after } = sidesOf((side) => writtenOf(policies[side]))
   const isMeantAlike =
     before.subjects === after.subjects &&
     before.conditions === after.conditions &&
     vocabularyOf(policies.before, resource) === vocabularyOf(policies.after, resource)
-  const all = [...resource.actions.values()]
-  if (!isMeantAlike) return all
-  const changed = [...before.rules, ...after.rules]
+  if (!isMeantAlike) return undefined
+  return [...before.rules, ...after.rules]
     .filter(([text]) => before.rules.has(text) !== after.rules.has(text))
     .map(([, rule]) => rule)
     .filter((rule) => coversResource(rule, resource))
-  return changed.length === 0 ? [] : all.filter((action) => changed.some((rule) => isAbout(rule, { resource, action })))
 }
 
 /** What a policy says, as texts that are the same for the same. */

@@ -8,7 +8,7 @@ import { type Diagnostic, formatDiagnostic } from '../../src/base/diagnostic.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/read/expectation.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
-import { transitionText } from '../../src/tools/matrix/read/transition.ts'
+import { transitionText } from '../../src/tools/matrix/read/words.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
 GET|HEAD,/notes/{id},own,,-,200 public,200,

@@ -138,7 +138,7 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
     )
     .addOption(formats('text', 'json', 'html'))
     .action(async (paths, flags) => {
-      const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
+      const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/report.ts')
       const { measureCoverage, partsOf, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
       const suite = await readSuite(paths, flags)
       const coverage = await measureCoverage(suite)

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { holdsCase, isPredictable } from '../../../src/tools/matrix/predict/predict-case.ts'
+import { isPredictable, walkCase } from '../../../src/tools/matrix/predict/expectations-met.ts'
 import { runCase } from '../../../src/tools/matrix/run/run-case.ts'
 import { startMatrixServer } from '../matrix-server.ts'
 import { ROOT, suiteWith } from './suites.ts'
@@ -27,7 +27,10 @@ describe('the predictor, of cases in steps', () => {
         files: Object.fromEntries(Object.entries(files).map(([file, text]) => [`policies/${file}`, text])),
       })
       const predictable = suite.cases.filter(isPredictable)
-      const foretold = await Array.fromAsync(predictable, (one) => holdsCase(suite.predictor, suite.evaluated, one))
+      const foretold = await Array.fromAsync(
+        predictable,
+        async (one) => (await walkCase(suite.predictor, suite.evaluated, one)).holds,
+      )
       const outcomes = await Promise.all(predictable.map((one) => runCase(server.suite, server.target, one)))
       await server.stop()
       expect(predictable.length).to.be.greaterThan(4)

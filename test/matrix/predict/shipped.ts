@@ -2,7 +2,7 @@
 
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
-import { sampleResources } from '../../../src/tools/matrix/arrange/values/samples.ts'
+import { sampleResources } from '../../../src/tools/matrix/arrange/samples.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange-cell.ts'
 import { evaluatePolicy } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'

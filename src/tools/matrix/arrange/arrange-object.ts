@@ -1,16 +1,111 @@
 /**
  * Makes an object so that exactly the wanted relations hold. The relations are solved together, field by field, because
- * several may compare one field; related-objects.ts makes the other objects that they rest on. If no object is found,
- * the result says whether one can exist.
+ * several may compare one field. If no object is found, the result says whether one can exist. The objects on which its
+ * relations rest are made too: parents, members, and the objects that those rest on. Where a relation must not hold, such
+ * an object exists too if it can, and lacks the relation.
  */
-import { lookUpIn, meets } from '../../../decide/conditions/condition.ts'
-import { comparedAttributes, comparedFields, followsFrom, kindOf, stepOf } from '../../../decide/relations/all-kinds.ts'
+
+import { possibleSets } from '../../../analysis/possible-sets.ts'
+import { fieldValues, lookUpIn, meets } from '../../../decide/conditions/condition.ts'
+import { NO_FACTS, withFacts } from '../../../decide/facts.ts'
+import { type Ownership, USERS } from '../../../decide/policy.ts'
+import {
+  comparedAttributes,
+  comparedFields,
+  followsFrom,
+  holdsForOwnRecord,
+  kindOf,
+  leavesOf,
+  stepOf,
+} from '../../../decide/relations/all-kinds.ts'
+import { relate } from '../../../decide/relations/ownership.ts'
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
-import type { Field, Json, Representation } from '../../../resources/resource.ts'
+import type { Scalar } from '../../../resources/object.ts'
+import type { Field, Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { candidateObjects, choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
-import { placeRelated } from './related-objects.ts'
-import { leavesIn, type NotFound, type ObjectFound, type PlacedObject, type WantedObject } from './wanted-object.ts'
+import type { Samples, SamplesOf } from './samples.ts'
+
+/** The caller's attributes; a list has several values. */
+export type Attributes = Readonly<Record<string, Scalar | readonly Scalar[]>>
+
+export interface WantedObject {
+  readonly resource: Resource
+  readonly samples: Samples
+  readonly ownership: Ownership | undefined
+  /** The names of all relations that hold. */
+  readonly relations: ReadonlySet<string>
+  /** The caller's id and attributes. */
+  readonly attributes: Attributes
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+  /** The object's id, unless a relation asks for another one. */
+  readonly id: string
+  /** The id of another caller, who owns the object if the caller must not own it. Absent if any other id will do. */
+  readonly somebody?: string
+  /** Fields with a given value; undefined means that the object lacks the field. */
+  readonly fixed?: ReadonlyMap<string, Json | undefined>
+  /** For relations that rest on other objects; without it, no such relation holds. */
+  readonly around?: Around
+}
+
+/** A caller and an object. */
+export interface WantedPair extends Omit<WantedObject, 'attributes' | 'fixed' | 'around'> {
+  readonly resources: Resources
+  readonly samplesOf: SamplesOf
+  /** Undefined for a caller without credentials. */
+  readonly callerId: string | undefined
+  /** Whether the object must have the caller's id. */
+  readonly own: boolean
+  /** Another id each time, for the other objects on which relations rest. */
+  newId(): string
+}
+
+export type ObjectFound =
+  | {
+      readonly kind: 'object'
+      readonly object: Representation
+      /** The objects that its relations rest on. */
+      readonly others: readonly PlacedObject[]
+    }
+  | NotFound
+
+/** `impossible`: there can be no such object. `unarranged`: there may be one, but none was found. */
+export interface NotFound {
+  readonly kind: 'impossible' | 'unarranged'
+  readonly why: string
+}
+
+export interface PlacedObject {
+  readonly resource: string
+  readonly object: Representation
+}
+
+/** What other objects are made from, and those that exist. */
+export interface Around {
+  readonly resources: Resources
+  readonly samplesOf: SamplesOf
+  /** Another id each time. */
+  newId(): string
+  readonly placed: readonly PlacedObject[]
+}
+
+/** The leaves of these relations, each once. */
+export function leavesIn(ownership: Ownership | undefined): readonly Relation[] {
+  return [
+    ...new Map([...(ownership?.relations.values() ?? [])].flatMap(leavesOf).map((leaf) => [leaf.name, leaf])).values(),
+  ]
+}
+
+/** Whether the object's id is the caller's. */
+export function isOwn(pair: Pick<WantedPair, 'own' | 'ownership' | 'relations'>): boolean {
+  return pair.own || wantedOf(pair).some(holdsForOwnRecord)
+}
+
+/** The wanted leaves, which decide all other relations. */
+export function wantedOf({ ownership, relations }: Pick<WantedPair, 'ownership' | 'relations'>): readonly Relation[] {
+  return leavesIn(ownership).filter(({ name }) => relations.has(name))
+}
 
 /** An id that no caller has. */
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
@@ -29,7 +124,7 @@ export function arrangeObject(wanted: WantedObject): ObjectFound {
   for (const object of candidateObjects(wanted, choices)
     .filter((one) => fitsAlone(wanted, one))
     .take(MOST_RELATED)) {
-    const others = placeRelated(wanted, object, arrangeObject)
+    const others = placeRelated(wanted, object)
     if (others && isWanted(wanted, object, others)) return { kind: 'object', object, others }
     why = 'the objects that its relations rest on could not be made'
   }
@@ -141,10 +236,207 @@ function isWanted(
   object: Representation,
   others: readonly PlacedObject[],
 ): boolean {
-  const asking = askingAs(attributes, now)
-  const all = [...(around?.placed ?? []), ...others, { resource: resource.name, object }]
-  const lookUp = lookUpIn((name) => all.flatMap((one) => (one.resource === name ? [one.object] : [])))
-  return leavesIn(ownership).every(
-    (leaf) => meets(kindOf(leaf).condition(leaf, asking), object, lookUp) === relations.has(leaf.name),
+  const world = [...(around?.placed ?? []), ...others, { resource: resource.name, object }]
+  return relatesSo({ ownership, attributes, now, world }, object, relations)
+}
+
+/** The caller of a cell, and all objects that were made for it. */
+export interface Among {
+  readonly ownership: Ownership | undefined
+  /** Of the caller, with the id; empty without credentials. */
+  readonly attributes: Attributes
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+  /** All objects that relations may rest on. */
+  readonly world: readonly PlacedObject[]
+}
+
+/** The names of the relations that hold between the caller and an object. */
+export function relationsAmong(
+  { ownership, attributes, now, world }: Among,
+  object: Representation,
+): readonly string[] {
+  const steps = [...(ownership?.relations.values() ?? [])].flatMap(leavesOf).filter(stepOf)
+  const objectsOf = (resource: string) => world.flatMap((one) => (one.resource === resource ? [one.object] : []))
+  const facts = { ...NO_FACTS, lookup: lookUpIn(objectsOf) }
+  return withFacts(relate({ ownership, asking: askingAs(attributes, now), steps }, object), facts).names
+}
+
+/** Whether these relations hold, and no others. */
+export function relatesSo(among: Among, object: Representation, relations: ReadonlySet<string>): boolean {
+  const holding = relationsAmong(among, object)
+  return holding.length === relations.size && holding.every((one) => relations.has(one))
+}
+
+/** Ids in the form of the server's, which differ from this one in their last digits. */
+export function idSeries(id: string): () => string {
+  let count = 0x1000
+  return () => `${id.slice(0, -4)}${(count++).toString(16).padStart(4, '0')}`
+}
+
+/** How many sets of relations are tried for one other object. */
+const MOST_SETS_TRIED = 8
+
+/**
+ * Undefined if they can't be made; it isn't checked whether they make other relations hold.
+ */
+export function placeRelated(wanted: WantedObject, object: Representation): readonly PlacedObject[] | undefined {
+  const { ownership, resource, around } = wanted
+  const groups = groupsOf(leavesIn(ownership))
+  if (groups.length === 0) return []
+  if (!around) return undefined
+  let made: readonly PlacedObject[] = []
+  for (const group of groups) {
+    const placed = [...around.placed, { resource: resource.name, object }, ...made]
+    const more = placeGroup({ ...wanted, around: { ...around, placed } }, object, group)
+    if (!more) return undefined
+    made = [...made, ...more]
+  }
+  return made
+}
+
+/** Relations that look at the same other objects. */
+interface Group {
+  /** The field of the object itself, and the field of the others that has its value. */
+  readonly field: string
+  readonly by: string
+  readonly resource: string
+  readonly leaves: readonly Relation[]
+}
+
+function groupsOf(leaves: readonly Relation[]): readonly Group[] {
+  const resting = leaves.flatMap((leaf) => {
+    const step = stepOf(leaf)
+    const [field] = comparedFields(leaf)
+    return step && field !== undefined ? [{ leaf, field, by: step.by, resource: step.resource }] : []
+  })
+  return [...Map.groupBy(resting, ({ field, by, resource }) => JSON.stringify([field, by, resource])).values()].flatMap(
+    (some) => (some[0] ? [{ ...some[0], leaves: some.map(({ leaf }) => leaf) }] : []),
   )
+}
+
+type Asked = WantedObject & { readonly around: Around }
+
+/** The relations that an object must and must not have. */
+interface Demand {
+  readonly must: readonly Relation[]
+  readonly mustNot: readonly Relation[]
+}
+
+function placeGroup(asked: Asked, object: Representation, group: Group): readonly PlacedObject[] | undefined {
+  const { relations, around } = asked
+  const { field, by, resource: name, leaves } = group
+  const resource = around.resources.byName.get(name)
+  const values = fieldValues(object, field).filter((value) => typeof value === 'string')
+  const targets = (held: boolean) =>
+    leaves.filter((leaf) => relations.has(leaf.name) === held).flatMap((leaf) => stepOf(leaf)?.relation ?? [])
+  const [must, mustNot] = [targets(true), targets(false)]
+  if (!resource || values.length === 0) return must.length === 0 ? [] : undefined
+  // All relations through one object, or each through its own.
+  const ways = must.length > 1 ? [[must], must.map((one) => [one])] : [[must]]
+  for (const way of ways) {
+    const demands = by === 'id' ? values.map((_, i) => way[i] ?? []) : way
+    if (demands.length < way.length) continue
+    const made = placeEach(
+      asked,
+      resource,
+      demands.map((one) => ({ must: one, mustNot })),
+      (i) => (by === 'id' ? { id: values[i] ?? '' } : { id: around.newId(), by, value: values[0] ?? '' }),
+    )
+    if (made) return made
+  }
+  return must.length > 0 && by === 'id' ? placeChain(asked, resource, group, values[0] ?? '') : undefined
+}
+
+/**
+ * For a relation that may need several steps: the objects of a chain. The last one has all relations that must hold.
+ * No object of the chain has a relation that must not hold at its distance.
+ */
+function placeChain(asked: Asked, resource: Resource, group: Group, id: string): readonly PlacedObject[] | undefined {
+  const { relations, around } = asked
+  const steps = group.leaves.flatMap((leaf) => {
+    const step = stepOf(leaf)
+    return step ? [{ relation: step.relation, depth: step.depth ?? 1, held: relations.has(leaf.name) }] : []
+  })
+  const targets = (held: boolean, depth: number) =>
+    steps.filter((one) => one.held === held && one.depth >= depth).map(({ relation }) => relation)
+  const furthest = Math.min(...steps.filter(({ held }) => held).map(({ depth }) => depth))
+  for (let length = 2; length <= furthest; length++) {
+    const ids = [id, ...Array.from({ length: length - 1 }, () => around.newId())]
+    const demands = ids.map((_, i) => ({
+      must: i === length - 1 ? targets(true, 1) : [],
+      mustNot: targets(false, i + 1),
+    }))
+    const made = placeEach(asked, resource, demands, (i) => {
+      const next = ids[i + 1]
+      return { id: ids[i] ?? '', ...(next === undefined ? {} : { by: group.field, value: next }) }
+    })
+    if (made && made.length >= length) return made
+  }
+  return undefined
+}
+
+/** The id of another object, or a field of it that names this one. */
+interface Naming {
+  readonly id: string
+  readonly by?: string
+  readonly value?: string
+}
+
+function placeEach(
+  asked: Asked,
+  resource: Resource,
+  demands: readonly Demand[],
+  namingOf: (nth: number) => Naming,
+): readonly PlacedObject[] | undefined {
+  let made: readonly PlacedObject[] = []
+  for (const [i, demand] of demands.entries()) {
+    const naming = namingOf(i)
+    const placed = [...asked.around.placed, ...made]
+    const isThere = placed.some((one) => one.resource === resource.name && one.object.id === naming.id)
+    if (isThere) continue
+    const more = makeOther({ ...asked, around: { ...asked.around, placed } }, resource, demand, naming)
+    // Without it, no relation through it holds.
+    if (!more && demand.must.length > 0) return undefined
+    made = [...made, ...(more ?? [])]
+  }
+  return made
+}
+
+function makeOther(
+  { attributes, now, somebody, around }: Asked,
+  resource: Resource,
+  { must, mustNot }: Demand,
+  { id, by, value = '' }: Naming,
+): readonly PlacedObject[] | undefined {
+  const samples = around.samplesOf.get(resource.name)
+  if (!samples) return undefined
+  const named = [...must, ...mustNot].flatMap((one) => [one, ...leavesOf(one)])
+  const relations = new Map(named.map((one) => [one.name, one]))
+  const isFit = (set: ReadonlySet<string>) =>
+    must.every(({ name }) => set.has(name)) && !mustNot.some(({ name }) => set.has(name))
+  const own = resource.name === USERS && id === attributes.id ? Object.entries(attributes) : []
+  const list = by !== undefined && resource.fields.get(by)?.list
+  const fixed = new Map<string, Json>([
+    ...own,
+    ...(by === undefined ? [] : [[by, list ? [value] : value] as const]),
+  ] as [string, Json][])
+  const common = {
+    resource,
+    samples,
+    attributes,
+    now,
+    id,
+    around,
+    fixed,
+    ...(somebody === undefined ? {} : { somebody }),
+  }
+  const ownership = { conceal: false, relations }
+  for (const set of possibleSets([...relations.values()], resource)
+    .filter(isFit)
+    .slice(0, MOST_SETS_TRIED)) {
+    const found = arrangeObject({ ...common, ownership, relations: set })
+    if (found.kind === 'object') return [{ resource: resource.name, object: found.object }, ...found.others]
+  }
+  return undefined
 }

@@ -10,7 +10,21 @@ import { comparedAttributes, comparedFields, meaningOf, needsCaller } from '../.
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method, Representation, Resource } from '../../../resources/resource.ts'
-import { arrangeObject, choicesWithoutAttributes, noSuchObject, TIMES, unarranged } from './arrange-object.ts'
+import {
+  type Attributes,
+  arrangeObject,
+  choicesWithoutAttributes,
+  isOwn,
+  leavesIn,
+  type NotFound,
+  noSuchObject,
+  type ObjectFound,
+  type PlacedObject,
+  TIMES,
+  unarranged,
+  type WantedPair,
+  wantedOf,
+} from './arrange-object.ts'
 import {
   type AttributeChoice,
   attributeChoice,
@@ -19,16 +33,6 @@ import {
   callerRecords,
   comparedIn,
 } from './caller-record.ts'
-import {
-  type Attributes,
-  isOwn,
-  leavesIn,
-  type NotFound,
-  type ObjectFound,
-  type PlacedObject,
-  type WantedPair,
-  wantedOf,
-} from './wanted-object.ts'
 
 export type ArrangedPair =
   | {

@@ -12,7 +12,7 @@ import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { unique } from '../../../resources/samples/sample-values.ts'
 import { followReferences } from '../../../resources/schema/subschemas.ts'
-import { isValidIn, type Samples } from './values/samples.ts'
+import { isValidIn, type Samples } from './samples.ts'
 
 export interface WantedField {
   readonly resource: Resource

@@ -4,9 +4,9 @@ import { possibleSets } from '../../../analysis/possible-sets.ts'
 import type { Ownership } from '../../../decide/policy.ts'
 import { relationsText } from '../../../decide/relations/ownership.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { idSeries } from './arrange-object.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
-import { idSeries } from './related-objects.ts'
-import { CALLER, OBJECT, type SamplesOf } from './values/samples.ts'
+import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
 
 export interface Known {
   readonly resources: Resources

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { USERS } from '../../../decide/policy.ts'
 import { kindOf } from '../../../decide/relations/all-kinds.ts'
 import type { Json } from '../../../resources/resource.ts'
+import { type Attributes, leavesIn, type PlacedObject } from '../arrange/arrange-object.ts'
 import { isAllowed } from '../arrange/field-choice.ts'
-import { type Attributes, leavesIn, type PlacedObject } from '../arrange/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type KnownColumn, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import type { BoundExpectation } from '../run/bind.ts'
@@ -124,5 +124,5 @@ function boundOf({ routeMethod, column, way, asks }: Part): BoundExpectation {
   const becomes = asks && 'becomes' in asks ? asks : {}
   const expected = { status: 200, ...list }
   const expectation = { place, method, path: route.path, object, column, ...becomes, expected }
-  return { expectation, route, resource, endpoint, body: way.body, view: undefined }
+  return { expectation, route, resource, endpoint, body: way.body }
 }

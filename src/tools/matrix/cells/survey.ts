@@ -1,13 +1,22 @@
 /** Every possible cell of the policy's matrices: the policy's answer, and whether an expectation states it. */
+
+import { v7 as uuidv7 } from 'uuid'
 import { MOST_SETS } from '../../../analysis/possible-sets.ts'
+import type { Caller } from '../../../decide/caller.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/permits/propose.ts'
+import type { Ownership, Policy } from '../../../decide/policy.ts'
+import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
+import type { Attributes } from '../arrange/arrange-object.ts'
+import { relationsAmong } from '../arrange/arrange-object.ts'
+import type { ArrangedRequest, Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
-import { predictCell } from '../predict/predict-cell.ts'
-import { resultOf } from '../predict/result-of-write.ts'
+import { type Predictor, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
-import { situationText } from '../read/transition.ts'
+import { situationText } from '../read/words.ts'
 import { askedColumns } from './columns.ts'
 import { type AskedRow, cellKey, cellsOf, isCut, rowsOf } from './rows.ts'
 
@@ -90,4 +99,55 @@ export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
   }
   const stated = new Set(suite.expectations.flatMap((one) => keysOf({ ...one, unconditional: isUnconditional(one) })))
   return (cell) => stated.has(keyOf(cell))
+}
+
+/** All relations that hold for the object that a write leaves, sorted; undefined if it leaves none, or is unknown. */
+export function resultOf({ arrange, routeMethods, now }: Predictor, policy: Policy, cell: Cell) {
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  const arranged = arrange(policy, cell)
+  if (!routeMethod || arranged.kind !== 'arranged') return undefined
+  const { request } = arranged
+  const attributes = attributesOf(request.caller)
+  const ownership = policy.ownership.get(routeMethod.resource.name)
+  const object = objectLeft(routeMethod, request, { ownership, attributes, now })
+  if (!object) return undefined
+  const stored = [...request.objects].flatMap(([resource, some]) =>
+    [...some.values()].map((one) => ({ resource, object: one })),
+  )
+  return relationsAmong({ ownership, attributes, now, world: stored }, object).toSorted()
+}
+
+function attributesOf(caller: Caller | undefined): Attributes {
+  return caller ? { ...(caller.claims as Attributes), id: caller.id } : {}
+}
+
+interface Asking {
+  readonly ownership: Ownership | undefined
+  readonly attributes: Attributes
+  readonly now: number
+}
+
+function objectLeft(
+  { endpoint: { operation }, resource }: RouteMethod,
+  { id, body, objects }: ArrangedRequest,
+  asking: Asking,
+): Representation | undefined {
+  const before = objects.get(resource.name)?.get(id ?? '')
+  if (!body) return undefined
+  if (operation === 'create') return objectCreated(resource, body, asking)
+  if (!before) return undefined
+  if (operation === 'update') return proposeUpdate(resource, body, before).after
+  if (operation !== 'replace') return undefined
+  const all = new Set(resource.fields.keys())
+  const filled = new Set(filledFields(resource, asking.ownership).map(({ field }) => field.name))
+  return proposeReplacement(resource, body, { before, writable: all, readable: all, filled }).after
+}
+
+export function objectCreated(
+  resource: Resource,
+  body: Readonly<Record<string, Json>>,
+  { ownership, attributes, now }: Asking,
+): Representation {
+  const filled = valuesToFill(filledFields(resource, ownership), askingAs(attributes, now).valuesOf)
+  return proposeNew(resource, body, { id: uuidv7(), filled, now: new Date(now).toISOString() }).after
 }

@@ -1,6 +1,6 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import { namesCaller } from '../arrange/values/samples.ts'
+import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, askedColumns } from '../cells/columns.ts'
 import { type AskedRow, cellsOf, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange-cell.ts'

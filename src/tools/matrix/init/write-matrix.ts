@@ -9,9 +9,8 @@ import { type NewFile, takenNames, writeNew } from '../../../base/files/new-file
 import { ToolError } from '../../load-policy.ts'
 import { replaceAll } from '../../release/folder/replace-all.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
-import { BODIES } from '../read/matrix-file.ts'
-import { lineOf } from '../read/table.ts'
-import { transitionText } from '../read/transition.ts'
+import { BODIES, lineOf } from '../read/matrix-file.ts'
+import { transitionText } from '../read/words.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */

@@ -4,11 +4,10 @@ import { formatsOf, section } from '../../../present/report.ts'
 import { percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText } from '../read/expectation.ts'
-import { situationText } from '../read/transition.ts'
+import { situationText } from '../read/words.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
-import type { Witness } from './witness.ts'
-import { pasteOf } from './witness.ts'
+import { pasteOf, type Witness } from './witness.ts'
 
 export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
   const of = <K extends Verdict['kind']>(kind: K) => mutation.judged.filter(({ verdict }) => verdict.kind === kind)

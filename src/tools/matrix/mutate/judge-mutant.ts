@@ -2,7 +2,7 @@
  * Judges one mutant: an expectation notices it, the parser refuses it, no decision differs, or it survives, with a request
  * that shows it or without one. Coverage asks the same: which expectations a change can matter to, and which notices it.
  */
-import { type Sides, touchedActions } from '../../../analysis/compare.ts'
+import { changedRules, type Sides, touchedActions } from '../../../analysis/compare.ts'
 import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
 import {
   type ChangedDecision,
@@ -136,22 +136,32 @@ function parseMutant({ resources, evaluated, predictor }: MutationContext, { fil
 /** The first expectation that fails under a changed policy, of those that the change can matter to. */
 export async function noticing(context: MutationContext, changed: EvaluatedPolicy): Promise<Stated | undefined> {
   const touched = touchedBy(context, changed)
-  for (const one of context.stated) {
-    const isAsked = one.asks.some(({ resource, action }) => touched.get(resource)?.has(action))
-    if (isAsked && !(await one.holds(changed))) return one
-  }
+  for (const one of context.stated) if (isTouched(touched, one) && !(await one.holds(changed))) return one
   return undefined
 }
 
-/** By resource, the actions whose decisions the change can matter to. */
-function touchedBy({ resources, evaluated, about }: MutationContext, { policy }: EvaluatedPolicy) {
+/** What a change can matter to: by resource, the actions, and the subjects of the changed rules; undefined for all. */
+type Touched = ReadonlyMap<string, { readonly actions: ReadonlySet<string>; readonly subjects?: ReadonlySet<string> }>
+
+function touchedBy({ resources, evaluated, about }: MutationContext, { policy }: EvaluatedPolicy): Touched {
   const policies = { before: evaluated.policy, after: policy }
+  const covered = [...resources.byName.values()].filter(({ name }) => about?.has(name) ?? true)
   return new Map(
-    [...resources.byName.values()].flatMap((resource) => {
-      const actions = (about?.has(resource.name) ?? true) ? touchedActions(policies, resource) : []
-      return actions.length === 0 ? [] : [[resource.name, new Set(actions.map(({ name }) => name))] as const]
+    covered.flatMap((resource) => {
+      const actions = new Set(touchedActions(policies, resource).map(({ name }) => name))
+      const rules = changedRules(policies, resource)
+      const subjects = rules && { subjects: new Set(rules.map(({ subject }) => subject)) }
+      return actions.size === 0 ? [] : [[resource.name, { actions, ...subjects }] as const]
     }),
   )
+}
+
+/** Only rules about its own subjects matter to a caller. */
+function isTouched(touched: Touched, { asks, subjects }: Stated): boolean {
+  return asks.some(({ resource, action }) => {
+    const here = touched.get(resource)
+    return here?.actions.has(action) && !(subjects && here.subjects?.isDisjointFrom(subjects))
+  })
 }
 
 export interface DecidedOtherwise {

@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json } from '../../../resources/resource.ts'
 import { toldApartBy } from '../arrange/arrange-list.ts'
-import { namesCaller } from '../arrange/values/samples.ts'
+import { namesCaller } from '../arrange/samples.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from '../predict/predict.ts'
 import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
-import { lineOf } from '../read/table.ts'
-import { transitionText } from '../read/transition.ts'
+import { lineOf } from '../read/matrix-file.ts'
+import { transitionText } from '../read/words.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy

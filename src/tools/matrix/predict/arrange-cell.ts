@@ -11,11 +11,16 @@ import type { ConditionFacts } from '../../../decide/request-conditions/conditio
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList, toldApartBy } from '../arrange/arrange-list.ts'
+import {
+  type Attributes,
+  idSeries,
+  type NotFound,
+  type PlacedObject,
+  type WantedPair,
+} from '../arrange/arrange-object.ts'
 import { arrangeCreated, arrangeRelated, arrangeResult } from '../arrange/arrange-related.ts'
 import { arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
-import { idSeries } from '../arrange/related-objects.ts'
-import { CALLER, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/values/samples.ts'
-import type { Attributes, NotFound, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
+import { CALLER, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/samples.ts'
 import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import type { Objects } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'
@@ -190,9 +195,13 @@ export interface About {
   readonly resource: Resource
 }
 
+/** What a cell needs. A run makes the same of it, with the ids that the server gives. */
 interface World {
   readonly kind: 'world'
+  /** Of the caller, without the id. */
   readonly attributes: Attributes
+  /** The relations of the object that the path names, or of each object of a list. */
+  readonly ways: readonly ReadonlySet<string>[]
   /** The id of the object that the path names; undefined where it names no object. */
   readonly id?: string
   readonly objects: Objects
@@ -200,9 +209,13 @@ interface World {
   readonly body?: Representation
 }
 
-const EMPTY: World = { kind: 'world', attributes: {}, objects: new Map() }
+const EMPTY: World = { kind: 'world', attributes: {}, ways: [], objects: new Map() }
 
-function arrangeWorld(parts: Parts & { readonly found: Found }, about: About): World | NotFound {
+/** `found`: the worlds that are remembered. */
+export function arrangeWorld(
+  parts: Pick<Parts, 'resources' | 'samples' | 'now'> & { readonly found?: Pick<Found, 'worlds'> },
+  about: About,
+): World | NotFound {
   const { cell, route, resource } = about
   if (route.kind === 'collection') {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
@@ -222,7 +235,7 @@ function arrangeWorld(parts: Parts & { readonly found: Found }, about: About): W
     cell.becomes ? [cell.method, cell.becomes] : [],
     parts.now,
   ]
-  return remembered(parts.found.worlds, key, () => {
+  return remembered(parts.found?.worlds ?? new Map(), key, () => {
     if (route.kind !== 'collection') return stored(common, about, new Set(names))
     return apart ? listed(common, apart) : created(common, about)
   })
@@ -234,7 +247,13 @@ function stored(common: Common, { route, cell }: About, relations: ReadonlySet<s
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found
   const placed = [{ resource: common.resource.name, object }, ...others]
-  const world: World = { kind: 'world', attributes, id: String(object.id), objects: objectsOf(placed) }
+  const world: World = {
+    kind: 'world',
+    attributes,
+    ways: [relations],
+    id: String(object.id),
+    objects: objectsOf(placed),
+  }
   if (!cell.becomes) return world
   const result = arrangeResult(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
   return result.kind === 'result'
@@ -246,7 +265,7 @@ function created(common: Common, { cell }: About): World | NotFound {
   if (!cell.becomes) return EMPTY
   const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id: OBJECT })
   if (found.kind !== 'result') return found
-  return { kind: 'world', attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
+  return { ...EMPTY, attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
 }
 
 /** One object for each way in which the caller can relate to one. */
@@ -256,6 +275,7 @@ function listed(common: Common, apart: readonly string[]): World {
   return {
     kind: 'world',
     attributes,
+    ways: placed.map(({ relations }) => relations),
     objects: objectsOf(placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others])),
   }
 }

@@ -2,15 +2,27 @@
  * Compares an answer with a matrix: whether it is the expected one, and which words of a matrix describe it exactly. The
  * words for a list are the fewest ways to relate that fit the listed objects and no others.
  */
+
 import type { Views } from '../../../decide/policy.ts'
+import { namesText } from '../../../present/quote.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
 import { toldApartBy } from '../arrange/arrange-list.ts'
-import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
-import type { Expected } from '../read/expectation.ts'
-import { fitsWay, isWritable, type ListedRows, OWN, type RowTerm, relatedBy } from '../read/listed-rows.ts'
+import type { Attributes, PlacedObject } from '../arrange/arrange-object.ts'
+import { relationsAmong } from '../arrange/arrange-object.ts'
+import {
+  type Expected,
+  fitsWay,
+  isListed,
+  isOwnRows,
+  isWritable,
+  type ListedRows,
+  OWN,
+  type RowTerm,
+  relatedBy,
+  rowsText,
+} from '../read/expectation.ts'
 import type { Objects } from './memory-store.ts'
 import type { Answer, PredictedRequest } from './predict.ts'
-import { relationsAmong } from './relations-among.ts'
-import { listFault, type Placed, viewFault } from './row-faults.ts'
 
 /** An answer and its request; without a request if no handler is reached. */
 export interface AnsweredRequest {
@@ -18,12 +30,8 @@ export interface AnsweredRequest {
   readonly request: PredictedRequest | undefined
 }
 
-export function answers(given: AnsweredRequest, { status, view, list }: Expected): boolean {
-  if (given.answer.status !== status) return false
-  // An answer to HEAD has no body to compare.
-  if (!given.request || given.request.routeMethod.method === 'HEAD') return true
-  if (list !== undefined && !lists(given, list)) return false
-  return view === undefined || showsView(given, view)
+export function answers(given: AnsweredRequest, expected: Expected): boolean {
+  return answerFault(expected, givenIn(given)) === undefined
 }
 
 /**
@@ -37,7 +45,7 @@ export function describe(given: AnsweredRequest): readonly Expected[] {
   const rows = listWords(given).map((list) => ({ status, list }))
   const all = rows.filter(({ list }) => list.kind === 'all')
   const names = [...(viewsOf(request)?.keys() ?? [])].sort()
-  const views = names.filter((view) => showsView(given, view)).map((view) => ({ status, view }))
+  const views = names.map((view) => ({ status, view })).filter((words) => answers(given, words))
   return [...rows.filter((one) => !all.includes(one)), ...views.slice(0, 1), ...all, { status }]
 }
 
@@ -50,10 +58,19 @@ function isShowing({ routeMethod }: PredictedRequest): boolean {
   return routeMethod.endpoint.operation === 'read' || routeMethod.endpoint.operation === 'list'
 }
 
-function lists({ answer, request }: AnsweredRequest, list: ListedRows): boolean {
-  if (!answer.items || !request) return false
-  const rows = answer.items.map(({ shown }) => shown)
-  return listFault(list, { placed: placedIn(request), alone: true }, rows) === undefined
+/** Without a request, only the status can be judged, as for HEAD. */
+function givenIn({ answer, request }: AnsweredRequest): GivenAnswer {
+  const { status, items, shown, of = shown } = answer
+  const rows = items ?? (shown && of ? [{ shown, object: of }] : [])
+  return {
+    status,
+    method: request?.routeMethod.method ?? 'HEAD',
+    rows: rows.map((row) => ({ shown: row.shown, objects: [row.object] })),
+    isList: items !== undefined,
+    views: request && viewsOf(request),
+    placed: () => (request ? placedIn(request) : []),
+    alone: true,
+  }
 }
 
 /** The words for the rows of a list, the best first; empty for another answer. */
@@ -64,18 +81,7 @@ function listWords(given: AnsweredRequest): readonly ListedRows[] {
   const listed = new Set(answer.items.map(({ object }) => object.id))
   const objects = placedIn(request).map(({ object, relations }) => ({ relations, listed: listed.has(object.id) }))
   const named = toldApartBy(evaluated.policy, routeMethod)
-  return wordsFor(objects, named).filter((list) => lists(given, list))
-}
-
-function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
-  if (!request) return false
-  const fields = viewsOf(request)?.get(view)
-  const rows = answer.items ?? (answer.shown ? [{ shown: answer.shown, object: answer.of ?? answer.shown }] : [])
-  return (
-    fields !== undefined &&
-    rows.length > 0 &&
-    rows.every(({ shown, object }) => !viewFault(shown, [object], { name: view, fields }))
-  )
+  return wordsFor(objects, named).filter((list) => answers(given, { status: answer.status, list }))
 }
 
 /** By the objects of a store and the meanings of relations: many policies are asked about the same objects. */
@@ -175,4 +181,92 @@ function fitsOnlyListed(objects: readonly Listable[], way: RowTerm): boolean {
 function exactWay({ relations }: Listable, names: readonly string[]): RowTerm {
   const [held, lacking] = [names.filter((name) => relations.has(name)), names.filter((name) => !relations.has(name))]
   return { held: held.sort(), lacking: lacking.sort() }
+}
+
+/** An object of the cell, and the names of all relations that hold between the caller and it. */
+export interface Placed {
+  readonly object: Representation
+  readonly relations: ReadonlySet<string>
+}
+
+/** An answer of a server or of a prediction, as far as the cells of a matrix state it. */
+export interface GivenAnswer {
+  readonly status: number
+  readonly method: string
+  /** All rows of a list, or the one object; and the objects that each can show. */
+  readonly rows: readonly { readonly shown: Representation; readonly objects: readonly Representation[] }[]
+  readonly isList: boolean
+  readonly views: Views | undefined
+  readonly placed: () => readonly Placed[]
+  /** Whether the caller owns no other objects. */
+  readonly alone: boolean
+}
+
+/** The difference from the expected answer, in one sentence; undefined if they agree. */
+export function answerFault({ status, list, view }: Expected, given: GivenAnswer): string | undefined {
+  const { rows, method, isList, views } = given
+  if (given.status !== status) return `expected ${status}, got ${given.status}`
+  // An answer to HEAD has no body to compare.
+  if (method === 'HEAD') return undefined
+  if (list) return isList ? listFault(list, given) : 'the answer is not a list'
+  const fields = view === undefined ? undefined : views?.get(view)
+  if (view === undefined) return undefined
+  if (rows.length === 0 || !fields) return `the answer shows no object with the fields of the view \`${view}\``
+  return rows
+    .map(({ shown, objects }) => viewFault(shown, objects, { name: view, fields }))
+    .find((fault) => fault !== undefined)
+}
+
+/** Whether the list has exactly these of the objects. Without an object that it must have, nobody can see a difference. */
+function listFault(list: ListedRows, given: GivenAnswer): string | undefined {
+  const placed = given.placed()
+  const rows = given.rows.map(({ shown }) => shown)
+  const idsOf = (some: readonly Placed[]) => new Set(some.map(({ object }) => object.id))
+  const wanted = idsOf(placed.filter(({ relations }) => isListed(list, relations)))
+  const listed = new Set(rows.map(({ id }) => id))
+  if (rows.some((row) => !Object.hasOwn(row, 'id')))
+    return `a row of the list shows no \`id\`, so its objects can't be identified: state a view instead`
+  if (wanted.size === 0 && (list.kind !== 'none' || placed.length === 0))
+    return isOwnRows(list)
+      ? 'no object of the caller could be put into this list'
+      : `no object for ${meaningOf(list)} could be put into this list`
+  const missing = [...wanted].filter((id) => !listed.has(id))
+  const lacking = `the list lacks ${missing.length} of the ${wanted.size} objects that it should have`
+  if (missing.length > 0) return `${lacking}, for example \`${missing[0]}\``
+  if (list.kind === 'all') return undefined
+  const here = idsOf(placed)
+  // Relations other than the owner's may hold for objects of other cells.
+  const counts = (id: Json | undefined) => here.has(id) || (given.alone && isOwnRows(list))
+  const foreign = [...listed].filter((id) => !wanted.has(id) && counts(id))
+  return foreign.length === 0
+    ? undefined
+    : `the list shows ${foreign.length} objects that are not ${meaningOf(list)}, for example \`${foreign[0]}\``
+}
+
+function meaningOf(list: ListedRows): string {
+  return isOwnRows(list) ? "the caller's own" : `\`${rowsText(list)}\``
+}
+
+interface View {
+  readonly name: string
+  readonly fields: ReadonlySet<string>
+}
+
+/**
+ * Whether a row shows exactly those of the view's fields that its object has. `objects`: those that the row can show.
+ */
+function viewFault(
+  row: Representation,
+  objects: readonly Representation[],
+  { name, fields }: View,
+): string | undefined {
+  const more = Object.keys(row).filter((field) => !fields.has(field))
+  if (more.length > 0) return `the answer shows ${namesText(more)}, which the view \`${name}\` does not have`
+  const lacking = objects.map((object) => [...fields].filter((field) => isLacking(row, object, field)))
+  const less = lacking.some((some) => some.length === 0) ? [] : (lacking[0] ?? [])
+  return less.length > 0 ? `the answer lacks ${namesText(less)} of the view \`${name}\`` : undefined
+}
+
+function isLacking(row: Representation, object: Representation, field: string): boolean {
+  return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
 }

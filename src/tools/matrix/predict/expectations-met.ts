@@ -1,9 +1,17 @@
 /** The expectations that the current policy meets; only these can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
-import type { Case } from '../read/cases.ts'
-import type { EvaluatedPolicy } from './predict.ts'
-import { holdsCase, isPredictable, walkCase } from './predict-case.ts'
-import { holds } from './predict-cell.ts'
+import { isObject } from '../../../base/is-object.ts'
+import type { Caller } from '../../../decide/caller.ts'
+import { columnOfRoles } from '../../../decide/callers-and-routes.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import { readTarget } from '../../../resources/routing/request-target.ts'
+import { type Case, type FilledStep, UnknownName, walkSteps } from '../read/cases.ts'
+import { callerIn, type MatrixColumn } from '../read/expectation.ts'
+import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
+import type { Objects } from './memory-store.ts'
+import type { EvaluatedPolicy, PredictedRequest } from './predict.ts'
+import { holds, type Predictor } from './predict-cell.ts'
 import type { PredictedSuite } from './suite.ts'
 
 /** One expectation: the decisions that it is about, and whether it holds under another policy. */
@@ -11,6 +19,8 @@ export interface Stated {
   readonly place: Place
   /** Names of resources and their actions. */
   readonly asks: readonly { readonly resource: string; readonly action: string }[]
+  /** The subjects of its caller; undefined if it has several callers. */
+  readonly subjects?: ReadonlySet<string>
   /** Whether it asks for a list, which needs an object for each way to relate to one. */
   readonly isList: boolean
   holds(evaluated: EvaluatedPolicy): Promise<boolean>
@@ -32,7 +42,7 @@ export async function statementsOf(suite: PredictedSuite): Promise<Statements> {
   return { met, unmet: stated.length - met.length, unpredictable: suite.cases.length - predictable.length }
 }
 
-function statedCells({ predictor, expectations }: PredictedSuite): readonly Stated[] {
+function statedCells({ predictor, expectations, evaluated: { policy } }: PredictedSuite): readonly Stated[] {
   return expectations.map((expectation) => {
     const routeMethod = predictor.routeMethods.get(`${expectation.method} ${expectation.path}`)
     const { name = '' } = routeMethod?.resource ?? {}
@@ -41,10 +51,16 @@ function statedCells({ predictor, expectations }: PredictedSuite): readonly Stat
     return {
       place: expectation.place,
       asks: [...actions].map((action) => ({ resource: name, action })),
+      subjects: subjectsOf(policy, expectation.column),
       isList: routeMethod?.endpoint.operation === 'list',
       holds: (evaluated) => holds(predictor, evaluated, expectation),
     }
   })
+}
+
+function subjectsOf(policy: Policy, column: MatrixColumn): ReadonlySet<string> {
+  if (column.kind === 'roles') return columnOfRoles(policy, column.roles).subjects
+  return new Set(['everyone', column.kind === 'user' ? `user:${column.id}` : 'anonymous'])
 }
 
 async function statedCases(
@@ -59,7 +75,7 @@ async function statedCases(
         [...(predictor.resources.byName.get(name)?.actions.keys() ?? [])].map((action) => ({ resource: name, action })),
       ),
       isList: false,
-      holds: (other: EvaluatedPolicy) => holdsCase(predictor, other, one),
+      holds: async (other: EvaluatedPolicy) => (await walkCase(predictor, other, one)).holds,
     }
   })
   return Promise.all(stated)
@@ -78,4 +94,56 @@ export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readon
     ...(unpredictable > 0 ? [steps] : []),
     ...(unasked > 0 ? [`${open}: run sallyport matrix coverage to list them`] : []),
   ]
+}
+
+/** Headers, JSON Patches and queries change answers in ways that no policy decides. */
+export function isPredictable({ steps }: Case): boolean {
+  return steps.every(
+    ({ headers, body, path }) => headers === undefined && (body === undefined || isObject(body)) && !path.includes('?'),
+  )
+}
+
+interface Walk {
+  readonly holds: boolean
+  /** Of the steps that were asked. */
+  readonly resources: ReadonlySet<string>
+}
+
+/** What the steps ask, until one doesn't hold or can't be asked. Assumes that response headers are as expected. */
+export async function walkCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): Promise<Walk> {
+  const callers = new Map([...one.callers].map(([name, column]) => [name, callerIn(column, `${name}-of-the-case`)]))
+  const resources = new Set<string>()
+  let objects: Objects = new Map()
+  try {
+    const fault = await walkSteps(one, callers, async (filled) => {
+      const { answer, request } = await answerStep(predictor, { evaluated, objects }, filled)
+      objects = answer.objects
+      if (request) resources.add(request.routeMethod.resource.name)
+      return {
+        status: answer.status,
+        json: answer.items ? { items: answer.items.map(({ shown }) => shown) } : answer.shown,
+        made: answer.status === 201 && answer.of ? [String(answer.of.id)] : [],
+        view: request && viewsOf(request)?.get(filled.step.expect.view ?? ''),
+      }
+    })
+    return { holds: fault === undefined, resources }
+  } catch (error) {
+    if (error instanceof UnknownName) return { holds: false, resources }
+    throw error
+  }
+}
+
+async function answerStep(
+  { match, routeMethods, predict, now }: Predictor,
+  before: Pick<PredictedRequest, 'evaluated' | 'objects'>,
+  { step, path, body, caller }: FilledStep<Caller>,
+): Promise<AnsweredRequest> {
+  const found = match(step.method, readTarget(path))
+  const route = 'route' in found ? found.route : undefined
+  const routeMethod = routeMethods.get(`${step.method} ${route?.path}`)
+  if (found.kind !== 'route' || !routeMethod)
+    return { answer: { status: route ? 405 : 404, objects: before.objects }, request: undefined }
+  const content = body as Representation | undefined
+  const request = { ...before, routeMethod, caller, id: found.id, body: content, facts: { now } }
+  return { answer: await predict(request), request }
 }

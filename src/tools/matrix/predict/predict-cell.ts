@@ -1,8 +1,8 @@
 /** A policy's answer to one cell of a matrix, and whether it is the expected answer. */
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
-import { type Expectation, isUnconditional } from '../read/expectation.ts'
-import { relationsIn } from '../read/listed-rows.ts'
+import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
+import { type Expectation, isUnconditional, relationsIn } from '../read/expectation.ts'
 import type { Arrange, Cell } from './arrange-cell.ts'
 import { type AnsweredRequest, answers } from './compare-answer.ts'
 import { createPredict, type EvaluatedPolicy, type Predict } from './predict.ts'
@@ -15,6 +15,7 @@ export interface Predictor {
   readonly routeMethods: ReadonlyMap<string, RouteMethod>
   readonly arrange: Arrange
   readonly predict: Predict
+  readonly match: ReturnType<typeof createRouteMatcher>
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -28,7 +29,15 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
     routeMethodsOf(resources).map((routeMethod) => [`${routeMethod.method} ${routeMethod.route.path}`, routeMethod]),
   )
   const routes = new Map(resources.routes.map((route) => [route.path, route]))
-  return { resources, routes, routeMethods, arrange, predict: createPredict(resources), now }
+  return {
+    resources,
+    routes,
+    routeMethods,
+    arrange,
+    predict: createPredict(resources),
+    match: createRouteMatcher(resources.routes),
+    now,
+  }
 }
 
 /**

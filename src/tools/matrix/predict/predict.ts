@@ -1,4 +1,5 @@
 /** What a policy answers to one request: the stages of the server answer it, on objects in memory. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../../decide/caller.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
@@ -8,10 +9,9 @@ import { livingAt } from '../../../decide/rules/rule-table.ts'
 import type { SignIn } from '../../../identity/sign-in/sign-in.ts'
 import type { ActivePolicy } from '../../../policy/active-policy.ts'
 import type { Revision } from '../../../policy/policy-files.ts'
-import type { Json, Representation, Resources } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { type AskInProcess, type InProcessRequest, openInProcess } from '../../../server/in-process.ts'
 import { MemoryStore, type Objects } from './memory-store.ts'
-import { objectsOf } from './row-faults.ts'
 
 /** A policy for predictions: its files without expired rules, and what these rules grant. */
 export interface EvaluatedPolicy {
@@ -171,4 +171,18 @@ async function readPages(ask: AskInProcess, request: InProcessRequest) {
     if (page.next === null) return { status, rows }
     next = { ...request, path: `${request.path}&cursor=${encodeURIComponent(page.next)}` }
   }
+}
+
+/**
+ * The objects that this row can show. Compares the id, or in a row without an id all fields that clients
+ * can give.
+ */
+export function objectsOf(
+  row: Representation,
+  objects: readonly Representation[],
+  { fields }: Resource,
+): readonly Representation[] {
+  if (Object.hasOwn(row, 'id')) return objects.filter(({ id }) => id === row.id)
+  const given = Object.entries(row).filter(([field]) => !fields.get(field)?.readOnly)
+  return objects.filter((object) => given.every(([field, value]) => isDeepStrictEqual(value, object[field])))
 }

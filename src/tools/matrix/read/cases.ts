@@ -91,7 +91,7 @@ export interface Case {
   readonly steps: readonly Step[]
 }
 
-export interface StepAnswer {
+interface StepAnswer {
   readonly status: number
   readonly json: Json | undefined
   /** Names in lower case; undefined where headers aren't judged. */
@@ -106,8 +106,49 @@ export class UnknownName extends Error {
   }
 }
 
+/** A step with its names filled in. */
+export interface FilledStep<C> {
+  readonly step: Step
+  /** Percent-encoded. */
+  readonly path: string
+  readonly body: Json | undefined
+  readonly caller: C | undefined
+  /** The ids of the objects that earlier steps created. */
+  readonly created: ReadonlySet<string>
+}
+
+/** Of a list, with the rows of all pages. */
+export interface AnsweredStep extends StepAnswer {
+  /** The ids of the objects that the step created. */
+  readonly made: readonly string[]
+  /** The fields of the expected view, if there is one. */
+  readonly view: ReadonlySet<string> | undefined
+}
+
+/**
+ * Carries out the steps of a case, on a server or predicted, until one isn't answered as expected: why, in one sentence.
+ * Throws UnknownName, and what `ask` throws.
+ */
+export async function walkSteps<C extends { readonly id: string }>(
+  { steps }: Case,
+  callers: ReadonlyMap<string, C | undefined>,
+  ask: (filled: FilledStep<C>) => Promise<AnsweredStep>,
+): Promise<string | undefined> {
+  const names = new Map([...callers].map(([name, caller]): [string, Json] => [name, caller?.id ?? '']))
+  const created = new Set<string>()
+  for (const [i, step] of steps.entries()) {
+    const path = fillIn(names, step.path, encodeURIComponent)
+    const answer = await ask({ step, path, body: bodyOf(names, step), caller: callers.get(step.as), created })
+    for (const id of answer.made) created.add(id)
+    const fault = judgeStep(step.expect, answer) ?? rowsFault(names, step.expect, answer, created)
+    const why = fault ?? saveParts(names, step, answer)
+    if (why !== undefined) return `step ${i + 1} (${step.method} ${step.path} as ${step.as}): ${why}`
+  }
+  return undefined
+}
+
 /** Replaces `{name}` by its value; `write` encodes the value for its surroundings. Throws UnknownName. */
-export function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (value: string) => string): string {
+function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (value: string) => string): string {
   return text.replace(/\{([A-Za-z][A-Za-z0-9_-]*)\}/g, (_, name: string) => {
     const value = names.get(name)
     if (value === undefined) throw new UnknownName(name)
@@ -124,19 +165,16 @@ function pointedAt(json: Json | undefined, pointer: string): Json | undefined {
 }
 
 /** The body of a step, with the names filled in. Throws UnknownName. */
-export function bodyOf(names: ReadonlyMap<string, Json>, { body }: Step): Json | undefined {
+function bodyOf(names: ReadonlyMap<string, Json>, { body }: Step): Json | undefined {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
   return body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(body), inJson)) as Json)
 }
 
-/** The difference from the expected answer, in one sentence. `view`: the fields of the expected view. */
-export function judgeStep(
-  expected: StepExpected,
-  answer: StepAnswer,
-  view: ReadonlySet<string> | undefined,
-): string | undefined {
+/** The difference from the expected answer, in one sentence. */
+function judgeStep(expected: StepExpected, answer: AnsweredStep): string | undefined {
   if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
-  const fields = view ?? (expected.fields ? new Set(expected.fields) : undefined)
+  if (expected.view !== undefined && !answer.view) return `there is no view \`${expected.view}\``
+  const fields = answer.view ?? (expected.fields ? new Set(expected.fields) : undefined)
   return headerFault(expected, answer) ?? (fields ? fieldFault(fields, answer) : undefined)
 }
 
@@ -170,7 +208,7 @@ function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string |
  * The difference between the rows of a list and those that the step names, in one sentence. `created`: the ids of the
  * objects that steps of the case created; other rows don't count. Throws UnknownName.
  */
-export function rowsFault(
+function rowsFault(
   names: ReadonlyMap<string, Json>,
   { rows }: StepExpected,
   { json }: StepAnswer,
@@ -196,7 +234,7 @@ function nameOf(names: ReadonlyMap<string, Json>, id: string): string {
 }
 
 /** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */
-export function saveParts(names: Map<string, Json>, { save = {} }: Step, { json }: StepAnswer): string | undefined {
+function saveParts(names: Map<string, Json>, { save = {} }: Step, { json }: StepAnswer): string | undefined {
   for (const [name, pointer] of Object.entries(save)) {
     const value = pointedAt(json, pointer)
     if (value === undefined) return `the answer has nothing at \`${pointer}\` to save as \`${name}\``

@@ -1,8 +1,12 @@
-/** The content of one cell of a matrix: a caller, a request, an object, and the expected answer. Types only. */
+/**
+ * The content of one cell of a matrix: a caller, a request, an object, and the expected answer, with their texts. `+` adds
+ * rows of a list and `&` narrows them: `[owner+team&!draft]` are the own objects, and those of the team that aren't drafts.
+ */
+
+import { isDeepStrictEqual } from 'node:util'
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Method } from '../../../resources/resource.ts'
-import { type ListedRows, rowsText } from './listed-rows.ts'
 
 /**
  * The object that a request is about. `none`: the path names no object; `missing`: it names one that doesn't exist;
@@ -98,4 +102,101 @@ export function columnText(column: MatrixColumn): string {
 export function expectedText({ status, view, list }: Expected): string {
   if (list) return `${status} ${rowsText(list)}`
   return view === undefined ? String(status) : `${status} ${view}`
+}
+
+export type ListedRows = { readonly kind: 'all' } | { readonly kind: 'none' } | RelatedRows
+
+/** The objects that fit at least one of these terms. */
+export interface RelatedRows {
+  readonly kind: 'related'
+  readonly ways: readonly RowTerm[]
+}
+
+/** All relations in `held` hold between the caller and the object; no relation in `lacking` does. Both are sorted. */
+export interface RowTerm {
+  readonly held: readonly string[]
+  readonly lacking: readonly string[]
+}
+
+export const OWN: RelatedRows = { kind: 'related', ways: [{ held: ['owner'], lacking: [] }] }
+
+export function isOwnRows(rows: ListedRows): boolean {
+  return isDeepStrictEqual(rows, OWN)
+}
+
+/** Words with a meaning of their own, so a cell can't name a relation with them. */
+const RESERVED: ReadonlySet<string> = new Set(['own', 'all', 'none'])
+
+export function isWritable(relation: string): boolean {
+  return !RESERVED.has(relation)
+}
+
+/** The text between the brackets. */
+export function parseRows(text: string): Parsed<ListedRows> {
+  const word = text.trim().toLowerCase()
+  if (word === 'all' || word === 'none') return parsed({ kind: word })
+  const ways = text.split('+').map(wayIn)
+  const hint = 'write [own], [all], [none], or relations as in [own+team] or [team&!draft]'
+  if (ways.some((way) => way === undefined)) return failed(`\`[${text}]\` does not say which rows a list holds`, hint)
+  const known = ways.flatMap((way) => way ?? [])
+  const both = known.flatMap(({ held, lacking }) => held.filter((name) => lacking.includes(name)))[0]
+  if (both !== undefined) return failed(`\`${both}\` can't hold and not hold`, 'keep one of them')
+  return parsed(relatedBy(known))
+}
+
+/** Each term once, in the order of the texts. */
+export function relatedBy(ways: readonly RowTerm[]): RelatedRows {
+  const distinct = new Map(ways.map((way) => [wayText(way), way]))
+  return { kind: 'related', ways: [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? []) }
+}
+
+/** The text of a cell. */
+export function rowsText(rows: ListedRows): string {
+  return `[${rows.kind === 'related' ? rows.ways.map(wayText).join('+') : rows.kind}]`
+}
+
+/** The relations that the rows name. */
+export function relationsIn(rows: ListedRows | undefined): readonly string[] {
+  return rows?.kind === 'related' ? rows.ways.flatMap(({ held, lacking }) => [...held, ...lacking]) : []
+}
+
+/** Whether the list holds an object with exactly these relations. */
+export function isListed(rows: ListedRows, relations: ReadonlySet<string>): boolean {
+  if (rows.kind !== 'related') return rows.kind === 'all'
+  return rows.ways.some((way) => fitsWay(way, relations))
+}
+
+export function fitsWay({ held, lacking }: RowTerm, relations: ReadonlySet<string>): boolean {
+  return held.every((name) => relations.has(name)) && !lacking.some((name) => relations.has(name))
+}
+
+/** Writes `own` for the relation `owner` alone. */
+function wayText({ held, lacking }: RowTerm): string {
+  const terms = [...held, ...lacking.map((name) => `!${name}`)]
+  return terms.length === 1 && terms[0] === 'owner' ? 'own' : terms.join('&')
+}
+
+function wayIn(text: string): RowTerm | undefined {
+  const terms = text.split('&').map((term) => /^\s*(!?)\s*([\w-]+)\s*$/.exec(term))
+  if (terms.some((term) => term === null)) return undefined
+  const namesOf = (sign: string) =>
+    terms.flatMap((term) => (term?.[1] === sign ? [term[2]?.toLowerCase() === 'own' ? 'owner' : (term[2] ?? '')] : []))
+  return { held: sorted(namesOf('')), lacking: sorted(namesOf('!')) }
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}
+
+/** A value, or the fault of the word and what to write instead. */
+export type Parsed<T> =
+  | { readonly kind: 'parsed'; readonly value: T }
+  | { readonly kind: 'wrong'; readonly message: string; readonly hint: string }
+
+export function parsed<T>(value: T): Parsed<T> {
+  return { kind: 'parsed', value }
+}
+
+export function failed(message: string, hint: string): Parsed<never> {
+  return { kind: 'wrong', message, hint }
 }

@@ -1,8 +1,7 @@
 /** The matrix files of a folder, or those that are named, as expectations. */
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { SourceFile } from '../../../base/diagnostic.ts'
-import { type Diagnostic, FileError, refuseFaults } from '../../../base/diagnostic.ts'
+import { type Diagnostic, FileError, refuseFaults, type SourceFile } from '../../../base/diagnostic.ts'
 import { readProjectFile } from '../../../base/files/project-file.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Json } from '../../../resources/resource.ts'
@@ -13,8 +12,8 @@ import {
   expectedText,
   isUnconditional,
   objectText,
+  rowsText,
 } from './expectation.ts'
-import { rowsText } from './listed-rows.ts'
 import { parseMatrix } from './matrix-file.ts'
 
 /** The files of expectations: matrices, and cases in steps (cases.ts). */

@@ -2,8 +2,19 @@
 import { type Html, html } from '../../../present/html.ts'
 import { chooserHtml, keyHtml, type LegendEntry, type Meaning, type Page, proseHtml } from '../../../present/page.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
-import { countOf, type Exchange, isGreen, type Result, type Run, type TestOutcome } from '../run/result.ts'
-import { type Cause, causesOf, OUTCOME_WORDS, placeOf, sentenceOf } from './causes.ts'
+import {
+  type Cause,
+  causesOf,
+  countOf,
+  type Exchange,
+  isGreen,
+  OUTCOME_WORDS,
+  placeOf,
+  type Result,
+  type Run,
+  sentenceOf,
+  type TestOutcome,
+} from '../run/result.ts'
 
 export function runPage(run: Run): Page {
   return {

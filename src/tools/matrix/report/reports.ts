@@ -8,18 +8,22 @@ import { type FindingRule, type SarifRun, sarifRun } from '../../../present/sari
 import { table } from '../../../present/text.ts'
 import { ToolError } from '../../load-policy.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
-import { transitionText } from '../read/transition.ts'
+import { transitionText } from '../read/words.ts'
 import {
+  type Cause,
   type Counts,
+  causesOf,
   countOf,
   countsByFile,
   type Exchange,
   isGreen,
+  OUTCOME_WORDS,
+  placeOf,
   type Result,
   type Run,
+  sentenceOf,
   type TestOutcome,
 } from '../run/result.ts'
-import { type Cause, causesOf, OUTCOME_WORDS, placeOf, sentenceOf } from './causes.ts'
 import { runPage } from './page.ts'
 
 /** By format. */

@@ -8,8 +8,7 @@ import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Expectation, objectText } from '../read/expectation.ts'
-import { isOwnRows, relationsIn, rowsText } from '../read/listed-rows.ts'
+import { type Expectation, isOwnRows, objectText, relationsIn, rowsText } from '../read/expectation.ts'
 import type { BodyFile } from '../read/read-matrices.ts'
 
 export interface BoundExpectation {
@@ -20,8 +19,6 @@ export interface BoundExpectation {
   readonly endpoint: Endpoint | undefined
   /** The content of the body file. */
   readonly body: Json | undefined
-  /** The fields of the view that is expected. */
-  readonly view: ReadonlySet<string> | undefined
 }
 
 export type Binding =
@@ -42,9 +39,8 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
     unfitView(suite, route, expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
-  const view = viewOf(suite, resource, expectation)
   const endpoint = route.endpoints.get(expectation.method)
-  return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
+  return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json } }
 }
 
 function unknownPath({ resources }: Suite, path: string): string {
@@ -118,10 +114,6 @@ function unfitView({ policy }: Suite, route: Route, { expected: { view } }: Expe
 export function unknownView(policy: Policy, resource: string, view: string): string {
   const known = policy.views.get(resource)?.keys() ?? []
   return `views.yaml has no view \`${view}\` of ${resource}: ${oneOfNames(view, known)}`
-}
-
-function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
-  return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
 }
 
 function oneOfNames(name: string, known: Iterable<string>): string {

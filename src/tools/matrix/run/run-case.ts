@@ -1,21 +1,11 @@
 /** Carries out the steps of a case on a target, until an answer isn't as expected. */
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { isObject } from '../../../base/is-object.ts'
-import type { Json, Resource, Resources } from '../../../resources/resource.ts'
+import type { Resource } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
-import {
-  bodyOf,
-  type Case,
-  fillIn,
-  judgeStep,
-  rowsFault,
-  type Step,
-  type StepAnswer,
-  saveParts,
-  UnknownName,
-} from '../read/cases.ts'
+import { type AnsweredStep, type Case, type FilledStep, UnknownName, walkSteps } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
@@ -36,18 +26,10 @@ async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tri
   const exchanges: Exchange[] = []
   try {
     const callers = await callersOf(suite, target, one)
-    const names = new Map([...callers].map(([name, { id }]): [string, Json] => [name, id]))
-    const created = new Set<string>()
-    for (const [i, step] of one.steps.entries()) {
-      const why = await carryOut({ suite, target, callers, names, created, exchanges }, step)
-      if (why !== undefined)
-        return {
-          outcome: 'failed',
-          why: `step ${i + 1} (${step.method} ${step.path} as ${step.as}): ${why}`,
-          exchanges,
-        }
-    }
-    return { outcome: 'passed', exchanges: [] }
+    const match = createRouteMatcher(suite.resources.routes)
+    const run = { suite, target, callers: [...callers.values()], match, exchanges }
+    const why = await walkSteps(one, callers, (filled) => carryOut(run, filled))
+    return why === undefined ? { outcome: 'passed', exchanges: [] } : { outcome: 'failed', why, exchanges }
   } catch (error) {
     const known = error instanceof CannotSetUp || error instanceof NoAnswer || error instanceof UnknownName
     if (!known) throw error
@@ -82,46 +64,33 @@ async function callersOf(
 interface CaseRun {
   readonly suite: Suite
   readonly target: TestTarget
-  readonly callers: ReadonlyMap<string, TestCaller>
-  /** Ids of callers, and what steps saved. */
-  readonly names: Map<string, Json>
-  /** Ids of the objects that steps created. */
-  readonly created: Set<string>
+  /** All callers of the case. */
+  readonly callers: readonly TestCaller[]
+  readonly match: ReturnType<typeof createRouteMatcher>
   readonly exchanges: Exchange[]
 }
 
-/** The difference; undefined for an answer as expected. The parts of such an answer are saved. */
-async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
-  const { suite, target, callers, names, created, exchanges } = run
-  const path = fillIn(names, step.path, encodeURIComponent)
-  const caller = callers.get(step.as)
-  refuseChangeOfOthers(
-    { method: step.method, path, caller },
-    { resources: suite.resources, callers: callers.values(), created },
-  )
-  const resource = resourceAt(suite, path)
+async function carryOut(run: CaseRun, filled: FilledStep<TestCaller>): Promise<AnsweredStep> {
+  const { suite, target, match, exchanges } = run
+  const { step, path, body, caller } = filled
+  refuseChangeOfOthers(run, filled)
+  const found = match('GET', readTarget(path))
+  const resource = 'route' in found ? suite.resources.byName.get(found.route.resource) : undefined
   const view = step.expect.view === undefined ? undefined : viewOf(suite, resource, step.expect.view)
   const token = caller?.token
-  const body = bodyOf(names, step)
   const request: HttpRequest = { method: step.method, url: target.url + path, token, body, headers: step.headers ?? {} }
   const answer = await target.ask(request, step.expect.status)
   exchanges.push(exchangeOf(request, answer))
-  if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
   if (resource) await target.note(resource.name, answer, token)
   const whole = step.expect.rows ? await withAllRows(target, request, answer) : answer
-  const fault = judgeStep(step.expect, answer, view) ?? rowsFault(names, step.expect, whole, created)
-  return fault ?? saveParts(names, step, answer)
+  return { ...whole, made: answer.status === 201 ? idsIn(answer) : [], view }
 }
 
 /** The same answer with the rows of all pages; unchanged if it isn't a list. */
-async function withAllRows(target: TestTarget, request: HttpRequest, answer: HttpAnswer): Promise<StepAnswer> {
-  const isList = isObject(answer.json) && Array.isArray(answer.json.items)
-  return isList ? { ...answer, json: { items: await readAllRows(target, request, answer) } } : answer
-}
-
-function resourceAt({ resources }: Suite, path: string): Resource | undefined {
-  const match = createRouteMatcher(resources.routes)('GET', readTarget(path))
-  return 'route' in match ? resources.byName.get(match.route.resource) : undefined
+async function withAllRows(target: TestTarget, request: HttpRequest, answer: HttpAnswer): Promise<HttpAnswer> {
+  const { json } = answer
+  if (!isObject(json) || !Array.isArray(json.items)) return answer
+  return { ...answer, json: { ...json, items: await readAllRows(target, request, answer) } }
 }
 
 function viewOf({ policy }: Suite, resource: Resource | undefined, view: string): ReadonlySet<string> {
@@ -134,28 +103,17 @@ function viewOf({ policy }: Suite, resource: Resource | undefined, view: string)
   )
 }
 
-interface Attempt {
-  readonly method: string
-  readonly path: string
-  readonly caller: TestCaller | undefined
-}
-
-interface Spared {
-  readonly resources: Resources
-  /** All callers of the case. */
-  readonly callers: Iterable<TestCaller>
-  /** Ids of the objects that steps of the case created. */
-  readonly created: ReadonlySet<string>
-}
-
 /** Throws CannotSetUp for a change of an object that the case didn't create, unless all its callers are new. */
-function refuseChangeOfOthers({ method, path, caller }: Attempt, { resources, callers, created }: Spared): void {
-  if (!['PUT', 'PATCH', 'DELETE'].includes(method) || [...callers].every(({ fresh }) => fresh)) return
-  const match = createRouteMatcher(resources.routes)(method, readTarget(path))
-  if (match.kind !== 'route' || match.route.kind === 'collection') return
-  const id = match.route.kind === 'caller' ? caller?.id : match.id
+function refuseChangeOfOthers(
+  { callers, match }: CaseRun,
+  { step: { method }, path, caller, created }: FilledStep<TestCaller>,
+): void {
+  if (!['PUT', 'PATCH', 'DELETE'].includes(method) || callers.every(({ fresh }) => fresh)) return
+  const found = match(method, readTarget(path))
+  if (found.kind !== 'route' || found.route.kind === 'collection') return
+  const id = found.route.kind === 'caller' ? caller?.id : found.id
   if (id === undefined || created.has(id)) return
   throw new CannotSetUp(
-    `${id} of ${match.route.resource} may be older than this run, so no request that could change it is sent`,
+    `${id} of ${found.route.resource} may be older than this run, so no request that could change it is sent`,
   )
 }

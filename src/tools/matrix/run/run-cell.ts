@@ -1,8 +1,8 @@
 /** Tries one cell on a target: sets it up, asks, reads all pages of a list, and judges the answer. */
 import { isObject } from '../../../base/is-object.ts'
-import type { Json, Representation } from '../../../resources/resource.ts'
-import { explainCommand } from '../cells/explain-command.ts'
-import { listFault, objectsOf, viewFault } from '../predict/row-faults.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import { answerFault, type GivenAnswer } from '../predict/compare-answer.ts'
+import { objectsOf } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import {
   columnText,
@@ -12,13 +12,13 @@ import {
   objectText,
   whenText,
 } from '../read/expectation.ts'
-import { transitionText } from '../read/transition.ts'
+import { transitionText } from '../read/words.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type BoundExpectation, bind } from './bind.ts'
 import { exchangeOf, type Result } from './result.ts'
-import { rulesBehind } from './rules-behind.ts'
 import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
+import { explainCommand, rulesBehind } from './why-wrong.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
 
@@ -71,7 +71,7 @@ async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectatio
   const answer = await target.ask(request, bound.expectation.expected.status)
   await target.note(bound.resource.name, answer, setup.caller?.token)
   const rows = looksIntoList(bound) && answer.status === 200 ? await readAllRows(target, request, answer) : undefined
-  const why = judge(bound, setup, { answer, ...(rows ? { rows } : {}) })
+  const why = answerFault(bound.expectation.expected, givenIn(suite, bound, setup, { answer, rows }))
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
   const rules = looksIntoList(bound) ? undefined : rulesBehind(suite, bound, setup, status)
@@ -102,38 +102,30 @@ function impossible(why: string): Tried {
   return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges: [] }
 }
 
-/** The answer; for a list, also the rows of all pages. */
-interface Given {
-  readonly answer: HttpAnswer
-  readonly rows?: readonly Representation[]
-}
-
-/** Undefined if the answer is as expected. */
-function judge(bound: BoundExpectation, setup: CellSetup, { answer, rows }: Given): string | undefined {
-  const { expected, method } = bound.expectation
-  if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
-  // An answer to HEAD has no body to compare.
-  if (method === 'HEAD') return undefined
-  if (expected.list)
-    return listFault(expected.list, { placed: setup.placed, alone: setup.caller?.fresh ?? false }, rows ?? [])
-  return bound.view ? judgeView(bound, bound.view, setup, rows ?? [answer.json]) : undefined
-}
-
-function judgeView(
+/** What a matrix can state of the answer. `rows`: of all pages of a list. */
+function givenIn(
+  { policy }: Suite,
   { expectation, resource }: BoundExpectation,
-  fields: ReadonlySet<string>,
-  { placed }: CellSetup,
-  shown: readonly (Json | undefined)[],
-): string | undefined {
-  const rows = shown.flatMap((row) => (isObject(row) ? [row] : []))
+  { placed, caller }: CellSetup,
+  { answer, rows }: { readonly answer: HttpAnswer; readonly rows: readonly Representation[] | undefined },
+): GivenAnswer {
+  const shown = rows ?? (isObject(answer.json) ? [answer.json] : [])
   const objects = placed.map(({ object }) => object)
-  const view = { name: expectation.expected.view ?? '', fields }
-  const mine = rows.flatMap((row) => {
-    const its = rows.length === 1 && placed.length === 1 ? objects : objectsOf(row, objects, resource)
-    return rows.length === 1 || its.length > 0 ? [viewFault(row, its, view)] : []
-  })
-  if (mine.length === 0) return `the answer shows no object with the fields of the view \`${view.name}\``
-  return mine.find((fault) => fault !== undefined)
+  const objectsIn = (row: Representation) =>
+    shown.length === 1 && objects.length === 1 ? objects : objectsOf(row, objects, resource)
+  const judged = shown.map((row) => ({ shown: row, objects: objectsIn(row) }))
+  return {
+    status: answer.status,
+    method: expectation.method,
+    // The views of objects that the run didn't make are none of its business.
+    rows: expectation.expected.list
+      ? judged
+      : judged.filter(({ objects: its }) => shown.length === 1 || its.length > 0),
+    isList: rows !== undefined,
+    views: policy.views.get(resource.name),
+    placed: () => placed,
+    alone: caller?.fresh ?? false,
+  }
 }
 
 /** How many pages of a list are read at most. No test makes a longer list. */

@@ -9,14 +9,13 @@ import { USERS } from '../../../decide/policy.ts'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeList, type ListArranged, toldApartBy } from '../arrange/arrange-list.ts'
-import { arrangeCreated, arrangeRelated, arrangeWith } from '../arrange/arrange-related.ts'
+import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../arrange/arrange-object.ts'
+import { arrangeRelated, arrangeWith } from '../arrange/arrange-related.ts'
 import { attributesIn, callerRecords, comparedIn } from '../arrange/caller-record.ts'
-import { lackingValue, withUniqueValues } from '../arrange/values/samples.ts'
-import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../arrange/wanted-object.ts'
-import { type Common, relatingOf } from '../predict/arrange-cell.ts'
+import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
+import { arrangeWorld, type Common, relatingOf } from '../predict/arrange-cell.ts'
 import type { Suite } from '../predict/suite.ts'
-import { relationsIn } from '../read/listed-rows.ts'
+import { relationsIn } from '../read/expectation.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 
@@ -133,23 +132,45 @@ export interface SetupPlan {
   readonly own: ReadonlySet<string> | undefined
 }
 
-const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
-
 /** `now`: the time of the request, in milliseconds since the epoch. Throws CannotSetUp. */
 export function planSetup(suite: Suite, bound: BoundExpectation, now: number): SetupPlan {
-  const { object, expected } = bound.expectation
+  const { expectation, route, resource } = bound
+  const { object, expected, becomes, ...request } = expectation
   const common = relatingIn(suite, bound, now)
-  if (object.kind === 'missing') return NOTHING
-  if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
-  if (!common) return NOTHING
-  if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
-  const { becomes } = bound.expectation
-  if (becomes) return planCreated(common, becomes)
-  if (bound.endpoint?.operation !== 'list') return NOTHING
-  const list = listOf(common, apartIn(suite, bound))
-  if ((expected.list ?? expected.view) !== undefined) return planList(common, list)
-  // A caller who lacks an attribute may not be allowed to list at all.
-  return { ...NOTHING, attributes: list.attributes }
+  // What a write leaves of a stored object is made from the object that the server stores.
+  const made = object.kind === 'none' && becomes ? { becomes } : {}
+  const cell = { ...request, object, ...made, apart: relationsIn(expected.list) }
+  const names = made.becomes ?? (object.kind === 'relations' ? object.names : [])
+  if (common && (object.kind === 'relations' || object.kind === 'other')) refuseOwnOfNobody(common, bound, names)
+  const found = arrangeWorld({ ...suite, now }, { policy: suite.policy, cell, route, resource })
+  if (found.kind !== 'world')
+    throw new CannotSetUp(common ? (lackOf(common) ?? found.why + nearestObject(common, names)) : found.why)
+  if (!common) return { attributes: found.attributes, ways: [], own: undefined }
+  const ways = waysIn(common, bound, found.ways)
+  const own = ways.find((relations) => isOwn({ ...common, relations, own: route.kind === 'caller' }))
+  return { attributes: found.attributes, ways, own }
+}
+
+function refuseOwnOfNobody(
+  { callerId, ownership }: Common,
+  { route }: BoundExpectation,
+  names: readonly string[],
+): void {
+  const isOfCaller = names.flatMap((name) => ownership?.relations.get(name) ?? []).some(needsCaller)
+  if (callerId === undefined && (isOfCaller || route.kind === 'caller'))
+    throw new CannotSetUp('a caller without credentials has no object of their own: write `-`')
+}
+
+/** Of a list that isn't looked into, no objects: only the caller's attributes decide whether they may list at all. */
+function waysIn(
+  common: Common,
+  { endpoint, expectation: { expected } }: BoundExpectation,
+  ways: SetupPlan['ways'],
+): SetupPlan['ways'] {
+  if (endpoint?.operation !== 'list') return ways
+  if ((expected.list ?? expected.view) === undefined) return []
+  if (ways.length > 0) return ways
+  throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
 }
 
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
@@ -159,40 +180,6 @@ export function relatingIn(
   now: number,
 ): Common | undefined {
   return relatingOf({ ...suite, now, newId: uuidv7 }, { policy: suite.policy, resource, column })
-}
-
-function planObject(common: Common, { route }: BoundExpectation, names: readonly string[]): SetupPlan {
-  const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: uuidv7() }
-  const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
-  if (common.callerId === undefined && (ofCaller || pair.own)) {
-    throw new CannotSetUp('a caller without credentials has no object of their own: write `-`')
-  }
-  const found = arrangeRelated(pair)
-  if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, names))
-  const own = isOwn(pair) ? pair.relations : undefined
-  return { attributes: found.attributes, ways: [pair.relations], own }
-}
-
-function planCreated(common: Common, becomes: readonly string[]): SetupPlan {
-  const found = arrangeCreated({ ...common, relations: new Set(becomes), own: false, id: uuidv7() })
-  if (found.kind !== 'result') throw new CannotSetUp(lackOf(common) ?? found.why + nearestObject(common, becomes))
-  return { ...NOTHING, attributes: found.attributes }
-}
-
-function planList(common: Common, { attributes, placed }: ListArranged): SetupPlan {
-  const ways = placed.map(({ relations }) => relations)
-  if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
-  return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
-}
-
-function listOf(common: Common, apart: readonly string[]): ListArranged {
-  return arrangeList(common, apart, () => uuidv7())
-}
-
-/** The relations that decide which objects are listed: by the rules, and by the cell. */
-function apartIn({ policy }: Suite, { resource, endpoint, expectation: { expected } }: BoundExpectation) {
-  const action = endpoint && resource.actions.get(endpoint.action)
-  return [...(action ? toldApartBy(policy, { resource, action }) : []), ...relationsIn(expected.list)]
 }
 
 /** Reports a cause that the author can fix before its consequences. */

@@ -6,11 +6,16 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { arrangeObject, wantedText } from '../arrange/arrange-object.ts'
+import {
+  arrangeObject,
+  leavesIn,
+  type ObjectFound,
+  type PlacedObject,
+  relatesSo,
+  wantedText,
+} from '../arrange/arrange-object.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-related.ts'
-import { withUniqueValues } from '../arrange/values/samples.ts'
-import { leavesIn, type ObjectFound, type PlacedObject } from '../arrange/wanted-object.ts'
-import { relationsAmong } from '../predict/relations-among.ts'
+import { withUniqueValues } from '../arrange/samples.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
@@ -37,7 +42,7 @@ export interface MadeObject {
 export async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<MadeObject> {
   const { caller, record, relations, bound } = wanted
   const now = target.now()
-  if (record && relatesSo(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
+  if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
   const reasons: string[] = []
   for (const stranger of target.strangers(caller)) {
     const found = arranged(suite, wanted, stranger, now)
@@ -50,7 +55,7 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: Wante
       reasons.push(error.message)
       return undefined
     })
-    if (made && relatesSo(suite, wanted, made, now)) return made
+    if (made && isAsWanted(suite, wanted, made, now)) return made
   }
   const failure = `no object of ${bound.resource.name} could be made ${wantedText(relations)}`
   throw new CannotSetUp(reasons[0] ?? failure)
@@ -101,7 +106,7 @@ function arranged(suite: Suite, wanted: Wanted, somebody: string, now: number): 
   return { ...found, object: withUniqueValues(resource, found.object, kept) }
 }
 
-function relatesSo(
+function isAsWanted(
   { policy }: Suite,
   { bound, caller, relations, known }: Wanted,
   { object, others }: MadeObject,
@@ -110,8 +115,7 @@ function relatesSo(
   const { name } = bound.resource
   const world = [...known, ...others, { resource: name, object }]
   const among = { ownership: policy.ownership.get(name), attributes: caller?.attributes ?? {}, now, world }
-  const holding = relationsAmong(among, object)
-  return holding.length === relations.size && holding.every((one) => relations.has(one))
+  return relatesSo(among, object, relations)
 }
 
 interface ObjectToPlace extends PlacedObject {

@@ -4,14 +4,20 @@ import { readTarget } from '../../../resources/routing/request-target.ts'
 import { ToolError } from '../../load-policy.ts'
 import { loadSuite, type Suite } from '../predict/suite.ts'
 import { type Case, readCases } from '../read/cases.ts'
-import { columnText, type Expectation } from '../read/expectation.ts'
+import { columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
-import { CannotSetUp, type LentTarget, type TargetPool, type TestTarget } from '../target/test-target.ts'
-import { type RunOptions, workThrough } from '../target/work-through.ts'
+import {
+  CannotSetUp,
+  type LentTarget,
+  type RunOptions,
+  type TargetPool,
+  type TestTarget,
+  workThrough,
+} from '../target/test-target.ts'
 import type { Result, Run } from './result.ts'
-import { withDecisiveRules } from './rules-behind.ts'
 import { runCase } from './run-case.ts'
 import { runCell, titleOf, withoutTarget } from './run-cell.ts'
+import { withDecisiveRules } from './why-wrong.ts'
 
 /** One thing to try. */
 interface Trial {
@@ -33,13 +39,17 @@ interface Filter {
 }
 
 function matches({ only, roles, resources }: Filter, { resources: known }: Suite, one: Expectation): boolean {
-  const { column } = one
-  const names = column.kind === 'roles' ? column.roles : []
   const route = known.routes.find(({ path }) => path === one.path)
   return (
     (only?.test(titleOf(one)) ?? true) &&
-    (roles.length === 0 || roles.some((role) => names.includes(role) || role === columnText(column))) &&
+    (roles.length === 0 || isOneOf(roles, one.column)) &&
     (resources.length === 0 || (route !== undefined && resources.includes(route.resource)))
+  )
+}
+
+function isOneOf(words: readonly string[], column: MatrixColumn): boolean {
+  return (
+    words.includes(columnText(column)) || (column.kind === 'roles' && column.roles.some((role) => words.includes(role)))
   )
 }
 
@@ -96,16 +106,10 @@ function matchesCase({ only, roles, resources }: Filter, { resources: known }: S
     const found = match('GET', readTarget(path.replaceAll(/\{[^}]*\}/g, 'id')))
     return 'route' in found ? [found.route.resource] : []
   })
-  const columns = [...one.callers.values()]
   return (
     (only?.test(one.name) ?? true) &&
     (resources.length === 0 || about.some((name) => resources.includes(name))) &&
-    (roles.length === 0 ||
-      columns.some(
-        (column) =>
-          roles.includes(columnText(column)) ||
-          (column.kind === 'roles' && column.roles.some((role) => roles.includes(role))),
-      ))
+    (roles.length === 0 || [...one.callers.values()].some((column) => isOneOf(roles, column)))
   )
 }
 

@@ -1,7 +1,6 @@
 /** Targets in this process: a throw-away server for most cells, and one more for each cell that can't share it. */
 
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
@@ -14,7 +13,7 @@ import {
 import type { Document } from '../../../resources/object.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
-import { isValidIn } from '../arrange/values/samples.ts'
+import { isValidIn } from '../arrange/samples.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { type Expectation, type KnownColumn, knownIn } from '../read/expectation.ts'
 import { ask } from './http.ts'
@@ -134,7 +133,6 @@ function trialTarget(
   { address, ahead, recordsHaveRoles = true, ...signIn }: Requests,
 ): TestTarget {
   const forwarded = address === undefined ? {} : { 'x-forwarded-for': address }
-  const put = createInserts(seeding)
   const somebody = randomUUID()
   const caller = async (column: KnownColumn): Promise<TestCaller> => {
     const { id, roles } = knownIn(column, randomUUID())
@@ -153,11 +151,11 @@ function trialTarget(
       if (isOfKey && roles.length > 0 && !recordsHaveRoles)
         throw new CannotSetUp('the schema `users` has no field `roles`, so an API key of a user has no role: add it')
       const object = { ...make(made.id), ...(isOfKey ? { roles } : {}) }
-      await put({ resource, object })
+      await insert(seeding, { resource, object })
       return { caller: made, object, made: true }
     },
     async put(wanted) {
-      await put(wanted)
+      await insert(seeding, wanted)
       return wanted.object
     },
     ask: (request) => ask({ ...request, headers: { ...request.headers, ...forwarded } }),
@@ -165,29 +163,8 @@ function trialTarget(
   }
 }
 
-/** Objects from one turn of the event loop are inserted together, in one transaction for each resource. */
-function createInserts(seeding: Pick<Seeding, 'insert'>): (wanted: NewObject) => Promise<void> {
-  let waiting: NewObject[] = []
-  let flushed: Promise<ReadonlyMap<string, Promise<void>>> | undefined
-  const flush = async () => {
-    await setImmediate()
-    const groups = Map.groupBy(waiting, ({ resource }) => resource)
-    waiting = []
-    flushed = undefined
-    return new Map([...groups].map(([resource, some]) => [resource, seeding.insert(resource, some.map(stored))]))
-  }
-  return async (wanted) => {
-    waiting.push(wanted)
-    flushed ??= flush()
-    const together = (await flushed).get(wanted.resource)
-    // A taken unique value rolls back the whole transaction; then each object is inserted alone.
-    await together?.catch((error) => insertAlone(seeding, wanted, error))
-  }
-}
-
-/** Throws CannotSetUp for a taken value, and `before` if that was another error. */
-async function insertAlone(seeding: Pick<Seeding, 'insert'>, wanted: NewObject, before: unknown): Promise<void> {
-  if (!(before instanceof UniqueTaken)) throw before
+/** Throws CannotSetUp for a taken value of a unique field. */
+async function insert(seeding: Pick<Seeding, 'insert'>, wanted: NewObject): Promise<void> {
   await seeding.insert(wanted.resource, [stored(wanted)]).catch((error) => {
     if (!(error instanceof UniqueTaken)) throw error
     throw new CannotSetUp(

@@ -1,7 +1,7 @@
 /** The cells and cases that the policy answers otherwise: found without a server, so in a moment. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { answers, describe } from '../../matrix/predict/compare-answer.ts'
-import { holdsCase, isPredictable } from '../../matrix/predict/predict-case.ts'
+import { isPredictable, walkCase } from '../../matrix/predict/expectations-met.ts'
 import { predictCell } from '../../matrix/predict/predict-cell.ts'
 import type { PredictedSuite } from '../../matrix/predict/suite.ts'
 import type { Case } from '../../matrix/read/cases.ts'
@@ -31,7 +31,7 @@ async function unmetCell(
 }
 
 async function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): Promise<readonly Diagnostic[]> {
-  if (await holdsCase(predictor, evaluated, one)) return []
+  if ((await walkCase(predictor, evaluated, one)).holds) return []
   return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
 }
 

@@ -3,14 +3,14 @@
  * fields.
  */
 import { randomInt, randomUUID } from 'node:crypto'
-import { isObject } from '../../../../base/is-object.ts'
-import type { Policy } from '../../../../decide/policy.ts'
-import { kindOf } from '../../../../decide/relations/all-kinds.ts'
-import { askingAs, type Relation } from '../../../../decide/relations/relation-kind.ts'
-import { isScalar } from '../../../../resources/object.ts'
-import type { Field, Json, Representation, Resource, Resources } from '../../../../resources/resource.ts'
-import { unique, valuesOf } from '../../../../resources/samples/sample-values.ts'
-import { parseSchemaFile, type SourceText } from '../../../../resources/schema/schema-file.ts'
+import { isObject } from '../../../base/is-object.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { kindOf } from '../../../decide/relations/all-kinds.ts'
+import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
+import { isScalar } from '../../../resources/object.ts'
+import type { Field, Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
+import { unique, valuesOf } from '../../../resources/samples/sample-values.ts'
+import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
 
 /** The id of the caller, unless a column names a user. Most schemas accept its form. */
 export const CALLER = '01980000-0000-7000-8000-00000000000c'
