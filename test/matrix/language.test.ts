@@ -7,7 +7,7 @@ import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/cove
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
-import { mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
+import { mutate, scoreOf } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { OPERATORS } from '../../src/tools/matrix/mutate/operators.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'

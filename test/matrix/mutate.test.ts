@@ -4,9 +4,16 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
-import { judgeMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
-import type { Mutant } from '../../src/tools/matrix/mutate/mutants.ts'
-import { type Mutation, makeMutants, mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
+import {
+  judgeMutant,
+  type Mutation,
+  type MutationContext,
+  makeMutants,
+  mutate,
+  scoreOf,
+  tryMutant,
+} from '../../src/tools/matrix/mutate/judge-mutant.ts'
+import { type Mutant, mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutants.ts'
 import { OPERATORS, type Operator } from '../../src/tools/matrix/mutate/operators.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
 import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
@@ -22,6 +29,12 @@ const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/a
 
 function mutated(suite: PredictedSuite, ...only: readonly Operator[]): Promise<Mutation> {
   return mutate(suite, { only: only.length > 0 ? new Set(only) : undefined, observe: () => undefined })
+}
+
+/** Of the expectation that notices the mistake. */
+async function placeOf(context: MutationContext, mutant: Mutant) {
+  const tried = await tryMutant(context, mutant)
+  return typeof tried === 'string' ? tried : tried.noticed
 }
 
 function nameOf({ file, line, change }: Mutant): string {
@@ -119,6 +132,21 @@ describe('sallyport matrix mutate', () => {
     )
     expect(killed.length).to.be.greaterThan(30)
     expect(killed.filter(({ mutant }) => verdicts.get(nameOf(mutant)) === 'equivalent')).to.deep.equal([])
+  })
+
+  it('asks no caller about changed rules of other subjects, and misses no mistake by that', async () => {
+    const suite = await suiteOf(join(ROOT, 'test/matrix/notes.csv'), join(ROOT, 'test/matrix/pairs.csv'))
+    const { met } = await statementsOf(suite)
+    const everyone = met.map(({ subjects: _, ...one }) => one)
+    const mutants = mutateRules(suite, vocabularyOf(suite.evaluated.policy))
+    let noticed = 0
+    for (const mutant of mutants.filter(({ resource }) => resource === 'notes' || resource === '*')) {
+      const [some, all] = await Promise.all([met, everyone].map((stated) => placeOf({ ...suite, stated }, mutant)))
+      expect(some, nameOf(mutant)).to.deep.equal(all)
+      if (all !== undefined) noticed++
+    }
+    expect(noticed).to.be.greaterThan(20)
+    expect(met.filter(({ subjects }) => subjects).length).to.equal(met.length)
   })
 
   it('tries the values that relations compare, one among thousands as each may be', async () => {

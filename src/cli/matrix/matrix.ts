@@ -178,7 +178,7 @@ Exit code: 0 when expectations notice at least --min percent of the mistakes, 1 
     .addOption(TEXT_OR_JSON)
     .action(async (paths, flags) => {
       const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
-      const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
+      const { mutate, scoreOf } = await import('../../tools/matrix/mutate/judge-mutant.ts')
       const suite = await readSuite(paths, flags)
       const only = flags.only.length > 0 ? new Set(flags.only) : undefined
       const mutation = await withProgress('mutating {bar} {value} of {total}', (bar) =>

@@ -5,8 +5,7 @@ import { percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText } from '../read/expectation.ts'
 import { situationText } from '../read/words.ts'
-import type { Verdict } from './judge-mutant.ts'
-import { type Judged, type Mutation, scoreOf } from './mutate.ts'
+import { type Judged, type Mutation, scoreOf, type Verdict } from './judge-mutant.ts'
 import { pasteOf, type Witness } from './witness.ts'
 
 export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {

@@ -41,10 +41,7 @@ export async function openTargetPool(suite: Suite, asked: TargetOptions): Promis
 
 /** Loads the server only for a run in this process. */
 async function openHere(suite: Suite): Promise<TargetPool> {
-  const [{ openTrialPool }, { startTrialServer }] = await Promise.all([
-    import('./trial-target.ts'),
-    import('./trial-server.ts'),
-  ])
+  const { openTrialPool, startTrialServer } = await import('./trial-target.ts')
   return openTrialPool(suite, startTrialServer)
 }
 

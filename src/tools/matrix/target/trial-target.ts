@@ -1,6 +1,14 @@
-/** Targets in this process: a throw-away server for most cells, and one more for each cell that can't share it. */
-
+/**
+ * Targets in this process: a throw-away server for most cells, and one more for each cell that can't share it. Each has
+ * its own folder, key and database, and the given policies without their rate limits.
+ */
 import { randomUUID } from 'node:crypto'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { commandProcess } from '../../../base/command-process.ts'
+import { readConfig } from '../../../config/config.ts'
 import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
@@ -10,8 +18,14 @@ import {
   needsCaller,
   stepOf,
 } from '../../../decide/relations/all-kinds.ts'
+import { createApiKey, hashOfSecret } from '../../../identity/directory/api-key.ts'
+import { openEmbeddedKey } from '../../../identity/keys/embedded/key-folder.ts'
+import { issueToken } from '../../../identity/tokens/issue-token.ts'
 import type { Document } from '../../../resources/object.ts'
+import { startApp } from '../../../server/app.ts'
+import { createLog } from '../../../server/observe/log.ts'
 import type { Seeding } from '../../../store/contract.ts'
+import type { Directory } from '../../../store/directory.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
 import { isValidIn } from '../arrange/samples.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
@@ -180,4 +194,70 @@ function stored({ object: { id, createdAt: _, updatedAt: __, ...document } }: Ne
   document: Document
 } {
   return { id: String(id), document }
+}
+
+const TOKEN_SECONDS = 60 * 60
+/** The clock of a trial server may be some weeks ahead. */
+const KEY_MS = 365 * 24 * 60 * 60 * 1000
+
+/** Ignores the environment, so that it uses no other database, Redis or key. Throws the errors of a start. */
+export const startTrialServer: StartTrialServer = async ({ policies, schemas }, now) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-trial-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    await copyPolicies(policies, join(folder, 'policies'))
+    const config = readConfig({
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      // What it stores is thrown away, so no commit waits for the disk.
+      DATABASE_URL: 'sqlite::memory:',
+      POLICIES: join(folder, 'policies'),
+      SCHEMAS: schemas,
+      // No such folder is there: the server begins without migrations.
+      MIGRATIONS: join(folder, 'migrations'),
+      LOG_LEVEL: 'silent',
+      // Runs choose the address of a request with X-Forwarded-For.
+      TRUST_PROXY: '127.0.0.1',
+    })
+    const key = await openEmbeddedKey(config.dataDirectory)
+    const { issuer, audience } = config.tokens
+    const app = await startApp({
+      config,
+      log: createLog(config.logLevel, commandProcess().stderr),
+      ...(now && { now }),
+    })
+    return {
+      url: app.url,
+      seeding: app.seeding,
+      token: (subject, roles, { credential, authTime, acr } = {}) => {
+        if (credential === 'api-key') return addApiKey(app.directory, subject, roles)
+        const claims = acr === undefined ? {} : { acr }
+        const lifetimeSeconds = TOKEN_SECONDS
+        return issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds, authTime, claims })
+      },
+      stop: () => app.drain().finally(remove),
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function addApiKey(directory: Directory, subject: string, roles: readonly string[]): Promise<string> {
+  const { id, secret, text } = createApiKey()
+  const createdAt = Date.now()
+  const expiresAt = createdAt + KEY_MS
+  await directory.addKey({ id, secretHash: hashOfSecret(secret), subject, roles, name: 'trial', createdAt, expiresAt })
+  return text
+}
+
+/** Keeps the limits of bodies and pages, and removes the rate limits: a matrix checks who may do what. */
+async function copyPolicies(from: string, to: string): Promise<void> {
+  await mkdir(to)
+  // The start reports what the policy lacks, and files that no policy has.
+  const names = (await readdir(from)).filter((name) => !name.startsWith('.'))
+  for (const name of names) await cp(join(from, name), join(to, name), { dereference: true, recursive: true })
+  const limits = join(to, 'limits.yaml')
+  await writeFile(limits, stringify({ ...parse(await readFile(limits, 'utf8')), limits: {} }))
 }
