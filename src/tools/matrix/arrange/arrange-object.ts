@@ -82,7 +82,7 @@ export interface PlacedObject {
 }
 
 /** What other objects are made from, and those that exist. */
-export interface Around {
+interface Around {
   readonly resources: Resources
   readonly samplesOf: SamplesOf
   /** Another id each time. */
@@ -280,7 +280,7 @@ const MOST_SETS_TRIED = 8
 /**
  * Undefined if they can't be made; it isn't checked whether they make other relations hold.
  */
-export function placeRelated(wanted: WantedObject, object: Representation): readonly PlacedObject[] | undefined {
+function placeRelated(wanted: WantedObject, object: Representation): readonly PlacedObject[] | undefined {
   const { ownership, resource, around } = wanted
   const groups = groupsOf(leavesIn(ownership))
   if (groups.length === 0) return []

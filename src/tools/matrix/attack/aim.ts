@@ -169,7 +169,7 @@ function requestOf(
   return { method: routeMethod.method, url: target.url + path, body, token }
 }
 
-export interface AttackSetting {
+interface AttackSetting {
   readonly suite: Suite
   /** On which the attack's conditions hold. */
   readonly target: TestTarget
@@ -186,23 +186,18 @@ interface Part {
 }
 
 /** With attributes that no other attack has, where the schemas allow new values. */
-export function setUpVictim({ suite, target }: AttackSetting, part: Part): Promise<CellSetup> {
+function setUpVictim({ suite, target }: AttackSetting, part: Part): Promise<CellSetup> {
   const values = freshValues(suite, attributesOn(suite.policy, part.routeMethod.resource), 0)
   return setUpCell(suite, target, boundOf(part), values)
 }
 
 /** The attacker with an object or a new object of their own. */
-export function setUpAttacker(
-  setting: AttackSetting,
-  attack: Attack,
-  part: Part,
-  victim: CellSetup,
-): Promise<CellSetup> {
+function setUpAttacker(setting: AttackSetting, attack: Attack, part: Part, victim: CellSetup): Promise<CellSetup> {
   const names = attributesOn(setting.suite.policy, part.routeMethod.resource)
   return setUpCell(setting.suite, setting.target, boundOf(part), valuesFor(setting.suite, attack, names, victim))
 }
 
-export interface Actor {
+interface Actor {
   readonly id: string
   readonly token: string
   readonly attributes: Attributes
@@ -211,11 +206,7 @@ export interface Actor {
 }
 
 /** The attacker without an object; undefined without credentials. */
-export async function makeAttacker(
-  setting: AttackSetting,
-  attack: Attack,
-  victim: CellSetup,
-): Promise<Actor | undefined> {
+async function makeAttacker(setting: AttackSetting, attack: Attack, victim: CellSetup): Promise<Actor | undefined> {
   const { suite, target } = setting
   if (isAnonymous(attack.attacker)) return undefined
   const names = attributesOn(suite.policy, attack.home.resource)
@@ -226,7 +217,7 @@ export async function makeAttacker(
   return { id: caller.id, token: caller.token, attributes: caller.attributes, known }
 }
 
-export function callerOf({ attacker }: Attack, id: string) {
+function callerOf({ attacker }: Attack, id: string) {
   return callerIn(attacker as KnownColumn, id)
 }
 

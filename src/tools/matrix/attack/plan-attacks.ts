@@ -223,7 +223,7 @@ export function isAnonymous(column: MatrixColumn): column is Extract<MatrixColum
 }
 
 /** A field of an object on which relations rest. */
-export interface Reference {
+interface Reference {
   readonly field: string
   readonly value: 'parent' | 'attribute'
   /** The resource of the parent. */
@@ -242,7 +242,7 @@ export interface RowOf {
 type Policy = Suite['policy']
 
 /** Each field once. In users, the attributes of callers are such fields too. */
-export function referencesOf(policy: Policy, resource: Resource): readonly Reference[] {
+function referencesOf(policy: Policy, resource: Resource): readonly Reference[] {
   const attributes = [
     ...leavesOn(policy, resource.name).flatMap(ownAttribute),
     ...(resource.name === USERS ? attributesIn(policy) : []),
@@ -256,7 +256,7 @@ export function referencesOf(policy: Policy, resource: Resource): readonly Refer
 }
 
 /** The declared relations that look at the field, or have a part that does. */
-export function relationsAbout(policy: Policy, resource: Resource, field: string): readonly string[] {
+function relationsAbout(policy: Policy, resource: Resource, field: string): readonly string[] {
   const declared = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return declared
     .filter((one) => leavesOf(one).some((leaf) => comparedFields(leaf).includes(field)))
@@ -264,7 +264,7 @@ export function relationsAbout(policy: Policy, resource: Resource, field: string
 }
 
 /** Relations of other resources that rest on objects of this one which name them. */
-export function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
+function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
   return [...policy.ownership.keys()].flatMap((of) =>
     leavesByRelation(policy, of).flatMap(({ relation, leaf }) => {
       const step = stepOf(leaf)
@@ -280,7 +280,7 @@ export function attributesOn({ ownership }: Policy, { name }: Resource): readonl
 }
 
 /** Whether an attribute is the id of an object, or another value that no two objects have. */
-export function isNamedByAttribute(policy: Policy, { name, fields }: Resource): boolean {
+function isNamedByAttribute(policy: Policy, { name, fields }: Resource): boolean {
   return leavesOn(policy, name).some((leaf) => {
     const { field = '', attribute = 'id' } = kindOf(leaf).equates?.(leaf) ?? {}
     return attribute !== 'id' && (field === 'id' || fields.get(field)?.unique === true)

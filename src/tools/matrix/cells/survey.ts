@@ -13,7 +13,7 @@ import type { Attributes } from '../arrange/arrange-object.ts'
 import { relationsAmong } from '../arrange/arrange-object.ts'
 import type { ArrangedRequest, Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
-import { type Predictor, predictCell } from '../predict/predict-cell.ts'
+import { type Predictor, predictCell, requestOf } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
 import { situationText } from '../read/words.ts'
@@ -102,11 +102,11 @@ export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
 }
 
 /** All relations that hold for the object that a write leaves, sorted; undefined if it leaves none, or is unknown. */
-export function resultOf({ arrange, routeMethods, now }: Predictor, policy: Policy, cell: Cell) {
-  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
-  const arranged = arrange(policy, cell)
-  if (!routeMethod || arranged.kind !== 'arranged') return undefined
-  const { request } = arranged
+function resultOf(predictor: Predictor, policy: Policy, cell: Cell) {
+  const request = requestOf(predictor, policy, cell)
+  if (!request) return undefined
+  const { routeMethod } = request
+  const { now } = predictor
   const attributes = attributesOf(request.caller)
   const ownership = policy.ownership.get(routeMethod.resource.name)
   const object = objectLeft(routeMethod, request, { ownership, attributes, now })

@@ -107,11 +107,7 @@ interface Grid {
   readonly resources: readonly (readonly [string, readonly CoverageCell[]])[]
 }
 
-export function coveragePage(
-  { cells, unasked }: Coverage,
-  figures: readonly Figure[],
-  parts: readonly MissingParts[],
-): Page {
+function coveragePage({ cells, unasked }: Coverage, figures: readonly Figure[], parts: readonly MissingParts[]): Page {
   const grid = gridOf(cells)
   const open = openIn(cells)
   const shown = figures.map(({ name, percent, share }) => html`<li><b>${percent} %</b> of ${name} (${share})</li>`)

@@ -17,7 +17,7 @@ import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { requestTelling } from '../arrange/arrange-request.ts'
 import { type ArrangedRequest, type Cell, credentialOf, relatingOf } from '../predict/arrange-cell.ts'
 import type { Objects } from '../predict/memory-store.ts'
-import type { Predictor } from '../predict/predict-cell.ts'
+import { type Predictor, requestOf } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
 import { differing, type FieldValue, isGood, type Pair, type Tries, type Witness, witnessIn } from './witness.ts'
@@ -49,9 +49,9 @@ async function* byGateway(
   { cell, routeMethod }: Aim,
   tries: Tries,
 ): AsyncGenerator<Witness> {
-  const arranged = predictor.arrange(pair.before.policy, cell)
-  if (arranged.kind !== 'arranged' || !tries.count(cell)) return
-  const expected = await differing(predictor, pair, { ...arranged.request, routeMethod, provesGateway: true })
+  const request = requestOf(predictor, pair.before.policy, cell)
+  if (!request || !tries.count(cell)) return
+  const expected = await differing(predictor, pair, { ...request, provesGateway: true })
   if (expected) yield { kind: 'fields', cell, expected, asksFor: routeMethod.route.gateway?.name ?? '' }
 }
 
@@ -69,9 +69,8 @@ const WITH_BODY: ReadonlySet<string> = new Set(['create', 'replace', 'update'])
 async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): AsyncGenerator<Witness> {
   const { cell, routeMethod } = aim
   if (!WITH_BODY.has(routeMethod.endpoint.operation) || routeMethod.resource.builtIn) return
-  const arranged = suite.predictor.arrange(pair.before.policy, cell)
-  if (arranged.kind !== 'arranged') return
-  const { request } = arranged
+  const request = requestOf(suite.predictor, pair.before.policy, cell)
+  if (!request) return
   for (const named of namedBy(suite, pair, aim, request)) {
     for (const around of bodiesAround(cell, routeMethod, request.body)) {
       if (!tries.count(cell)) return
@@ -84,7 +83,7 @@ async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): Asyn
 
 interface Sent {
   readonly aim: Aim
-  readonly request: ArrangedRequest
+  readonly request: Request
   readonly content: Body
   readonly placed: readonly PlacedObject[]
 }
@@ -97,7 +96,7 @@ async function byBody(
 ): Promise<Witness | undefined> {
   const { becomes: _, ...asked } = aim.cell
   const objects = withPlaced(request.objects, placed)
-  const sent = { ...request, routeMethod: aim.routeMethod, conditional: true, objects, body: content }
+  const sent = { ...request, objects, body: content }
   const expected = await differing(predictor, pair, sent)
   if (!expected) return undefined
   const row = placed.length > 0 ? undefined : await witnessIn(predictor, pair, { ...asked, content })
@@ -257,13 +256,6 @@ function inOneMeaning(object: Cell['object'], name: string, second: string): Cel
 
 type Request = NonNullable<ReturnType<typeof requestOf>>
 
-function requestOf({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
-  const arranged = arrange(policy, cell)
-  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
-  return { ...arranged.request, routeMethod, conditional: !cell.unconditional }
-}
-
 const MOST_VALUES = 12
 
 /** Undefined if no relation has another meaning, or no answer differs. */
@@ -307,13 +299,12 @@ async function witnessAmong(
   cell: Cell,
   fields: ReadonlySet<string>,
 ): Promise<Witness | undefined> {
-  const arranged = suite.predictor.arrange(pair.before.policy, cell)
-  const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
-  const { request } = arranged
-  for (const value of valuesFor(suite, routeMethod.resource.name, request, fields)) {
-    const objects = withValue(request, routeMethod.resource.name, value)
-    const expected = await differing(suite.predictor, pair, { ...request, objects, routeMethod, conditional: true })
+  const request = requestOf(suite.predictor, pair.before.policy, cell)
+  if (!request) return undefined
+  const { name } = request.routeMethod.resource
+  for (const value of valuesFor(suite, name, request, fields)) {
+    const objects = withValue(request, name, value)
+    const expected = await differing(suite.predictor, pair, { ...request, objects })
     if (expected) return { kind: 'fields', cell, expected, value }
   }
   return undefined

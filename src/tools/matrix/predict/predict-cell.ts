@@ -1,5 +1,6 @@
 /** A policy's answer to one cell of a matrix, and whether it is the expected answer. */
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
+import type { Policy } from '../../../decide/policy.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { type Expectation, isUnconditional, relationsIn } from '../read/expectation.ts'
@@ -54,6 +55,14 @@ export async function predictCell(predictor: Predictor, evaluated: EvaluatedPoli
   if (!routeMethod) return { kind: 'answer', answer: { status: 405, objects: new Map() }, request: undefined }
   const request = { evaluated, routeMethod, conditional: !cell.unconditional, ...arranged.request }
   return { kind: 'answer', answer: await predict(request), request }
+}
+
+/** The request of a cell, set up as a policy means it; undefined if it can't be set up or no endpoint answers it. */
+export function requestOf({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
+  const arranged = arrange(policy, cell)
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
+  return { ...arranged.request, routeMethod, conditional: !cell.unconditional }
 }
 
 /** Whether the policy answers as expected; false if the cell can't be set up. */

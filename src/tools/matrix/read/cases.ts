@@ -63,7 +63,7 @@ function caseOf(
   return { name, place: { file: path, line, column }, callers: new Map(known), steps }
 }
 
-export interface StepExpected {
+interface StepExpected {
   readonly status: number
   readonly view?: string
   readonly fields?: readonly string[]
@@ -72,7 +72,7 @@ export interface StepExpected {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Step {
+interface Step {
   /** A name of the case's callers, or `anonymous`. */
   readonly as: string
   readonly method: Method

@@ -164,13 +164,13 @@ function start(file: string) {
   return { file, line: 1, column: 1 }
 }
 
-export interface TableCell {
+interface TableCell {
   /** Without the spaces around it. */
   readonly text: string
   readonly place: Place
 }
 
-export type TableRow = readonly TableCell[]
+type TableRow = readonly TableCell[]
 
 export type Report = (diagnostic: Diagnostic) => void
 
@@ -187,7 +187,7 @@ type Separator = ',' | ';'
  * without a byte order mark, with any line ends. A row may have any number of cells. Faults go to `report`, and then
  * there are no rows.
  */
-export function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
+function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
   // Editors don't count a byte order mark. A lone carriage return ends a line on old Macs.
   const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)

@@ -161,14 +161,14 @@ interface Wanted {
   readonly relations: ReadonlySet<string>
 }
 
-export interface MadeObject {
+interface MadeObject {
   readonly object: Representation
   /** The objects that its relations rest on. */
   readonly others: readonly PlacedObject[]
 }
 
 /** Throws CannotSetUp. */
-export async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<MadeObject> {
+async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<MadeObject> {
   const { caller, record, relations, bound } = wanted
   const now = target.now()
   if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
@@ -321,7 +321,7 @@ interface MadeResult {
 }
 
 /** `becomes`: all relations of the result. Throws CannotSetUp. */
-export async function makeResult(
+async function makeResult(
   suite: Suite,
   target: TestTarget,
   bound: BoundExpectation,

@@ -73,34 +73,26 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
   return `${lines.map(rulePlace).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
 }
 
-/** A list is allowed if it is allowed for one of the possible sets of relations. */
-function relationsBehind(suite: Suite, bound: BoundExpectation, setup: CellSetup): readonly ReadonlySet<string>[] {
-  const { endpoint, resource } = bound
-  const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
-  if (action && !resource.builtIn) return possibleSets(namedRelations(suite.policy, resource, action), resource)
-  return [new Set(relationsIn(suite, bound, setup))]
-}
-
-/** The relations that hold between the caller and the cell's object. */
-function relationsIn(suite: Suite, bound: BoundExpectation, setup: CellSetup): readonly string[] {
-  const { resource, endpoint, expectation } = bound
-  const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
-  const about = endpoint?.operation === 'create' ? created(suite, bound, setup) : placed?.object
-  if (!about) return []
-  const ownership = suite.policy.ownership.get(resource.name)
-  const { caller, world } = setup
-  return relationsAmong({ ownership, attributes: caller?.attributes ?? {}, now: Date.now(), world }, about)
-}
-
-/** The object that the body creates, with the owner and the defaults that the server fills in. */
-function created(
+/**
+ * What holds between the caller and the object: a list is allowed if it is allowed for one of the possible sets of
+ * relations, and a new object has the owner and the defaults that the server fills in.
+ */
+function relationsBehind(
   { policy }: Suite,
-  { resource }: BoundExpectation,
-  { caller, body = null }: CellSetup,
-): Representation | undefined {
-  if (!isObject(body)) return undefined
-  const ownership = policy.ownership.get(resource.name)
-  return objectCreated(resource, body, { ownership, attributes: caller?.attributes ?? {}, now: Date.now() })
+  { endpoint, resource, expectation }: BoundExpectation,
+  { placed: [stored], caller, world, body = null }: CellSetup,
+): readonly ReadonlySet<string>[] {
+  const action = resource.actions.get(endpoint?.action ?? '')
+  if (action && endpoint?.operation === 'list' && !resource.builtIn)
+    return possibleSets(namedRelations(policy, resource, action), resource)
+  if (endpoint?.operation !== 'create' || !isObject(body))
+    return [stored && expectation.object.kind !== 'none' ? stored.relations : new Set()]
+  const asking = {
+    ownership: policy.ownership.get(resource.name),
+    attributes: caller?.attributes ?? {},
+    now: Date.now(),
+  }
+  return [new Set(relationsAmong({ ...asking, world }, objectCreated(resource, body, asking)))]
 }
 
 /**
