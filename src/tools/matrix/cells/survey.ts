@@ -13,7 +13,7 @@ import type { Attributes } from '../arrange/arrange-object.ts'
 import { relationsAmong } from '../arrange/arrange-object.ts'
 import type { ArrangedRequest, Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
-import { type Predictor, predictCell, requestOf } from '../predict/predict-cell.ts'
+import { type Predictor, predictCell, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
 import { situationText } from '../read/words.ts'
@@ -103,7 +103,7 @@ export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
 
 /** All relations that hold for the object that a write leaves, sorted; undefined if it leaves none, or is unknown. */
 function resultOf(predictor: Predictor, policy: Policy, cell: Cell) {
-  const request = requestOf(predictor, policy, cell)
+  const request = requestOfCell(predictor, policy, cell)
   if (!request) return undefined
   const { routeMethod } = request
   const { now } = predictor

@@ -17,7 +17,7 @@ import { arrangeRelated } from '../arrange/arrange-related.ts'
 import { requestTelling } from '../arrange/arrange-request.ts'
 import { type ArrangedRequest, type Cell, credentialOf, relatingOf } from '../predict/arrange-cell.ts'
 import type { Objects } from '../predict/memory-store.ts'
-import { type Predictor, requestOf } from '../predict/predict-cell.ts'
+import { type Predictor, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
 import { differing, type FieldValue, isGood, type Pair, type Tries, type Witness, witnessIn } from './witness.ts'
@@ -49,7 +49,7 @@ async function* byGateway(
   { cell, routeMethod }: Aim,
   tries: Tries,
 ): AsyncGenerator<Witness> {
-  const request = requestOf(predictor, pair.before.policy, cell)
+  const request = requestOfCell(predictor, pair.before.policy, cell)
   if (!request || !tries.count(cell)) return
   const expected = await differing(predictor, pair, { ...request, provesGateway: true })
   if (expected) yield { kind: 'fields', cell, expected, asksFor: routeMethod.route.gateway?.name ?? '' }
@@ -69,7 +69,7 @@ const WITH_BODY: ReadonlySet<string> = new Set(['create', 'replace', 'update'])
 async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): AsyncGenerator<Witness> {
   const { cell, routeMethod } = aim
   if (!WITH_BODY.has(routeMethod.endpoint.operation) || routeMethod.resource.builtIn) return
-  const request = requestOf(suite.predictor, pair.before.policy, cell)
+  const request = requestOfCell(suite.predictor, pair.before.policy, cell)
   if (!request) return
   for (const named of namedBy(suite, pair, aim, request)) {
     for (const around of bodiesAround(cell, routeMethod, request.body)) {
@@ -180,7 +180,7 @@ async function byConditions(
   cell: Cell,
   changed: readonly ChangedCondition[],
 ): Promise<Witness | undefined> {
-  const request = changed.length === 0 ? undefined : requestOf(predictor, pair.before.policy, cell)
+  const request = changed.length === 0 ? undefined : requestOfCell(predictor, pair.before.policy, cell)
   for (const { name, telling } of request ? changed : []) {
     const expected = request && (await differing(predictor, pair, sentLike(request, telling, predictor.now)))
     if (expected) return { kind: 'fields', cell, expected, meaning: name, telling }
@@ -196,7 +196,7 @@ async function byRelations(
 ): Promise<Witness | undefined> {
   for (const { policy, name, second } of changed) {
     const object = inOneMeaning(cell.object, name, second)
-    const request = object && requestOf(predictor, policy, { ...cell, object })
+    const request = object && requestOfCell(predictor, policy, { ...cell, object })
     const expected = request && (await differing(predictor, pair, request))
     if (expected) return { kind: 'fields', cell, expected, meaning: name }
   }
@@ -254,7 +254,7 @@ function inOneMeaning(object: Cell['object'], name: string, second: string): Cel
   return { kind: 'relations', names: held.includes(name) ? held : [...held, second] }
 }
 
-type Request = NonNullable<ReturnType<typeof requestOf>>
+type Request = NonNullable<ReturnType<typeof requestOfCell>>
 
 const MOST_VALUES = 12
 
@@ -299,7 +299,7 @@ async function witnessAmong(
   cell: Cell,
   fields: ReadonlySet<string>,
 ): Promise<Witness | undefined> {
-  const request = requestOf(suite.predictor, pair.before.policy, cell)
+  const request = requestOfCell(suite.predictor, pair.before.policy, cell)
   if (!request) return undefined
   const { name } = request.routeMethod.resource
   for (const value of valuesFor(suite, name, request, fields)) {

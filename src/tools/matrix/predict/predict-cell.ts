@@ -58,7 +58,7 @@ export async function predictCell(predictor: Predictor, evaluated: EvaluatedPoli
 }
 
 /** The request of a cell, set up as a policy means it; undefined if it can't be set up or no endpoint answers it. */
-export function requestOf({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
+export function requestOfCell({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
   const arranged = arrange(policy, cell)
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
   if (arranged.kind !== 'arranged' || !routeMethod) return undefined
