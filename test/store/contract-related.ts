@@ -195,13 +195,14 @@ export function describeRandomRelated(engine: TestEngine): void {
       const [id, document] = [world[written]?.[0]?.id ?? '', others[written]?.[0]?.document ?? {}]
       const permit = isNew ? creation('gone', document, written) : change(id, 1, document, written)
       await inWorld(world, true, async ({ store }) => {
-        const before = await Promise.all(some.map((lookup) => store.lookup(lookup)))
         // One after another: a server whose connections are all busy for a second refuses who waits for one.
+        const now = () => Array.fromAsync(some, (lookup) => store.lookup(lookup))
+        const before = await now()
         const foretold = await Array.fromAsync(some, (lookup) => store.lookupAfter(permit, lookup))
-        expect(await Promise.all(some.map((lookup) => store.lookup(lookup)))).to.deep.equal(before)
+        expect(await now()).to.deep.equal(before)
         if (permit.kind === 'create') await store.create(permit)
         else await store.update(permit)
-        expect(foretold).to.deep.equal(await Promise.all(some.map((lookup) => store.lookup(lookup))))
+        expect(foretold).to.deep.equal(await now())
         changed += foretold.filter((holds, i) => holds !== before[i]).length
       })
     })
