@@ -3,6 +3,7 @@
  * Remembered for cells that mean the same.
  */
 import { LRUCache } from 'lru-cache'
+import { v7 as uuidv7 } from 'uuid'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf, relationsText } from '../../../decide/relations/ownership.ts'
@@ -211,9 +212,12 @@ interface World {
 
 const EMPTY: World = { kind: 'world', attributes: {}, ways: [], objects: new Map() }
 
-/** `found`: the worlds that are remembered. */
+/** `found`: the worlds that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
 export function arrangeWorld(
-  parts: Pick<Parts, 'resources' | 'samples' | 'now'> & { readonly found?: Pick<Found, 'worlds'> },
+  parts: Pick<Parts, 'resources' | 'samples' | 'now'> & {
+    readonly found?: Pick<Found, 'worlds'>
+    readonly idOf?: (nth: number) => string
+  },
   about: About,
 ): World | NotFound {
   const { cell, route, resource } = about
@@ -221,7 +225,10 @@ export function arrangeWorld(
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
   } else if (cell.object.kind === 'none') return impossible('this path names an object')
   if (cell.object.kind === 'missing') return EMPTY
-  const common = relatingOf({ ...parts, newId: idSeries(OBJECT) }, { ...about, column: cell.column })
+  const common = relatingOf(
+    { ...parts, newId: parts.idOf ? () => uuidv7() : idSeries(OBJECT) },
+    { ...about, column: cell.column },
+  )
   if (!common || resource.builtIn)
     return route.kind === 'collection' ? EMPTY : impossible(`${resource.name} has no objects`)
   const names = cell.object.kind === 'relations' ? cell.object.names : []
@@ -236,13 +243,19 @@ export function arrangeWorld(
     parts.now,
   ]
   return remembered(parts.found?.worlds ?? new Map(), key, () => {
-    if (route.kind !== 'collection') return stored(common, about, new Set(names))
-    return apart ? listed(common, apart) : created(common, about)
+    const idOf = parts.idOf ?? nthObject
+    if (route.kind !== 'collection')
+      return stored(common, about, { relations: new Set(names), id: parts.idOf?.(0) ?? OBJECT })
+    return apart ? listed(common, apart, idOf) : created(common, about, parts.idOf?.(0) ?? OBJECT)
   })
 }
 
-function stored(common: Common, { route, cell }: About, relations: ReadonlySet<string>): World | NotFound {
-  const pair = { ...common, relations, own: route.kind === 'caller', id: OBJECT }
+function stored(
+  common: Common,
+  { route, cell }: About,
+  { relations, id }: Pick<WantedPair, 'relations' | 'id'>,
+): World | NotFound {
+  const pair = { ...common, relations, own: route.kind === 'caller', id }
   const found = arrangeRelated(pair)
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found
@@ -261,16 +274,16 @@ function stored(common: Common, { route, cell }: About, relations: ReadonlySet<s
     : result
 }
 
-function created(common: Common, { cell }: About): World | NotFound {
+function created(common: Common, { cell }: About, id: string): World | NotFound {
   if (!cell.becomes) return EMPTY
-  const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id: OBJECT })
+  const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id })
   if (found.kind !== 'result') return found
   return { ...EMPTY, attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
 }
 
 /** One object for each way in which the caller can relate to one. */
-function listed(common: Common, apart: readonly string[]): World {
-  const { attributes, placed } = arrangeList(common, apart, nthObject)
+function listed(common: Common, apart: readonly string[], idOf: (nth: number) => string): World {
+  const { attributes, placed } = arrangeList(common, apart, idOf)
   const { name } = common.resource
   return {
     kind: 'world',

@@ -142,7 +142,7 @@ export function planSetup(suite: Suite, bound: BoundExpectation, now: number): S
   const cell = { ...request, object, ...made, apart: relationsIn(expected.list) }
   const names = made.becomes ?? (object.kind === 'relations' ? object.names : [])
   if (common && (object.kind === 'relations' || object.kind === 'other')) refuseOwnOfNobody(common, bound, names)
-  const found = arrangeWorld({ ...suite, now }, { policy: suite.policy, cell, route, resource })
+  const found = arrangeWorld({ ...suite, now, idOf: () => uuidv7() }, { policy: suite.policy, cell, route, resource })
   if (found.kind !== 'world')
     throw new CannotSetUp(common ? (lackOf(common) ?? found.why + nearestObject(common, names)) : found.why)
   if (!common) return { attributes: found.attributes, ways: [], own: undefined }
