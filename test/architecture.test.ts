@@ -229,7 +229,7 @@ describe('architecture', () => {
     const isProgram = (file: string) => file === 'main.ts' || /\bparentPort\b/.test(read(file))
     const begins = (text: string) => /^import '[./]*base\/node-24\.ts'$/.test(text.match(/^import .*$/m)?.[0] ?? '')
     const programs = sources().filter(isProgram)
-    expect(programs).to.include.members(['main.ts', 'store/sqlite/thread/writer-thread.ts'])
+    expect(programs).to.include.members(['main.ts', 'store/sqlite/thread/program.ts'])
     expect(programs.filter((file) => !begins(read(file)))).to.deep.equal([])
     expect(begins("import { x } from 'y'\nimport './base/node-24.ts'\n")).to.equal(false)
   })

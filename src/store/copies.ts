@@ -1,23 +1,15 @@
 /**
- * Copies of a whole database, made beside running servers and put back into an empty place. A copy is a list of parts
- * (names and bytes); only the engine that made them knows what is in them. PostgreSQL has tools of its own.
+ * Copies of a database file, made beside running servers, and put back into an empty place. PostgreSQL has tools of its
+ * own.
  */
+
+/** The name of a copy, and of the part of an archive that has it. */
+export const COPY = 'sallyport.db'
 
 /** A copy holds every write that was durable before it began, and nothing of any other. */
 export interface DatabaseCopy {
-  /** The parts, to be read one after the other. Throws StoreUnavailable. */
-  parts(): AsyncIterable<CopiedPart>
-  /** Must be called after the parts were read. */
-  facts(): CopyFacts
-  /** Gives up what the copy holds. The facts remain. */
-  close(): Promise<void>
-}
-
-export interface CopiedPart {
-  /** Lower-case letters, digits, `.`, `-` and `/`; a name of its own. */
-  readonly name: string
-  readonly bytes: number
-  readonly content: AsyncIterable<Uint8Array>
+  readonly file: string
+  readonly facts: CopyFacts
 }
 
 /** What the copied database says of itself. */
@@ -42,8 +34,7 @@ export interface CopiedOutbox {
 
 /** A place for a copy. Nothing of it can be used before `finish`. */
 export interface DatabasePlace {
-  /** In the order of the copy. Throws NotACopy, or StoreUnavailable. */
-  take(name: string, content: AsyncIterable<Uint8Array>): Promise<void>
+  take(content: AsyncIterable<Uint8Array>): Promise<void>
   /**
    * Makes the database durable, ready for a server. Numbers of later writes are higher than any number that the copied
    * database can have used meanwhile, and no process holds the outbox. Throws NotACopy, UnfitDatabase or
@@ -54,7 +45,7 @@ export interface DatabasePlace {
   abandon(): Promise<void>
 }
 
-/** The parts don't make a database. */
+/** The content is no whole database. */
 export class NotACopy extends Error {
   constructor(message: string) {
     super(message)
@@ -68,12 +59,4 @@ export class OccupiedDatabase extends Error {
     super(message)
     this.name = 'OccupiedDatabase'
   }
-}
-
-/** Far more writes than a server makes between a copy and its end, and far below 2^53 after many copies. */
-const WRITES_LEFT_OUT = 1_000_000_000
-
-/** The number before that of the first write after a copy was put back. */
-export function lastNumberBefore(lastWrite: number): number {
-  return (Math.floor(lastWrite / WRITES_LEFT_OUT) + 1) * WRITES_LEFT_OUT
 }

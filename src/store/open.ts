@@ -202,14 +202,13 @@ async function loadSqlite() {
 }
 
 /**
- * Copies a database file beside running servers. `folder`: for files of the copy; remove it after the copy was closed.
- * Throws StoreUnavailable.
+ * Copies a database file beside running servers. `folder`: for the copy, which goes with it. Throws StoreUnavailable.
  */
 export async function copyDatabase({ location }: Database, folder: string): Promise<DatabaseCopy> {
   return (await loadSqlite()).copy(location, folder)
 }
 
-/** A place for the copy of a database file. Throws OccupiedDatabase or StoreUnavailable. */
+/** A place for the copy of a database file. Throws OccupiedDatabase. */
 export async function placeDatabase({ location }: Database): Promise<DatabasePlace> {
   return (await loadSqlite()).place(location)
 }

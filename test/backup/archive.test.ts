@@ -41,11 +41,9 @@ describe('an archive', () => {
   afterEach(() => removeFolder(folder))
 
   async function write(recipients: readonly string[] = [], parts = PARTS): Promise<Manifest> {
-    const all = async function* () {
-      for (const [name, bytes] of Object.entries(parts)) yield bytesPart(name, bytes)
-    }
+    const all = Object.entries(parts).map(([name, bytes]) => bytesPart(name, bytes))
     const manifest = (sums: Manifest['parts']) => ({ ...BEGINNING, ...REST, parts: sums })
-    return writeArchive(file, { beginning: BEGINNING, parts: all(), manifest }, recipients)
+    return writeArchive(file, { beginning: BEGINNING, parts: all, manifest }, recipients)
   }
 
   async function read(identity?: string): Promise<Record<string, Buffer>> {

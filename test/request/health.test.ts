@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { SqliteProbe } from '../../src/store/sqlite/probe.ts'
+import { WriteProbe } from '../../src/store/sql/write-probe.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
@@ -100,8 +100,11 @@ describe('health', () => {
 
   it('costs at most one write a second, however often it is asked', async () => {
     let writes = 0
-    const probe = new SqliteProbe(':memory:', async () => {
-      writes += 1
+    const probe = new WriteProbe({
+      write: async () => {
+        writes += 1
+      },
+      patienceMs: 1000,
     })
     const began = performance.now()
     for (let i = 0; i < 1000; i++) await probe.ask()

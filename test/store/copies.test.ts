@@ -13,7 +13,7 @@ import { change, creation, ODD, type Opened, RESOURCES, removal } from './fixtur
 const RECORD = '{"record":"decision"}'
 
 interface Copied {
-  readonly parts: ReadonlyMap<string, Buffer>
+  readonly bytes: Buffer
   readonly facts: CopyFacts
 }
 
@@ -45,22 +45,15 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       const place = await mkdtemp(join(folder, 'copy-'))
       const found = await copyDatabase(databaseAt(url), place)
       await between()
-      const parts = new Map<string, Buffer>()
-      for await (const { name, bytes, content } of found.parts()) {
-        parts.set(name, Buffer.concat(await Array.fromAsync(content)))
-        expect(parts.get(name)?.length, name).to.equal(bytes)
-      }
-      await found.close()
-      return { parts, facts: found.facts() }
+      return { bytes: await readFile(found.file), facts: found.facts }
     }
 
-    async function put(parts: ReadonlyMap<string, Uint8Array>): Promise<string> {
+    async function put(bytes: Uint8Array | undefined): Promise<string> {
       const target = await engine.empty(folder)
       const place = await placeDatabase(databaseAt(target))
       try {
-        for (const [name, bytes] of parts)
+        if (bytes)
           await place.take(
-            name,
             (async function* () {
               yield bytes
             })(),
@@ -101,12 +94,12 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       await keys.add(1, 'sealed')
       const secret = await store.secret('guessing')
 
-      const { parts, facts } = await copy(() => store.create(creation('later', {}), { record: RECORD }))
+      const { bytes, facts } = await copy(() => store.create(creation('later', {}), { record: RECORD }))
       expect(facts.outbox).to.deep.equal({ lastWrite: 5, waiting: 3, firstWaiting: 3 })
       expect(Object.values(facts.objects).toSorted()).to.deep.equal([0, 2])
       expect([facts.policySequence, facts.signingKeys]).to.deep.equal([1, ['sealed']])
 
-      const target = await put(parts)
+      const target = await put(bytes)
       const restored = await open(target)
       expect((await restored.store.list('things', ALL)).map(({ id }) => id)).to.deep.equal(['a', 'b'])
       for (const id of ['a', 'b'])
@@ -130,8 +123,8 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       const { store, outbox } = source
       for (const id of ['a', 'b']) await store.create(creation(id, {}), { record: RECORD })
       await outbox.hold('00000000-0000-4000-8000-000000000000')
-      const { parts } = await copy()
-      const restored = await open(await put(parts))
+      const { bytes } = await copy()
+      const restored = await open(await put(bytes))
       const records = await restored.outbox.waiting(10)
       expect(records.map(({ sequence }) => sequence)).to.deep.equal([1, 2])
       expect(await restored.outbox.hold('00000000-0000-4000-8000-000000000001'), 'nobody holds it').to.equal(true)
@@ -146,17 +139,14 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       expect(failure).to.be.instanceOf(OccupiedDatabase)
     })
 
-    it('with a part that is missing, or of something else, leaves nothing', async () => {
+    it('that is missing, or of something else, leaves nothing', async () => {
       await source.store.create(creation('a', { code: 'x'.repeat(50) }))
-      const { parts } = await copy()
-      const refused = (given: ReadonlyMap<string, Uint8Array>) => put(given).catch((error: Error) => error)
-      expect(await refused(new Map())).to.be.instanceOf(NotACopy)
-      expect(await refused(new Map([['other', Buffer.from('x')]]))).to.be.instanceOf(NotACopy)
-      const [name = '', bytes = Buffer.alloc(0)] = [...parts].at(-1) ?? []
-      expect(
-        await refused(new Map([...parts, [name, Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(5000)])]])),
-      ).to.be.instanceOf(NotACopy)
-      expect(await put(parts), 'the whole copy').to.be.a('string')
+      const { bytes } = await copy()
+      const refused = (given: Uint8Array | undefined) => put(given).catch((error: Error) => error)
+      expect(await refused(undefined)).to.be.instanceOf(NotACopy)
+      expect(await refused(Buffer.from('x'))).to.be.instanceOf(NotACopy)
+      expect(await refused(Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(5000)]))).to.be.instanceOf(NotACopy)
+      expect(await put(bytes), 'the whole copy').to.be.a('string')
     })
   })
 }

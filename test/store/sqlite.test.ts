@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { WritePlace } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { openSqliteReader } from '../../src/store/sqlite/reader/reader.ts'
-import { WriterPart } from '../../src/store/sqlite/thread/writer.ts'
+import { ThreadPart } from '../../src/store/sqlite/thread/thread.ts'
+import { WRITER } from '../../src/store/sqlite/thread/threaded-store.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { storeContract } from './contract.ts'
@@ -13,9 +14,13 @@ import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'
 
 /** Keeps the thread from ending between two tests: a start of it takes longer than most of them. */
-let kept: WriterPart
+let kept: ThreadPart
 before(() => {
-  kept = new WriterPart({ file: 'no such file', identity: 'none', content: { kind: 'instances' } }, () => new Date())
+  kept = new ThreadPart(
+    WRITER,
+    { file: 'no such file', identity: 'none', content: { kind: 'instances' } },
+    () => new Date(),
+  )
 })
 after(() => kept.close())
 

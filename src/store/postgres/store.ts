@@ -21,14 +21,14 @@ import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
-import { sharedSecret } from '../sql/named-values.ts'
+import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import type { Row, SqlEngine, Statement } from '../sql/statement.ts'
 import { looksUp } from '../sql/write-condition.ts'
+import { WriteProbe } from '../sql/write-probe.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import { type StoreWrite, single } from './connections/sending.ts'
-import { WriteProbe } from './connections/write-probe.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
@@ -48,6 +48,8 @@ export interface PostgresEngine {
   readonly now: () => Date
   readonly bounds: ReadBounds
 }
+
+const PROBE_MS = 900
 
 /** The texts of statements for pages: filters and orders of clients make ever new ones. */
 const MOST_PAGE_TEXTS = 1000
@@ -73,7 +75,11 @@ export class PostgresStore implements Store {
   constructor(engine: PostgresEngine) {
     this.#engine = engine
     this.#sharedCreates = new SharedCreates(engine.tables.get(USERS)?.objects.name)
-    this.#probe = new WriteProbe(engine.connections)
+    this.#probe = new WriteProbe({
+      // Not among the look-ups: a commit may hang, for example while a synchronous replica is away.
+      write: () => engine.connections.change(writeMark(PROBED, 'answered')),
+      patienceMs: PROBE_MS,
+    })
     this.#queriedOf = (resource) => tableOf(engine, resource).queried
   }
 
@@ -199,8 +205,9 @@ export class PostgresStore implements Store {
     return sharedSecret(this.#engine.sql, name)
   }
 
-  ping(): Promise<void> {
-    return this.#probe.ask()
+  async ping(): Promise<void> {
+    await this.#engine.connections.quick({ text: 'select 1', values: [] })
+    await this.#probe.ask()
   }
 
   #objectsOf(resource: string): Gathered<StoredObject | undefined> {

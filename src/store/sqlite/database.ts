@@ -1,5 +1,5 @@
 /** Opens a database file with Node's own SQLite. */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -36,6 +36,18 @@ export function openReadOnly(file: string, { immutable }: { readonly immutable: 
   const url = pathToFileURL(resolve(file))
   if (immutable) url.searchParams.set('immutable', '1')
   return new DatabaseSync(url, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
+}
+
+/** Another one for another file under the same name; undefined without a file. */
+export function identityOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
+}
+
+export function moved(file: string): StoreUnavailable {
+  return new StoreUnavailable(
+    new Error(`the database ${file} was moved, deleted or replaced; put it back, or start the server again`),
+  )
 }
 
 /** One transaction: all of the work is durable, or none of it. */

@@ -6,22 +6,20 @@ import type { ReadBounds } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
 import { SqlDirectory } from '../sql/directory/directory.ts'
 import { SqlMigrations } from '../sql/migrations.ts'
-import { PROBED, writeMark } from '../sql/named-values.ts'
 import { SqlOutbox } from '../sql/outbox.ts'
 import { SqlSeeding } from '../sql/seeding.ts'
-import type { SqlEngine, Statement, Work } from '../sql/statement.ts'
+import type { SqlEngine, Statement } from '../sql/statement.ts'
 import { GroupCommits } from './commits.ts'
-import { answering, renewStatistics } from './database.ts'
+import { answering, identityOf, renewStatistics } from './database.ts'
 import { DIALECT } from './dialect.ts'
 import { queriedTable } from './layout/migrate.ts'
 import type { TablePlan } from './layout/schema.ts'
-import { SqliteProbe } from './probe.ts'
 import { ObjectLists } from './query/lists.ts'
 import { Damage, Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
 import { SqliteStandings } from './standings.ts'
 import { StatementRunner } from './statements.ts'
-import { getOrFail, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
+import { getOrFail, ObjectWrites, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 export interface DatabaseParts {
@@ -51,7 +49,9 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   const statements = new StatementRunner(database)
   const commits = new GroupCommits(database)
   const sql = sqlEngine(statements, commits, now)
-  const engine: SqliteEngine = {
+  const parts = {
+    file,
+    identity: identityOf(file),
     database,
     statements,
     sql,
@@ -60,10 +60,10 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     lookups: new Lookups(database, queriedOf, damage),
     commits,
     counters: new SqlCounters(sql),
-    probe: new SqliteProbe(file, () => sql.write(touch)),
     now,
     bounds,
   }
+  const engine: SqliteEngine = { ...parts, writes: new ObjectWrites(parts) }
   const store = new SqliteStore(engine)
   const users = tables.get(USERS)
   const objectsOf = (resource: string) => tableOf(engine, resource)
@@ -88,13 +88,6 @@ function sqlEngine(statements: StatementRunner, commits: GroupCommits, now: () =
     change: (statement) => commits.write(() => ask(statement)),
     changeSoon: (statement) => commits.join(() => ask(statement)),
   }
-}
-
-/** A write that changes nothing. */
-export function* touch(): Work<void> {
-  // Two values: SQLite writes no page whose content stays the same. The second write restores the first value.
-  yield writeMark(PROBED, 'asked')
-  yield writeMark(PROBED, 'answered')
 }
 
 /** https://sqlite.org/pragma.html#pragma_synchronous */

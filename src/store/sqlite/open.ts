@@ -34,10 +34,10 @@ export const sqlite = {
   openInstances: async (file, _kind, writer) => {
     const here = new InstanceFile(file)
     if (writer !== 'thread') return here
-    return (await import('./thread/threaded-instances.ts')).changedInThread(here, file)
+    return (await import('./thread/threaded-store.ts')).changedInThread(here, file)
   },
-  copy: async (file: string, folder: string) => (await import('./copies/copy-file.ts')).copySqlite(file, folder),
-  place: async (file: string) => (await import('./copies/place-file.ts')).placeSqlite(file),
+  copy: async (file: string, folder: string) => (await import('./copies.ts')).copySqlite(file, folder),
+  place: async (file: string) => (await import('./copies.ts')).placeSqlite(file),
 } satisfies StoreEngine & Record<'copy' | 'place', unknown>
 
 export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {

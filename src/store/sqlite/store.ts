@@ -16,6 +16,7 @@ import type {
   Kept,
   ListedObject,
   ObjectQuery,
+  ReadBy,
   Replay,
   ReplayKey,
   Store,
@@ -26,39 +27,44 @@ import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlCounters } from '../sql/attempts.ts'
 import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
-import { PROBED, readMark, sharedSecret } from '../sql/named-values.ts'
+import { PROBED, readMark, readSecret, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { addRecord } from '../sql/outbox.ts'
 import { type SqlEngine, sql, type Work } from '../sql/statement.ts'
+import { WriteProbe } from '../sql/write-probe.ts'
 import type { GroupCommits } from './commits.ts'
-import { answering, renewStatistics } from './database.ts'
+import { answering, identityOf, moved, renewStatistics } from './database.ts'
 import { DIALECT } from './dialect.ts'
-import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
+import { PastBound } from './query/work.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { StatementRunner } from './statements.ts'
 import type { ObjectTable } from './table.ts'
+import type { Remote } from './thread/thread.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
-export interface SqliteEngine {
+export interface SqliteEngine extends WritingEngine {
+  readonly file: string | ':memory:'
+  /** Of the file that is open. */
+  readonly identity: string | undefined
+  readonly reads: SharedReads
+  readonly counters: SqlCounters
+  readonly bounds: ReadBounds
+  readonly writes: ObjectWrites
+}
+
+interface WritingEngine {
   readonly database: DatabaseSync
   readonly statements: StatementRunner
   readonly sql: SqlEngine
-  readonly reads: SharedReads
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly lookups: Lookups
   readonly commits: GroupCommits
-  readonly counters: SqlCounters
-  readonly probe: SqliteProbe
   readonly now: () => Date
-  readonly bounds: ReadBounds
 }
 
-/** Small enough that the statistics soon show that a new table has become large. */
-const WRITES_PER_STATISTICS = 1000
-
 /** A resource without a table is a bug, so StoreUnavailable would be wrong. */
-export function tableOf({ tables }: SqliteEngine, resource: string): ObjectTable {
+export function tableOf({ tables }: Pick<WritingEngine, 'tables'>, resource: string): ObjectTable {
   return getOrFail(tables, resource)
 }
 
@@ -68,13 +74,31 @@ export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): 
   return table
 }
 
+/** Longer than a group waits for another process's lock. A disk may not answer for minutes, and readiness must tell. */
+const PROBE_MS = 2500
+/** A failed write may have waited for a lock and blocked the whole process meanwhile. */
+const AFTER_FAILURE_MS = 3000
+
+/** In a server, a thread writes, and reads that take long go on beside the thread that answers requests. */
+interface Threaded {
+  readonly writes: Remote<ObjectWrites>
+  readonly long: Pick<Store, 'list' | 'count'>
+  readonly close: () => Promise<void>
+}
+
 export class SqliteStore implements Store {
   readonly #engine: SqliteEngine
+  readonly #threaded: Threaded | undefined
+  readonly #writes: Remote<ObjectWrites>
+  readonly #probe: WriteProbe
   readonly #parsed = new ParsedObjects()
-  #writes = 0
 
-  constructor(engine: SqliteEngine) {
+  constructor(engine: SqliteEngine, threaded?: Threaded) {
     this.#engine = engine
+    this.#threaded = threaded
+    this.#writes = threaded?.writes ?? engine.writes
+    const write = () => this.#writes.probe()
+    this.#probe = new WriteProbe({ write, patienceMs: PROBE_MS, afterFailureMs: AFTER_FAILURE_MS })
   }
 
   get(resource: string, id: string): StoredObject | undefined {
@@ -90,16 +114,21 @@ export class SqliteStore implements Store {
     })
   }
 
-  async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
-    const table = tableOf(this.#engine, resource)
-    const { listMs: ms } = this.#engine.bounds
-    return answering(() => table.lists.list(query, { ms }))
+  async list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
+    const { lists } = tableOf(this.#engine, resource)
+    const { hereMs, listMs } = this.#engine.bounds
+    if (!this.#threaded) return answering(() => lists.list(query, { ms: listMs }))
+    // Most reads take less; others go on beside this thread.
+    const found = answering(() => unlessPast(() => lists.list(query, { ms: hereMs })))
+    return found ?? this.#threaded.long.list(resource, query, by)
   }
 
-  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<Counted> {
-    const table = tableOf(this.#engine, resource)
-    const { countMs: ms } = this.#engine.bounds
-    return answering(() => table.lists.countAtLeast(query, { ms }))
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted> {
+    const { lists } = tableOf(this.#engine, resource)
+    const { hereMs, countMs } = this.#engine.bounds
+    if (!this.#threaded) return answering(() => lists.countAtLeast(query, { ms: countMs }))
+    const found = answering(() => unlessPast(() => lists.count(query, { ms: hereMs })))
+    return found === undefined ? this.#threaded.long.count(resource, query, by) : { found, isExact: true }
   }
 
   lookup(lookup: Lookup): boolean {
@@ -110,15 +139,8 @@ export class SqliteStore implements Store {
     return this.#engine.reads.run(work)
   }
 
-  async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
-    const { commits, lookups } = this.#engine
-    const work = () => {
-      this.#engine.statements.run<unknown>(
-        permit.kind === 'create' ? this.#insert(permit, {}) : this.#change(permit, {}),
-      )
-      return lookups.holds(lookup)
-    }
-    return commits.undone(() => answering(work))
+  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
+    return this.#writes.lookupAfter(withoutEvidence(permit), lookup)
   }
 
   async kept(key: ReplayKey): Promise<Kept | undefined> {
@@ -130,51 +152,131 @@ export class SqliteStore implements Store {
   }
 
   async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
-    return this.#write(permit, options, this.#insert(permit, options))
+    const time = this.#timeOf(options)
+    await this.#writes.create(withoutEvidence(permit), { ...options, time })
+    return createdObject(permit, time)
   }
 
   async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
-    return this.#write(permit, options, this.#change(permit, options))
+    const time = this.#timeOf(options)
+    const createdAt = await this.#writes.update(withoutEvidence(permit), { ...options, time })
+    return updatedObject(permit, { createdAt }, time)
   }
 
-  async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
-    const table = tableOf(this.#engine, permit.resource)
-    await this.#write(permit, options, table.delete(permit.id, permit.version))
+  delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
+    return this.#writes.delete(withoutEvidence(permit), options)
   }
 
   async secret(name: string): Promise<Uint8Array> {
-    return sharedSecret(this.#engine.sql, name)
+    const [kept] = await this.#engine.sql.ask(readSecret(name))
+    return kept ? (kept[0] as Uint8Array) : this.#writes.secret(name)
   }
 
   async ping(): Promise<void> {
-    await this.#engine.sql.ask(readMark(PROBED))
-    await this.#engine.probe.ask()
+    const { sql: database, file, identity } = this.#engine
+    await database.ask(readMark(PROBED))
+    if (identityOf(file) !== identity) throw moved(file)
+    await this.#probe.ask()
   }
 
   async close(): Promise<void> {
     const { database, commits } = this.#engine
+    await this.#threaded?.close()
     commits.flush()
     if (database.isOpen) answering(() => database.close())
   }
 
-  *#insert(permit: Permit<'create'>, options: CreateOptions): Work<StoredObject> {
-    const created = createdObject(permit, this.#timeOf(options))
-    yield* tableOf(this.#engine, permit.resource).insert(created)
-    if (options.replay) yield* keepReplay(options.replay, created, this.#engine.now().getTime())
-    return created
+  #timeOf({ time }: WriteOptions): string {
+    return time ?? this.#engine.now().toISOString()
+  }
+}
+
+/** Undefined where the read is past its bound. */
+function unlessPast<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof PastBound) return undefined
+    throw error
+  }
+}
+
+const NO_EVIDENCE = { relations: [], lines: [], fieldsRefused: [], facts: {} }
+
+/** It is in the record already. */
+function withoutEvidence<P extends Permit<PermitKind>>(permit: P): P {
+  return { ...permit, evidence: NO_EVIDENCE }
+}
+
+/** Small enough that the statistics soon show that a new table has become large. */
+const WRITES_PER_STATISTICS = 1000
+
+type Timed<O extends WriteOptions> = O & { readonly time: string }
+
+/**
+ * What the store writes: here, or in the thread of a server, so all that is given and returned is plain data. The store
+ * knows the objects that it writes, so none is returned.
+ */
+export class ObjectWrites {
+  readonly #engine: WritingEngine
+  #writes = 0
+
+  constructor(engine: WritingEngine) {
+    this.#engine = engine
   }
 
-  *#change(permit: Permit<'update'>, options: WriteOptions): Work<StoredObject> {
-    const { resource, id, version, document } = permit
-    const updatedAt = this.#timeOf(options)
-    const createdAt = yield* tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
-    return updatedObject(permit, { createdAt }, updatedAt)
+  create(permit: Permit<'create'>, options: Timed<CreateOptions>): Promise<void> {
+    return this.#write(permit, options, this.#insert(permit, options))
+  }
+
+  /** The time of the object's creation. */
+  update(permit: Permit<'update'>, options: Timed<WriteOptions>): Promise<string> {
+    return this.#write(permit, options, this.#change(permit, options.time))
+  }
+
+  delete(permit: Permit<'delete'>, options: WriteOptions): Promise<void> {
+    const { resource, id, version } = permit
+    return this.#write(permit, options, tableOf(this.#engine, resource).delete(id, version))
+  }
+
+  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
+    const { commits, lookups, statements, now } = this.#engine
+    const time = now().toISOString()
+    const work = () => {
+      statements.run<unknown>(permit.kind === 'create' ? this.#insert(permit, { time }) : this.#change(permit, time))
+      return lookups.holds(lookup)
+    }
+    return commits.undone(() => answering(work))
+  }
+
+  secret(name: string): Promise<Uint8Array> {
+    return sharedSecret(this.#engine.sql, name)
+  }
+
+  /** A write that changes nothing. */
+  probe(): Promise<void> {
+    return this.#engine.sql.write(function* () {
+      // Two values: SQLite writes no page whose content stays the same. The second write restores the first value.
+      yield writeMark(PROBED, 'asked')
+      yield writeMark(PROBED, 'answered')
+    })
+  }
+
+  *#insert(permit: Permit<'create'>, { time, replay }: Timed<CreateOptions>): Work<void> {
+    const created = createdObject(permit, time)
+    yield* tableOf(this.#engine, permit.resource).insert(created)
+    if (replay) yield* keepReplay(replay, created, this.#engine.now().getTime())
+  }
+
+  *#change({ resource, id, version, document }: Permit<'update'>, updatedAt: string): Work<string> {
+    return yield* tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
   }
 
   /** The change runs at most once. */
   async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
     const written = await this.#engine.sql.write(() => this.#changing(restsOn, record, change))
-    this.#countWrite()
+    this.#writes += 1
+    if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
     return written
   }
 
@@ -193,15 +295,6 @@ export class SqliteStore implements Store {
     const sameCaller = !caller || (users && (yield* users.version(caller.id))) === caller.version
     const same = sameCaller && lookups.every(({ lookup, holds }) => engine.lookups.holds(lookup) === holds)
     if (!same) throw new StaleObject()
-  }
-
-  #timeOf({ time }: WriteOptions): string {
-    return time ?? this.#engine.now().toISOString()
-  }
-
-  #countWrite(): void {
-    this.#writes += 1
-    if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
   }
 }
 

@@ -1,17 +1,17 @@
 /** Makes an archive of a server that may be running: its database, signing keys, policy and schemas. */
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { nameNew } from '../../base/files/new-files.ts'
 import type { Config } from '../../config/config.ts'
 import { secretOf } from '../../identity/keys/embedded/key-seal.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
-import type { CopiedPart, CopyFacts, DatabaseCopy } from '../../store/copies.ts'
+import { COPY, type CopyFacts } from '../../store/copies.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { copyDatabase, databaseExists, databaseIn } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
 import { type Beginning, FORMAT, type Manifest, type PartSum, positionOf } from './archive/manifest.ts'
-import { writeArchive } from './archive/write-archive.ts'
+import { type ArchivePart, writeArchive } from './archive/write-archive.ts'
 import { toldOfDisk, toldOfFolder } from './file-faults.ts'
 import { readSmallParts, type SmallParts } from './server/small-parts.ts'
 import {
@@ -106,19 +106,11 @@ async function archive(
   beginning: Beginning,
 ): Promise<Manifest> {
   try {
-    const copy = await copyDatabase(config.database, folder)
-    try {
-      const small = await readSmallParts(config)
-      const manifest = (parts: readonly PartSum[]) =>
-        manifestOf({ config, beginning, facts: copy.facts(), small, parts })
-      return await writeArchive(
-        join(folder, 'archive'),
-        { beginning, parts: allParts(copy, small), manifest },
-        recipients,
-      )
-    } finally {
-      await copy.close()
-    }
+    const { file, facts } = await copyDatabase(config.database, folder)
+    const small = await readSmallParts(config)
+    const manifest = (parts: readonly PartSum[]) => manifestOf({ config, beginning, facts, small, parts })
+    const parts = [databasePart(file), ...small.parts]
+    return await writeArchive(join(folder, 'archive'), { beginning, parts, manifest }, recipients)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
@@ -129,9 +121,9 @@ async function archive(
   }
 }
 
-async function* allParts(copy: DatabaseCopy, { parts }: SmallParts): AsyncGenerator<CopiedPart> {
-  for await (const part of copy.parts()) yield { ...part, name: `database/${part.name}` }
-  yield* parts
+function databasePart(file: string): ArchivePart {
+  const content = createReadStream(file, { highWaterMark: 1024 * 1024 })
+  return { name: `database/${COPY}`, bytes: statSync(file).size, content }
 }
 
 interface Known {

@@ -1,6 +1,6 @@
 /** Makes a server's folder (and database) of an archive: first reads the whole archive, then writes. */
 import { resolve } from 'node:path'
-import { type DatabasePlace, NotACopy, OccupiedDatabase } from '../../store/copies.ts'
+import { COPY, type DatabasePlace, NotACopy, OccupiedDatabase } from '../../store/copies.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseIn, placeDatabase } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
@@ -71,8 +71,9 @@ async function fill(archive: ArchiveFile, manifest: Manifest, { folder, place }:
   const again = await readArchive(archive, async (part, content) => {
     const found = placeOfPart(part)
     if (!found) throw new DamagedArchive([`no archive has a part \`${part}\``])
-    if (found.group === 'database') await place.take(found.name, content)
-    else await folder.write(found.group, found.name, content)
+    if (found.group !== 'database') await folder.write(found.group, found.name, content)
+    else if (found.name === COPY) await place.take(content)
+    else throw new DamagedArchive([`a copy of this engine has no part \`${found.name}\``])
   })
   if (JSON.stringify(again) !== JSON.stringify(manifest)) throw new DamagedArchive(['it changed while it was read'])
 }

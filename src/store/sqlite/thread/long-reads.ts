@@ -2,109 +2,102 @@
  * Reads that take long, beside the thread that answers requests: in two threads of their own, which end when they had
  * nothing to read for a minute. Callers take turns, and none has more than one thread at a time.
  */
-import { Worker } from 'node:worker_threads'
 import type { UnderWay } from '../../../base/under-way.ts'
 import type { Counted, ListedObject, ObjectQuery, ReadBy } from '../../contract.ts'
-import { StoreUnavailable } from '../../errors.ts'
 import { JsonRow } from '../../lists/json-row.ts'
-import { readsUnderWay } from '../../lists/read-bounds.ts'
-import {
-  type FromReader,
-  failureAgain,
-  type LongRead,
-  plainFailure,
-  type ReaderData,
-  type ToReader,
-} from './messages.ts'
-
-// .ts in a checkout, .js in the package.
-const THREAD = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
+import { type ReadBounds, readsUnderWay } from '../../lists/read-bounds.ts'
+import type { Opening } from './messages.ts'
+import type { Reads } from './program.ts'
+import { DatabaseThread, type Remote, ThreadPart, unavailable } from './thread.ts'
 
 const MOST_THREADS = 2
 const IDLE_MS = 60_000
 
+/** Requests come first. */
+const READER = { name: 'reader', what: 'the thread that reads', niceness: 5, restartMs: 0 } as const
+
 interface Waiting {
   readonly caller: string
-  readonly message: ToReader
-  readonly settle: (answer: FromReader) => void
+  /** Not zero: nobody waits for the answer any more. */
+  readonly stop: Int32Array
+  /** Resolves when the thread is free again. */
+  readonly read: (thread: Remote<Reads>) => Promise<void>
+  readonly reject: (error: unknown) => void
 }
 
 interface Reader {
-  readonly worker: Worker
+  readonly thread: DatabaseThread
+  readonly remote: Remote<Reads>
   reads: Waiting | undefined
   end: NodeJS.Timeout | undefined
 }
 
 export class LongReads {
-  readonly #data: ReaderData
+  readonly #opening: Opening
   readonly #underWay: UnderWay
   readonly #readers = new Set<Reader>()
   /** By caller, in rotation. */
   readonly #waiting = new Map<string, Waiting[]>()
   #isClosed = false
 
-  constructor(data: ReaderData) {
-    this.#data = data
-    this.#underWay = readsUnderWay(data.bounds)
+  constructor(opening: Opening, bounds: ReadBounds) {
+    this.#opening = opening
+    this.#underWay = readsUnderWay(bounds)
   }
 
   /** Throws errors of the contract, and the reason why `by` is gone. */
   async list(resource: string, query: ObjectQuery, by: ReadBy | undefined): Promise<readonly ListedObject[]> {
-    const answer = await this.#ask({ kind: 'list', resource, query }, by)
-    return answer.kind === 'list' ? answer.rows.map((row) => new JsonRow(...row)) : []
+    const rows = await this.#ask(by, (thread, stop) => thread.list(stop, resource, query))
+    return rows.map((row) => new JsonRow(...row))
   }
 
   /** Throws what `list` throws. */
-  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by: ReadBy | undefined) {
-    const answer = await this.#ask({ kind: 'count', resource, query }, by)
-    return answer.kind === 'count' ? answer.counted : NOTHING_COUNTED
+  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by: ReadBy | undefined): Promise<Counted> {
+    return this.#ask(by, (thread, stop) => thread.count(stop, resource, query))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const failure = plainFailure(unavailable('the database is closed'))
-    for (const waiting of [...this.#waiting.values()].flat()) waiting.settle({ kind: 'failure', failure })
+    for (const { reject } of [...this.#waiting.values()].flat()) reject(unavailable('the database is closed'))
     this.#waiting.clear()
-    for (const { reads } of this.#readers) if (reads) stop(reads.message)
-    await Promise.all([...this.#readers].map(({ worker }) => worker.terminate()))
+    for (const { reads } of this.#readers) if (reads) Atomics.store(reads.stop, 0, 1)
+    await Promise.all([...this.#readers].map((reader) => this.#end(reader)))
   }
 
-  #ask(read: LongRead, by: ReadBy | undefined): Promise<FromReader> {
+  #ask<T>(by: ReadBy | undefined, read: (thread: Remote<Reads>, stop: Int32Array) => Promise<T>): Promise<T> {
     const caller = by?.whose ?? ''
-    return this.#underWay.run(caller, () => this.#answered(caller, read, by?.gone()))
-  }
-
-  async #answered(caller: string, read: LongRead, gone: AbortSignal | undefined): Promise<FromReader> {
-    gone?.throwIfAborted()
-    if (this.#isClosed) throw unavailable('the database is closed')
-    const message = { read, stop: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) }
-    const { promise, resolve, reject } = Promise.withResolvers<FromReader>()
-    const leave = () => {
-      stop(message)
-      reject(gone?.reason)
-    }
-    gone?.addEventListener('abort', leave, { once: true })
-    this.#waiting.getOrInsertComputed(caller, () => []).push({ caller, message, settle: resolve })
-    this.#next()
-    try {
-      const answer = await promise
-      if (answer.kind === 'failure') throw failureAgain(answer.failure)
-      return answer
-    } finally {
-      gone?.removeEventListener('abort', leave)
-    }
+    return this.#underWay.run(caller, async () => {
+      const gone = by?.gone()
+      gone?.throwIfAborted()
+      if (this.#isClosed) throw unavailable('the database is closed')
+      const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      const leave = () => {
+        Atomics.store(stop, 0, 1)
+        reject(gone?.reason)
+      }
+      gone?.addEventListener('abort', leave, { once: true })
+      const answered = (thread: Remote<Reads>) => read(thread, stop).then(resolve, reject)
+      this.#waiting.getOrInsertComputed(caller, () => []).push({ caller, stop, read: answered, reject })
+      this.#next()
+      return promise.finally(() => gone?.removeEventListener('abort', leave))
+    })
   }
 
   /** Gives what waits to the threads that have nothing to read. */
   #next(): void {
     for (let next = this.#take(); next; next = this.#take()) {
-      const reader = this.#free() ?? this.#start()
-      clearTimeout(reader.end)
-      reader.reads = next
-      // What waits keeps the process from ending.
-      reader.worker.ref()
-      reader.worker.postMessage(next.message)
+      void this.#read([...this.#readers].find(({ reads }) => !reads) ?? this.#start(), next)
     }
+  }
+
+  async #read(reader: Reader, next: Waiting): Promise<void> {
+    clearTimeout(reader.end)
+    reader.reads = next
+    await next.read(reader.remote)
+    reader.reads = undefined
+    if (this.#readers.has(reader)) reader.end = setTimeout(() => this.#end(reader), IDLE_MS).unref()
+    this.#next()
   }
 
   /** The next read of a caller who has no thread; undefined if no thread is free for it. */
@@ -114,7 +107,7 @@ export class LongReads {
     for (const [caller, waiting] of this.#waiting) {
       if (busy.some((one) => one.caller === caller)) continue
       this.#waiting.delete(caller)
-      const left = waiting.filter(({ message }) => !isStopped(message))
+      const left = waiting.filter(({ stop }) => Atomics.load(stop, 0) === 0)
       const next = left.shift()
       if (left.length > 0) this.#waiting.set(caller, left)
       if (next) return next
@@ -122,53 +115,17 @@ export class LongReads {
     return undefined
   }
 
-  #free(): Reader | undefined {
-    return [...this.#readers].find(({ reads }) => !reads)
-  }
-
   #start(): Reader {
-    const worker = new Worker(THREAD, { name: 'reader', workerData: this.#data })
-    const reader: Reader = { worker, reads: undefined, end: undefined }
-    let why = 'the thread that reads ended'
-    worker.on('message', (answer: FromReader) => this.#answer(reader, answer))
-    worker.on('error', (error) => {
-      why = `${why}: ${(error as Error)?.message}`
-    })
-    worker.on('exit', () => {
-      this.#readers.delete(reader)
-      clearTimeout(reader.end)
-      this.#answer(reader, { kind: 'failure', failure: plainFailure(unavailable(why)) })
-    })
+    const thread = new DatabaseThread(READER)
+    const remote = new ThreadPart(thread, this.#opening, () => new Date()).remote<Reads>('reads')
+    const reader: Reader = { thread, remote, reads: undefined, end: undefined }
     this.#readers.add(reader)
     return reader
   }
 
-  #answer(reader: Reader, answer: FromReader): void {
-    const { reads, worker } = reader
-    reader.reads = undefined
-    worker.unref()
+  async #end(reader: Reader): Promise<void> {
     clearTimeout(reader.end)
-    if (this.#readers.has(reader)) reader.end = setTimeout(() => this.#end(reader), IDLE_MS).unref()
-    reads?.settle(answer)
-    this.#next()
-  }
-
-  #end(reader: Reader): void {
     this.#readers.delete(reader)
-    void reader.worker.terminate()
+    await reader.thread.end()
   }
-}
-
-const NOTHING_COUNTED: Counted = { found: 0, isExact: false }
-
-function stop(message: ToReader): void {
-  Atomics.store(message.stop, 0, 1)
-}
-
-function isStopped(message: ToReader): boolean {
-  return Atomics.load(message.stop, 0) !== 0
-}
-
-function unavailable(why: string): StoreUnavailable {
-  return new StoreUnavailable(new Error(why))
 }

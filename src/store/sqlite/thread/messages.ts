@@ -1,5 +1,4 @@
 /** What crosses between a server and the threads that read and write for it: plain data. */
-import type { Counted, ObjectQuery } from '../../contract.ts'
 import { kindNamed } from '../../errors.ts'
 import type { ReadBounds } from '../../lists/read-bounds.ts'
 import type { TablePlan } from '../layout/schema.ts'
@@ -7,9 +6,12 @@ import type { TablePlan } from '../layout/schema.ts'
 /** A part of a database that the thread opens on a connection of its own. */
 export interface Opening {
   readonly file: string
-  /** Of the file that the server has open (probe.ts). */
+  /** Of the file that the server has open (database.ts). */
   readonly identity: string | undefined
-  readonly content: { readonly kind: 'store'; readonly plans: readonly TablePlan[] } | { readonly kind: 'instances' }
+  readonly content:
+    | { readonly kind: 'store'; readonly plans: readonly TablePlan[] }
+    | { readonly kind: 'reads'; readonly plans: readonly TablePlan[]; readonly bounds: ReadBounds }
+    | { readonly kind: 'instances' }
 }
 
 export interface Call {
@@ -33,32 +35,8 @@ export interface Answered {
   readonly failure?: PlainFailure
 }
 
-/** `workerData` of a thread that reads. */
-export interface ReaderData {
-  readonly file: string
-  /** Of the file that the server has open (probe.ts). */
-  readonly identity: string | undefined
-  readonly plans: readonly TablePlan[]
-  readonly bounds: ReadBounds
-}
-
-export type LongRead =
-  | { readonly kind: 'list'; readonly resource: string; readonly query: ObjectQuery }
-  | { readonly kind: 'count'; readonly resource: string; readonly query: Pick<ObjectQuery, 'where' | 'filter'> }
-
-export interface ToReader {
-  readonly read: LongRead
-  /** Not zero: nobody waits for the answer any more. */
-  readonly stop: Int32Array
-}
-
 /** A row of a list: what JsonRow is made of. */
 export type PlainRow = readonly [string, string, string, string, readonly boolean[]]
-
-export type FromReader =
-  | { readonly kind: 'list'; readonly rows: readonly PlainRow[] }
-  | { readonly kind: 'count'; readonly counted: Counted }
-  | { readonly kind: 'failure'; readonly failure: PlainFailure }
 
 export interface PlainFailure {
   readonly name: string

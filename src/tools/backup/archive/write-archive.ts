@@ -4,15 +4,20 @@ import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { createTarPacker, type TarPackController } from 'modern-tar'
-import type { CopiedPart } from '../../../store/copies.ts'
 import { encrypted } from './encryption.ts'
 import { BEGINNING, type Beginning, MANIFEST, type Manifest, type PartSum } from './manifest.ts'
 import { sealed } from './seal.ts'
 
+/** A part as it is written. Its content is read once. */
+export interface ArchivePart {
+  readonly name: string
+  readonly bytes: number
+  readonly content: AsyncIterable<Uint8Array>
+}
+
 export interface ArchiveContent {
   readonly beginning: Beginning
-  /** Read once, in order. */
-  readonly parts: AsyncIterable<CopiedPart>
+  readonly parts: readonly ArchivePart[]
   /** Asked after the parts. */
   readonly manifest: (parts: readonly PartSum[]) => Manifest
 }
@@ -42,9 +47,9 @@ async function pack(controller: TarPackController, content: ArchiveContent): Pro
   try {
     const sums: PartSum[] = []
     const mtime = new Date(content.beginning.createdAt)
-    const add = async (part: CopiedPart) => void sums.push(await addPart(controller, part, mtime))
+    const add = async (part: ArchivePart) => void sums.push(await addPart(controller, part, mtime))
     await add(textPart(BEGINNING, content.beginning))
-    for await (const part of content.parts) await add(part)
+    for (const part of content.parts) await add(part)
     const manifest = content.manifest(sums)
     await addPart(controller, textPart(MANIFEST, manifest), mtime)
     controller.finalize()
@@ -55,7 +60,7 @@ async function pack(controller: TarPackController, content: ArchiveContent): Pro
   }
 }
 
-async function addPart(controller: TarPackController, part: CopiedPart, mtime: Date): Promise<PartSum> {
+async function addPart(controller: TarPackController, part: ArchivePart, mtime: Date): Promise<PartSum> {
   const { name, bytes, content } = part
   const writer = controller.add({ name, size: bytes, type: 'file', mode: 0o600, mtime }).getWriter()
   const hash = createHash('sha256')
@@ -68,10 +73,10 @@ async function addPart(controller: TarPackController, part: CopiedPart, mtime: D
 }
 
 /** A small part whose bytes are known. */
-export function bytesPart(name: string, bytes: Uint8Array): CopiedPart {
+export function bytesPart(name: string, bytes: Uint8Array): ArchivePart {
   return { name, bytes: bytes.length, content: Readable.from([bytes]) }
 }
 
-function textPart(name: string, value: unknown): CopiedPart {
+function textPart(name: string, value: unknown): ArchivePart {
   return bytesPart(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`))
 }

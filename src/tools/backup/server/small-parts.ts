@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import type { Config } from '../../../config/config.ts'
 import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
-import type { CopiedPart } from '../../../store/copies.ts'
 import { readPlace, ToolError } from '../../load-policy.ts'
 import { isPlainFile, type PartGroup } from '../archive/manifest.ts'
-import { bytesPart } from '../archive/write-archive.ts'
+import { type ArchivePart, bytesPart } from '../archive/write-archive.ts'
 import { readSteadily, type SmallFile } from './steady-folder.ts'
 
 export interface SmallParts {
-  readonly parts: readonly CopiedPart[]
+  readonly parts: readonly ArchivePart[]
   /** Undefined if the database has the policy. */
   readonly revision: string | undefined
   readonly keyFiles: number
@@ -64,6 +63,6 @@ async function readNamed(folder: string, names: RegExp): Promise<readonly SmallF
   return files
 }
 
-function partsOf(group: PartGroup, files: readonly SmallFile[]): readonly CopiedPart[] {
+function partsOf(group: PartGroup, files: readonly SmallFile[]): readonly ArchivePart[] {
   return files.map(({ name, bytes }) => bytesPart(`${group}/${name}`, bytes))
 }

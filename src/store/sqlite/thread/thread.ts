@@ -1,23 +1,19 @@
 /**
- * Asks the thread that writes for this process. Calls of one turn of the event loop go with one message. If the thread
- * ends, all that wait fail, and the next call starts another one.
+ * Asks a thread that works on databases for this process. Calls of one turn of the event loop go with one message. If
+ * the thread ends, all that wait fail, and the next call starts another one.
  */
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../../errors.ts'
 import { type Answered, type Call, failureAgain, type Opening, type ToThread } from './messages.ts'
-import type { Remote } from './targets.ts'
 
 // .ts in a checkout, .js in the package.
-const THREAD = new URL(import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js', import.meta.url)
+const PROGRAM = new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url)
 
 /** More than a fast disk takes in a second. */
 export const MOST_WAITING = 4096
 
 /** Where nothing is written at a start, the thread leaves the CPU to the first requests. */
 const START_AFTER_MS = 1000
-
-/** A thread that ends again and again isn't started all the time. */
-const RESTART_MS = 1000
 
 const NEVER = { at: Number.NEGATIVE_INFINITY, why: '' }
 
@@ -26,7 +22,23 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-class Writer {
+interface ThreadOptions {
+  readonly name: string
+  /** The noun of the thread in messages. */
+  readonly what: string
+  /** See giveWay. */
+  readonly niceness?: number
+  /** A thread that ends again and again isn't started more often. */
+  readonly restartMs: number
+}
+
+/** Methods as they are called from another thread. */
+export type Remote<T> = {
+  readonly [M in keyof T]: T[M] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never
+}
+
+export class DatabaseThread {
+  readonly #options: ThreadOptions
   readonly #openings = new Map<number, Opening>()
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
@@ -34,6 +46,10 @@ class Writer {
   #unsent: Call[] = []
   #last = 0
   #ended = NEVER
+
+  constructor(options: ThreadOptions) {
+    this.#options = options
+  }
 
   open(opening: Opening): number {
     this.#last += 1
@@ -64,11 +80,17 @@ class Writer {
     await worker?.terminate()
   }
 
+  /** All that wait fail. */
+  async end(): Promise<void> {
+    clearTimeout(this.#soon)
+    await this.#worker?.terminate()
+  }
+
   #send(): void {
     const calls = this.#unsent
     if (calls.length === 0) return
     this.#unsent = []
-    if (!this.#worker && performance.now() - this.#ended.at < RESTART_MS) {
+    if (!this.#worker && performance.now() - this.#ended.at < this.#options.restartMs) {
       for (const { id } of calls) this.#settle({ id }, unavailable(this.#ended.why))
       return
     }
@@ -94,9 +116,10 @@ class Writer {
   #start(): Worker {
     clearTimeout(this.#soon)
     this.#soon = undefined
-    const worker = new Worker(THREAD, { name: 'writer' })
+    const { name, what, niceness } = this.#options
+    const worker = new Worker(PROGRAM, { name, workerData: { niceness } })
     worker.unref()
-    let why = 'the thread that writes ended'
+    let why = `${what} ended`
     worker.on('message', (answers: readonly Answered[]) => {
       for (const answer of answers) this.#settle(answer, answer.failure && failureAgain(answer.failure))
     })
@@ -130,16 +153,15 @@ class Writer {
   }
 }
 
-/** One thread for all that this process writes: a database takes one writer at a time anyway. */
-const writer = new Writer()
-
 /** A part of a database that the thread has open. */
-export class WriterPart {
+export class ThreadPart {
+  readonly #thread: DatabaseThread
   readonly #number: number
   readonly #now: () => Date
 
-  constructor(opening: Opening, now: () => Date) {
-    this.#number = writer.open(opening)
+  constructor(thread: DatabaseThread, opening: Opening, now: () => Date) {
+    this.#thread = thread
+    this.#number = thread.open(opening)
     this.#now = now
   }
 
@@ -150,7 +172,7 @@ export class WriterPart {
       get: (_, method: string) => {
         methods[method] ??= (...args) => {
           asked()
-          return writer.ask({ part: this.#number, target, method, args, now: this.#now().getTime() })
+          return this.#thread.ask({ part: this.#number, target, method, args, now: this.#now().getTime() })
         }
         return methods[method]
       },
@@ -162,10 +184,10 @@ export class WriterPart {
     const { close } = this.remote<{ close(): Promise<void> }>('part')
     // A thread that ended has nothing open.
     await close().catch(() => undefined)
-    await writer.close(this.#number)
+    await this.#thread.close(this.#number)
   }
 }
 
-function unavailable(why: string): StoreUnavailable {
+export function unavailable(why: string): StoreUnavailable {
   return new StoreUnavailable(new Error(why))
 }
