@@ -72,7 +72,7 @@ function describeList(read: string, statementOf: typeof listStatement): void {
       const resource = RELATED.byName.get(name)
       if (!resource) throw new Error(`no resource ${name}`)
       const { table, indexed, leading } = planTable(resource, INDEXED.get(name) ?? [])
-      return { source: quoteName(table), scalars: new Set(indexed), leading }
+      return { name: quoteName(table), scalars: new Set(indexed), leading }
     }
 
     async function planOf(query: Partial<ObjectQuery>): Promise<string> {

@@ -2,7 +2,7 @@ import { constants } from 'node:sqlite'
 import { expect } from 'chai'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
-import { STATEMENTS } from '../../src/store/sqlite/query/lists.ts'
+import { STATEMENTS } from '../../src/store/sqlite/statements.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
@@ -70,7 +70,7 @@ describe('a list of few objects out of many', () => {
     )
     const texts = await statementsOf(() => store.list('things', { where: wrapped, limit: 50 }))
     expect(texts).to.have.length(1)
-    expect(texts[0]).to.contain('where "f_owner^I^D" in (?) order by')
+    expect(texts[0]).to.contain('where "objects_things"."f_owner^I^D" in (?) order by')
   })
 
   it('looks for the few objects of the owner where half of all have the status', async () => {
@@ -213,7 +213,7 @@ describe('the statement cache', () => {
     const folder = await Folder.make()
     const { store } = await folder.open()
     // Each number is a shape of its own: a bit says whether a key is descending.
-    const fields = ['ownerId', 'ownerID', 'status', 'count', 'due', 'open', 'code', 'department']
+    const fields = ['ownerId', 'ownerID', 'status', 'count', 'due', 'open', 'code', 'department', 'createdAt', 'id']
     const list = (shape: number) => {
       const order = fields.map((field, i) => ({ field, by: 'value', descending: (shape >> i) % 2 === 1 }) as const)
       return statementsOf(() => store.list('things', { where: { kind: 'always' }, limit: 1, order }))

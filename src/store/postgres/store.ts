@@ -32,7 +32,7 @@ import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
-import { lookupSql } from './query/condition.ts'
+import { lookupIn } from './query/condition.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { type QueriedTable, statement, type TableOf } from './query/statement.ts'
@@ -133,7 +133,7 @@ export class PostgresStore implements Store {
   }
 
   async lookup(lookup: Lookup): Promise<boolean> {
-    const asked = statement((to) => `select ${lookupSql(lookup, this.#queriedOf, to)}`)
+    const asked = statement((to) => `select ${lookupIn(lookup, this.#queriedOf, to)}`)
     const [row] = await this.#answerOf(lookup, asked)
     return row?.[0] === true
   }
@@ -150,10 +150,10 @@ export class PostgresStore implements Store {
       // Written where it is needed: PostgreSQL refuses values that a statement doesn't use.
       const tables: TableOf = (resource) => {
         if (resource !== permit.resource) return this.#queriedOf(resource)
-        return { ...queried, source: objects.withSql(written, to) }
+        return { ...queried, name: objects.withSql(written, to) }
       }
       const isCurrent = permit.kind === 'create' ? 'true' : objects.hasVersionSql(id, version, to)
-      return `select ${isCurrent}, ${objects.takenSql(written, to)}, ${lookupSql(lookup, tables, to)}`
+      return `select ${isCurrent}, ${objects.takenSql(written, to)}, ${lookupIn(lookup, tables, to)}`
     })
     const [[current, taken, holds] = []] = await this.#answerOf(lookup, asked)
     if (current !== true) throw new StaleObject()

@@ -12,7 +12,7 @@ import { brokenConstraint } from './failures.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
 import { quoteText } from './layout/names.ts'
 import { idConstraint, type TablePlan } from './layout/tables.ts'
-import { keySql, lookupSql } from './query/condition.ts'
+import { keySql, lookupIn } from './query/condition.ts'
 import { ASKED_FOR, askedText, oneRow, type Parameters, statement, type TableOf } from './query/statement.ts'
 import { decodeText, encodeId, encodeText } from './stored-text.ts'
 
@@ -223,7 +223,7 @@ export class ObjectTable implements SqlObjects {
     const fields = this.#plan.unique.flatMap(({ field }) => {
       const value = Object.hasOwn(document, field) ? document[field] : undefined
       if (!isScalar(value)) return []
-      const isSame = `${keySql(field, 'o')} = ${to.bind(keyOf(value))} and o.id <> ${to.bind(own)}`
+      const isSame = `${keySql(field, 'o.')} = ${to.bind(keyOf(value))} and o.id <> ${to.bind(own)}`
       return [`when exists (select 1 from ${this.name} as o where ${isSame}) then ${quoteText(field)}`]
     })
     // A new object has the version 1.
@@ -283,7 +283,7 @@ interface Tables {
 }
 
 export function restingSql({ caller, lookups }: RestsOn, { tableOf, users }: Tables, to: Parameters): string {
-  const parts = lookups.map(({ lookup, holds }) => `${holds ? '' : 'not '}${lookupSql(lookup, tableOf, to)}`)
+  const parts = lookups.map(({ lookup, holds }) => `${holds ? '' : 'not '}${lookupIn(lookup, tableOf, to)}`)
   return [...parts, ...(caller ? [sameCaller(caller, users, to)] : [])].join(' and ') || 'true'
 }
 

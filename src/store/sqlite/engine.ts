@@ -41,12 +41,12 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   const queriedOf = (resource: string) => getOrFail(queried, resource)
   const damage = new Damage(database)
   const reads = new SharedReads(database)
+  const statements = new StatementRunner(database)
   const tables = new Map<string, ObjectTable>()
   for (const plan of plans) {
-    const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage, reads)
+    const lists = new ObjectLists({ database, statements, resource: plan.resource, tableOf: queriedOf, damage, reads })
     tables.set(plan.resource, new ObjectTable(database, plan, lists))
   }
-  const statements = new StatementRunner(database)
   const commits = new GroupCommits(database)
   const sql = sqlEngine(statements, commits, now)
   const parts = {
@@ -57,7 +57,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
     sql,
     reads,
     tables,
-    lookups: new Lookups(database, queriedOf, damage),
+    lookups: new Lookups(database, statements, queriedOf, damage),
     commits,
     counters: new SqlCounters(sql),
     now,

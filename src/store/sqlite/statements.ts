@@ -1,18 +1,36 @@
 /** Runs statements and work on one connection, at once. Each text is prepared when it is first asked. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
 import type { Row, Statement, Work } from '../sql/statement.ts'
 
+/** Filters and policies make ever new texts, and each statement takes memory. */
+export const STATEMENTS = 1000
+
 export class StatementRunner {
-  readonly #database: DatabaseSync
-  readonly #prepared = new Map<string, StatementSync>()
+  readonly #prepared: LRUCache<string, StatementSync>
 
   constructor(database: DatabaseSync) {
-    this.#database = database
+    this.#prepared = new LRUCache({
+      max: STATEMENTS,
+      memoMethod: (text) => {
+        const prepared = database.prepare(text)
+        prepared.setReturnArrays(true)
+        return prepared
+      },
+    })
   }
 
   ask({ text, values }: Statement): readonly Row[] {
-    const prepared = this.#prepared.get(text) ?? this.#prepare(text)
-    return prepared.all(...(values as SQLInputValue[])) as unknown as readonly Row[]
+    return this.rows({ text: text.replaceAll(/\$(?=\d)/g, '?'), values })
+  }
+
+  /** Likewise, with a `?` for each value. */
+  rows({ text, values }: Pick<Statement, 'text' | 'values'>): readonly Row[] {
+    return this.prepared(text).all(...(values as SQLInputValue[])) as unknown as readonly Row[]
+  }
+
+  prepared(text: string): StatementSync {
+    return this.#prepared.memo(text)
   }
 
   run<T>(work: Work<T>): T {
@@ -29,12 +47,5 @@ export class StatementRunner {
       return work.throw(error)
     }
     return work.next(rows)
-  }
-
-  #prepare(text: string): StatementSync {
-    const prepared = this.#database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
-    prepared.setReturnArrays(true)
-    this.#prepared.set(text, prepared)
-    return prepared
   }
 }

@@ -116,12 +116,12 @@ export async function tablesIn(ask: Ask): Promise<ReadonlySet<string>> {
  */
 export async function queriedTable(ask: Ask, { table, indexed, leading }: TablePlan): Promise<QueriedTable> {
   const source = quoteName(table)
-  if (indexed.length === 0) return { source, leading, scalars: new Set() }
+  if (indexed.length === 0) return { name: source, leading, scalars: new Set() }
   const lists = indexed.map((field) => {
-    return `exists (select 1 from ${source} as o where ${keySql(field, 'o')} = '${LIST}')`
+    return `exists (select 1 from ${source} as o where ${keySql(field, 'o.')} = '${LIST}')`
   })
   const [found = []] = await ask({ text: `select ${lists.join()}`, values: [] })
-  return { source, leading, scalars: new Set(indexed.filter((_, at) => found[at] === false)) }
+  return { name: source, leading, scalars: new Set(indexed.filter((_, at) => found[at] === false)) }
 }
 
 /** The advisory lock of migrations: any number that no other program uses. */

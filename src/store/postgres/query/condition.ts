@@ -1,167 +1,105 @@
-/** A simplified condition for PostgreSQL: an expression about one row, which finds related objects by index. */
-
-import { instantBounds } from '../../../base/time.ts'
-import type {
-  Between,
-  Climb,
-  Condition,
-  Holds,
-  Lookup,
-  Present,
-  Related,
-  Time,
-} from '../../../decide/conditions/condition.ts'
-import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+/** How conditions look at PostgreSQL's tables: at the keys and the instants of an object, by index where it has one. */
+import { type Condition, type Lookup, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
+import {
+  type ConditionDialect,
+  conditionSql,
+  descentSql,
+  foundSql,
+  lookupSql,
+  type Scope,
+  type TableOf,
+  type ValueSql,
+  within,
+} from '../../sql/condition.ts'
 import type { IndexKey } from '../../sql/indexes.ts'
 import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
-import { type ConditionKinds, findLeaders, looksUp, writeCondition } from '../../sql/write-condition.ts'
+import { findLeaders, looksUp } from '../../sql/write-condition.ts'
 import { KIND, keyOf, LIST } from '../layout/keys.ts'
 import { quoteText } from '../layout/names.ts'
 import { encodeText } from '../stored-text.ts'
-import { outermost, type Parameters, type Scope, type TableOf, within } from './statement.ts'
+import type { Parameters, QueriedTable } from './statement.ts'
 
-const KINDS: ConditionKinds<Scope> = {
-  holds: holdsSql,
-  present: presentSql,
-  between: betweenSql,
-  time: timeSql,
-  related: relatedSql,
-  climb: climbSql,
+export type TableScope = Scope<QueriedTable>
+
+/** The scope of a table in a statement of its own. */
+export function outermost(table: QueriedTable, tableOf: TableOf<QueriedTable>, parameters: Parameters): TableScope {
+  const bind: Scope['bind'] = (value) => parameters.bind(value)
+  return { dialect: DIALECT, table, tableOf, depth: 0, alias: 'r0.', source: `${table.name} as r0`, bind }
 }
 
-export function conditionSql(condition: Condition, scope: Scope): string {
-  return writeCondition(condition, scope, KINDS)
+const DIALECT: ConditionDialect<QueriedTable> = {
+  values: (field, scope, name) => {
+    if (hasOne(field, scope)) return singleOf(field, scope)
+    const from = elementsSql(keysSql(field, scope.alias), name)
+    return { ...valueOfKey(`(${name}.k collate "C")`), from, guard: `${name}.k <> '${LIST}'` }
+  },
+  instants: (field, scope, name) => {
+    const column = field === 'id' ? undefined : serverColumn(field, scope.alias)
+    if (column) return { value: column }
+    if (scope.table.scalars.has(field)) return { value: instantSql(field, scope.alias) }
+    return { value: `(${name}.k collate "C")`, from: elementsSql(instantsSql(field, scope.alias), name) }
+  },
+  holds: (field, values, { table, alias, bind }) => {
+    const column = serverColumn(field, alias)
+    // A simplified condition compares the server's fields only with texts.
+    if (column) return `${column} ${among(values.map(textOf), bind)}`
+    const keys = values.map(keyOf)
+    if (table.scalars.has(field)) return `${keySql(field, alias)} ${among(keys, bind)}`
+    return `${keysSql(field, alias)} ?| ${bind(keys)}::text[]`
+  },
+  number: keyOf,
+  isNumber: [`>= '${KIND.number}'`, `< '${KIND.text}'`],
+  meets: (own, by, { table, alias }) => {
+    const column = serverColumn(by, alias)
+    if (column) return { tests: [`${column} = ${own.text}`] }
+    const meets = table.scalars.has(by) ? `${keySql(by, alias)} = ${own.value}` : `${keysSql(by, alias)} ? ${own.value}`
+    return { tests: [meets] }
+  },
+  leads: (field, scope, by, related) => {
+    const [own, other] = [singleOf(field, scope), singleOf(by, related)]
+    return field === 'id' ? [own.text, other.text] : [own.value, other.value]
+  },
+  ofId: (id) => `'${KIND.text}' || ${id}`,
+  step: () => undefined,
+  stepOfElement: () => undefined,
+  leading: leadingSql,
 }
 
-function holdsSql({ field, values }: Holds, { table, alias, parameters }: Scope): string {
-  const column = serverColumn(field, alias)
-  // A simplified condition compares the server's fields only with texts.
-  if (column) return `${column} ${among(values.map(textOf), parameters)}`
-  const keys = values.map(keyOf)
-  if (table.scalars.has(field)) return `${keySql(field, alias)} ${among(keys, parameters)}`
-  return `${keysSql(field, alias)} ?| ${parameters.bind(keys)}::text[]`
+/** Whether such an object is stored. */
+export function lookupIn(lookup: Lookup, tableOf: TableOf<QueriedTable>, to: Parameters): string {
+  return lookupSql(lookup, (resource) => outermost(tableOf(resource), tableOf, to))
 }
 
 /** A key or a text is one of these. */
-export function among(values: readonly string[], parameters: Parameters): string {
+export function among(values: readonly string[], bind: Scope['bind']): string {
   const [only = ''] = values
-  return values.length === 1 ? `= ${parameters.bind(only)}::text` : `= any(${parameters.bind(values)}::text[])`
+  return values.length === 1 ? `= ${bind(only)}::text` : `= any(${bind(values)}::text[])`
 }
 
 export function textOf(value: Scalar): string {
   return encodeText(String(value))
 }
 
-function presentSql({ field }: Present, { alias }: Scope): string {
-  if (serverColumn(field, alias)) return 'true'
-  const keys = keysSql(field, alias)
-  return `coalesce(${keys} ->> 1, nullif(${keys} ->> 0, '${LIST}')) is not null`
-}
-
-function betweenSql({ field, atLeast, atMost }: Between, { table, alias, depth, parameters }: Scope): string {
-  const low = atLeast === undefined ? `'${KIND.number}'` : parameters.bind(keyOf(atLeast))
-  const high = atMost === undefined ? `'${KIND.text}'` : parameters.bind(keyOf(atMost))
-  const passes = (key: string) => `${key} >= ${low} and ${key} <= ${high}`
-  if (table.scalars.has(field)) return `(${passes(keySql(field, alias))})`
-  return someElement(keysSql(field, alias), `b${depth}`, passes)
-}
-
-function someElement(json: string, name: string, passes: (value: string) => string): string {
-  return `exists (select 1 from ${elementsSql(json, name)} where ${passes(`(${name}.k collate "C")`)})`
-}
-
-function timeSql(condition: Time, { table, alias, depth, parameters }: Scope): string {
-  const { field } = condition
-  const { after, before } = instantBounds(condition)
-  const [low, high] = [after, before].map((bound) => bound !== undefined && parameters.bind(bound))
-  const passes = (instant: string) => {
-    const tests = [low && `${instant} > ${low}`, high && `${instant} < ${high}`].filter((test) => test !== false)
-    return tests.length === 0 ? `${instant} is not null` : `(${tests.join(' and ')})`
-  }
-  const column = field === 'id' ? undefined : serverColumn(field, alias)
-  if (column) return passes(column)
-  if (table.scalars.has(field)) return passes(instantSql(field, alias))
-  return someElement(instantsSql(field, alias), `b${depth}`, passes)
-}
-
-/** A value: its key, and the text that it is, or NULL. */
-interface ValueSql {
-  readonly key: string
-  readonly text: string
-}
-
-/** A field's values in a query: one row for each. */
-interface ValuesSql extends ValueSql {
-  readonly from?: string
-  readonly guard?: string
+function hasOne(field: string, { table }: TableScope): boolean {
+  return SERVER_FIELDS.has(field) || table.scalars.has(field)
 }
 
 /** The only value of a field of the server, or of a scalar. */
-function singleOf(field: string, { alias }: Scope): ValueSql {
+function singleOf(field: string, { alias }: TableScope): ValueSql {
   const column = serverColumn(field, alias)
-  return column ? { key: `('${KIND.text}' || ${column})`, text: column } : valueOfKey(keySql(field, alias))
+  if (!column) return valueOfKey(keySql(field, alias))
+  return { value: `('${KIND.text}' || ${column})`, text: column, isText: `${column} is not null` }
 }
 
-function valuesSql(field: string, scope: Scope, name: string): ValuesSql {
-  const { table, alias } = scope
-  if (serverColumn(field, alias) || table.scalars.has(field)) return singleOf(field, scope)
-  const element = valueOfKey(`(${name}.k collate "C")`)
-  return { ...element, from: elementsSql(keysSql(field, alias), name), guard: `${name}.k <> '${LIST}'` }
-}
-
+/** The value: its key, and the text that it is, or NULL. */
 function valueOfKey(key: string): ValueSql {
-  return { key, text: `(case when left(${key}, 1) = '${KIND.text}' then substr(${key}, 2) end collate "C")` }
-}
-
-/** EXISTS: an index on `by` finds the related object from this one. */
-function relatedSql({ field, resource, by, where }: Related, scope: Scope): string {
-  const related = within(scope, resource)
-  const own = valuesSql(field, scope, `v${related.depth}`)
-  const sources = [own.from, related.source].filter((one) => one !== undefined)
-  const tests = [own.guard, meeting(own, by, related), conditionSql(where, related)].filter(Boolean)
-  return `exists (select 1 from ${sources.join(', ')} where ${tests.join(' and ')})`
-}
-
-/** The value is one of the related object's field. */
-function meeting(own: ValuesSql, by: string, { table, alias }: Scope): string {
-  const column = serverColumn(by, alias)
-  if (column) return `${column} = ${own.text}`
-  return table.scalars.has(by) ? `${keySql(by, alias)} = ${own.key}` : `${keysSql(by, alias)} ? ${own.key}`
-}
-
-/** Step by step from this object; a circle ends at the depth. */
-function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
-  const first = within(scope, resource)
-  const own = valuesSql(field, scope, `v${first.depth}`)
-  const start = `select ${own.text}, 1${own.from ? ` from ${own.from}` : ''} where ${textsOf(own)}`
-  return `exists (${stepsSql({ field, depth, start }, first)} where ${conditionSql(where, first)})`
-}
-
-/** Only texts are ids. */
-function textsOf({ text, guard }: ValuesSql): string {
-  return guard === undefined ? `${text} is not null` : `${guard} and ${text} is not null`
-}
-
-interface Steps {
-  readonly field: string
-  readonly depth: number
-  /** Selects the ids of the first step, and 1. */
-  readonly start: string
-}
-
-/** The objects of the scope's table that these steps reach, as a query whose last part is `where`. */
-function stepsSql({ field, depth, start }: Steps, scope: Scope): string {
-  const steps = `steps${scope.depth}`
-  const next = valuesSql(field, scope, `w${scope.depth}`)
-  const reached = `${steps} join ${scope.source} on ${scope.alias}.id = ${steps}.id`
-  const further = `select ${next.text}, ${steps}.n + 1 from ${reached}${next.from ? `, ${next.from}` : ''}
-    where ${steps}.n < ${depth} and ${textsOf(next)}`
-  return `with recursive ${steps}(id, n) as (${start} union ${further}) select 1 from ${reached}`
+  const text = `(case when left(${key}, 1) = '${KIND.text}' then substr(${key}, 2) end collate "C")`
+  return { value: key, text, isText: `${text} is not null` }
 }
 
 /** The same as `conditionSql`, for rows that are selected: each part that can lead is written so that it can. */
-export function leadingSql(condition: Condition, scope: Scope): string {
+export function leadingSql(condition: Condition, scope: TableScope): string {
   if (!looksUp(condition)) return conditionSql(condition, scope)
   if (condition.kind === 'all') return `(${condition.of.map((part) => leadingSql(part, scope)).join(' and ')})`
   if (findLeaders(condition, scope.table, scope.tableOf).length === 0) return conditionSql(condition, scope)
@@ -177,58 +115,29 @@ export function leadingSql(condition: Condition, scope: Scope): string {
   }
 }
 
-function foundSql({ field, resource, by, where }: Related, scope: Scope): string {
-  const related = within(scope, resource)
-  const [own, other] = [singleOf(field, scope), singleOf(by, related)]
-  const found = field === 'id' ? other.text : other.key
-  return `${field === 'id' ? own.text : own.key} in (
-    select ${found} from ${related.source} where ${leadingSql(where, related)})`
-}
-
-/**
- * Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the
- * depth.
- */
-function descentSql({ field, resource, depth, where }: Climb, scope: Scope): string {
-  const related = within(scope, resource)
-  const [steps, id] = [`steps${related.depth}`, `${related.alias}.id`]
-  const own = singleOf(field, scope)
-  const up = singleOf(field, related).key
-  return `${own.key} in (with recursive ${steps}(id, n) as (
-      select ${id}, 1 from ${related.source} where ${leadingSql(where, related)}
-      union select ${id}, ${steps}.n + 1 from ${steps} join ${related.source} on ${up} = '2' || ${steps}.id
-        where ${steps}.n < ${depth})
-    select '2' || ${steps}.id from ${steps})`
-}
-
 /** Each alternative finds its objects by its own index. */
-function alternativesSql(alternatives: readonly Condition[], scope: Scope): string {
+function alternativesSql(alternatives: readonly Condition[], scope: TableScope): string {
   const found = alternatives.map((one) => {
     const same = { ...within({ ...scope, tableOf: () => scope.table }, ''), tableOf: scope.tableOf }
-    return `select ${same.alias}.id from ${same.source} where ${leadingSql(one, same)}`
+    return `select ${same.alias}id from ${same.source} where ${leadingSql(one, same)}`
   })
-  return `${scope.alias}.id in (${found.join(' union all ')})`
+  return `${scope.alias}id in (${found.join(' union all ')})`
 }
 
-/** The server's fields are texts, and never missing. */
+/** The server's fields are texts, and never missing. `alias`: empty where only one table is in sight. */
 export function serverColumn(field: string, alias: string): string | undefined {
   const column = SERVER_COLUMNS.get(field)
-  return column && columnSql(column, alias)
-}
-
-/** Without an alias, where only one table is in sight. */
-export function columnSql(column: string, alias: string): string {
-  return alias === '' ? quoteName(column) : `${alias}.${quoteName(column)}`
+  return column && `${alias}${quoteName(column)}`
 }
 
 /** The keys of all values: JSON, or NULL for a field without a value. */
 function keysSql(field: string, alias: string): string {
-  return `(${columnSql('keys', alias)} -> ${quoteText(field)})`
+  return `(${alias}"keys" -> ${quoteText(field)})`
 }
 
 /** The instants of all values, likewise. */
 function instantsSql(field: string, alias: string): string {
-  return `(${columnSql('times', alias)} -> ${quoteText(field)})`
+  return `(${alias}"times" -> ${quoteText(field)})`
 }
 
 /** The key of the only value; of a list, LIST. */
@@ -254,19 +163,4 @@ export function indexedSql(key: IndexKey): string {
 /** Elements of JSON as a table with the column `k`. */
 function elementsSql(json: string, name: string): string {
   return `jsonb_array_elements_text(${json}) as ${name}(k)`
-}
-
-/** Whether such an object is stored. */
-export function lookupSql({ resource, by, values, climb, where }: Lookup, tableOf: TableOf, to: Parameters): string {
-  const named = simplify({ kind: 'holds', field: by, values })
-  const met = simplify(where)
-  if (named.kind === 'never' || met.kind === 'never') return 'false'
-  const scope = outermost(tableOf(resource), tableOf, to)
-  if (!climb) {
-    const both: Condition = { kind: 'all', of: [named, met] }
-    return `exists (select 1 from ${scope.source} where ${conditionSql(both, scope)})`
-  }
-  const start = `select ${scope.alias}.id, 1 from ${scope.source} where ${conditionSql(named, scope)}`
-  const reached = within(scope, resource)
-  return `exists (${stepsSql({ ...climb, start }, reached)} where ${conditionSql(met, reached)})`
 }

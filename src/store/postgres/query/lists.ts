@@ -3,9 +3,10 @@
 import type { ObjectQuery } from '../../contract.ts'
 import { SERVER_FIELDS_BYTES } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
+import { conditionSql } from '../../sql/condition.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { looksUp } from '../../sql/write-condition.ts'
-import { conditionSql, leadingSql } from './condition.ts'
+import { leadingSql, outermost, type TableScope } from './condition.ts'
 import {
   canBeLong,
   comparisonSql,
@@ -15,12 +16,12 @@ import {
   segmentSql,
   wholeOrderSql,
 } from './order.ts'
-import { outermost, type Parameters, type QueriedTable, type Scope, statement, type TableOf } from './statement.ts'
+import { type Parameters, type QueriedTable, statement, type TableOf } from './statement.ts'
 
 const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
 
 export interface Listing {
-  readonly scope: Scope
+  readonly scope: TableScope
   readonly selected: string
   /** By what the rows are sorted. */
   readonly sorted: string
@@ -65,7 +66,7 @@ function rowsStatement(
   return planned([where, ...marks], (parameters) => {
     const scope = outermost(table, tableOf, parameters)
     const told = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further(scope.alias)]
-    const columns = COLUMNS.map((column) => `${scope.alias}.${column}`)
+    const columns = COLUMNS.map((column) => `${scope.alias}${column}`)
     const listing: Listing = {
       scope,
       selected: selectedSql({ where, ...(filter && { filter }) }, scope),
@@ -98,11 +99,11 @@ export function planned(
   return { ...statement(write), plannedAnew: conditions.some(looksUp) }
 }
 
-export function markSql(mark: ObjectQuery['where'], scope: Scope): string {
+export function markSql(mark: ObjectQuery['where'], scope: TableScope): string {
   return conditionSql(simplifySelection(mark).condition, scope)
 }
 
-export function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: Scope): string {
+export function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: TableScope): string {
   const { condition, rest } = simplifySelection(where, filter)
   return [leadingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
 }

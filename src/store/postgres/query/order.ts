@@ -6,8 +6,7 @@ import type { Comparison, SortKey, SortValue } from '../../contract.ts'
 import type { Bound, Segment } from '../../lists/selection.ts'
 import { isLongSql, KIND, keyOf, keyOfSortValue, longKeysOf, withoutHashSql } from '../layout/keys.ts'
 import { quoteText } from '../layout/names.ts'
-import { among, columnSql, keySql, serverColumn, sortedSql, textOf } from './condition.ts'
-import type { Scope } from './statement.ts'
+import { among, keySql, serverColumn, sortedSql, type TableScope, textOf } from './condition.ts'
 
 /** Writes the order of a list. "No value" is the least in the contract; the server's fields have always one. */
 export type OrderSql = (order: readonly SortKey[], alias: string) => string
@@ -30,17 +29,17 @@ function directionOf({ field, descending }: SortKey): string {
   return SERVER_FIELDS.has(field) ? direction : `${direction} nulls ${descending ? 'last' : 'first'}`
 }
 
-export function segmentSql(segment: Segment, scope: Scope): string {
+export function segmentSql(segment: Segment, scope: TableScope): string {
   return segment.map((bound) => boundSql(bound, scope)).join(' and ')
 }
 
-function boundSql({ key, relation, value }: Bound, scope: Scope): string {
-  const { alias, parameters } = scope
+function boundSql({ key, relation, value }: Bound, scope: TableScope): string {
+  const { alias, bind } = scope
   const term = sortedSql(key, alias)
   if (relation === 'null') return `${term} is null`
   if (relation === 'not null') return `${term} is not null`
   const whole = relation !== '=' && canBeLong(key) ? comparedWhole(key.field, relation, value, scope) : undefined
-  return whole ?? `${term} ${relation} ${parameters.bind(boundOf(key, value))}`
+  return whole ?? `${term} ${relation} ${bind(boundOf(key, value))}`
 }
 
 function boundOf({ field, by }: SortKey, value: SortValue): string {
@@ -50,20 +49,20 @@ function boundOf({ field, by }: SortKey, value: SortValue): string {
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-export function comparisonSql(comparison: Comparison, scope: Scope): string {
-  const { alias, parameters } = scope
+export function comparisonSql(comparison: Comparison, scope: TableScope): string {
+  const { alias, bind } = scope
   const { field, by, operator, values } = comparison
   const term = sortedSql(comparison, alias)
   const plain = by === 'time' || serverColumn(field, alias) !== undefined
-  if (operator === 'in') return `${term} ${among(values.map(plain ? textOf : keyOf), parameters)}`
+  if (operator === 'in') return `${term} ${among(values.map(plain ? textOf : keyOf), bind)}`
   const [value = ''] = values
   const compared = `${term} ${OPERATORS[operator]}`
   if (!plain) {
     const whole = comparedWhole(field, OPERATORS[operator], value, scope)
-    return `${whole ?? `${compared} ${parameters.bind(keyOf(value))}`} and ${ofTypeOf(value, term)}`
+    return `${whole ?? `${compared} ${bind(keyOf(value))}`} and ${ofTypeOf(value, term)}`
   }
   // The server's fields and instants are texts.
-  return typeof value === 'string' ? `${compared} ${parameters.bind(textOf(value))}` : 'false'
+  return typeof value === 'string' ? `${compared} ${bind(textOf(value))}` : 'false'
 }
 
 /** A comparison must not reach into the values of another type. */
@@ -105,13 +104,13 @@ function comparedWhole(
   field: string,
   operator: Ordering,
   value: SortValue,
-  { alias, parameters }: Pick<Scope, 'alias' | 'parameters'>,
+  { alias, bind }: Pick<TableScope, 'alias' | 'bind'>,
 ): string | undefined {
   const long = longKeysOf(value)
   if (!long) return undefined
   const key = keySql(field, alias)
-  const [first, last] = [parameters.bind(long.first), parameters.bind(long.last)]
-  const whole = `${wholeTextSql(field, alias)} ${operator} ${parameters.bind(long.whole)}`
+  const [first, last] = [bind(long.first), bind(long.last)]
+  const whole = `${wholeTextSql(field, alias)} ${operator} ${bind(long.whole)}`
   const [near, far] = operator.startsWith('>') ? [`>= ${first}`, `> ${last}`] : [`<= ${last}`, `< ${first}`]
   return `(${key} ${near} and case when ${key} ${far} then true else ${whole} end)`
 }
@@ -121,7 +120,7 @@ function comparedWhole(
  * escapes are replaced; meanwhile U+0002, which no JSON text has as itself, stands for an escaped backslash.
  */
 function wholeTextSql(field: string, alias: string): string {
-  const backslashes = String.raw`replace(${columnSql('document', alias)}, '\\', U&'\0002')`
+  const backslashes = String.raw`replace(${alias}document, '\\', U&'\0002')`
   const escapes = String.raw`replace(${backslashes}, '\u0001', '\u0001\u0002')`
   const nulls = String.raw`replace(${escapes}, '\u0000', '\u0001\u0001')`
   const surrogates = String.raw`regexp_replace(${nulls}, '\\u(d[89a-f][0-9a-f]{2})', '\\u0001\\u0003\1', 'g')`

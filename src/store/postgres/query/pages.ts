@@ -9,9 +9,10 @@ import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import type { Row, Statement } from '../../sql/statement.ts'
 import { decodeText } from '../stored-text.ts'
+import { outermost, type TableScope } from './condition.ts'
 import { canMisplace, type Listing, markSql, misplacedSql, planned, segmentPage, selectedSql } from './lists.ts'
 import { indexedOrderSql } from './order.ts'
-import { ASKED_FOR, AskedValues, oneRow, outermost, type QueriedTable, type Scope, type TableOf } from './statement.ts'
+import { ASKED_FOR, AskedValues, oneRow, type QueriedTable, type TableOf } from './statement.ts'
 
 /** Stands between two cells. No JSON text has it as itself (RFC 7464 uses it likewise). */
 const SEPARATOR = '\u001e'
@@ -55,14 +56,14 @@ function isDirect({ where, filter, order = BY_ID, marks }: ObjectQuery, { scalar
   return condition.kind === 'holds' && condition.values.length === 1 && scalars.has(condition.field)
 }
 
-function pageSql(query: ObjectQuery, scope: Scope): string {
+function pageSql(query: ObjectQuery, scope: TableScope): string {
   const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
-  const { alias, parameters } = scope
-  const share = parameters.bind(Math.floor(bytes / Math.max(1, limit)))
+  const { alias, bind } = scope
+  const share = bind(Math.floor(bytes / Math.max(1, limit)))
   const told = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
   const cells = [
-    ...['id', 'created_at', 'updated_at'].map((column) => `${alias}.${column}`),
-    `case when octet_length(${alias}.document) <= ${share}::bigint then ${alias}.document else '' end`,
+    ...['id', 'created_at', 'updated_at'].map((column) => `${alias}${column}`),
+    `case when octet_length(${alias}document) <= ${share}::bigint then ${alias}document else '' end`,
     ...told.map((sql) => `case when ${sql} then '1' else '' end`),
   ]
   const listing: Listing = {
@@ -70,7 +71,7 @@ function pageSql(query: ObjectQuery, scope: Scope): string {
     selected: selectedSql({ where, ...(filter && { filter }) }, scope),
     sorted: indexedOrderSql(order, alias),
     shown: [`${cells.join(` || ${SEPARATOR_SQL} || `)} as cells`],
-    limit: `${parameters.bind(limit)}::bigint`,
+    limit: `${bind(limit)}::bigint`,
   }
   // An array has the order of its query. Without `offset`, PostgreSQL would read the page twice.
   return `select cardinality(page.rows), array_to_string(page.rows, ${SEPARATOR_SQL})

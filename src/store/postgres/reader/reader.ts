@@ -6,6 +6,7 @@ import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Document } from '../../../resources/object.ts'
 import type { ObjectReader } from '../../object-reader.ts'
 import { parseStored } from '../../parse-stored.ts'
+import { conditionSql } from '../../sql/condition.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { sqlReader } from '../../sql/reader.ts'
@@ -16,8 +17,8 @@ import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { keysOf } from '../layout/keys.ts'
 import { TABLE_PREFIX, tableOf } from '../layout/names.ts'
-import { conditionSql, keySql, lookupSql } from '../query/condition.ts'
-import { outermost, statement, type TableOf } from '../query/statement.ts'
+import { keySql, lookupIn, outermost } from '../query/condition.ts'
+import { statement, type TableOf } from '../query/statement.ts'
 import { decodeText } from '../stored-text.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
@@ -40,7 +41,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
   const present = new Set(names.map(([name]) => String(name)))
   const queriedOf: TableOf = (resource) => {
     const table = tableOf(resource)
-    return { source: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
+    return { name: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
   }
   return {
     ...sqlReader({
@@ -53,7 +54,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       // An id as PostgreSQL keeps it, encoded.
       placeSql: (id) => id,
       idAtSql: (place) => place,
-      valueSql: (field) => keySql(field, 'o'),
+      valueSql: (field) => keySql(field, 'o.'),
       beside: ['keys', 'times'],
       disagreeing,
     }),
@@ -68,7 +69,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
     },
     async lookup(lookup, { byName }) {
       const declared: TableOf = (name) => queriedOf((byName.get(name) ?? fail(name)).name)
-      const asked = statement((to) => `select ${lookupSql(lookup, declared, to)}`)
+      const asked = statement((to) => `select ${lookupIn(lookup, declared, to)}`)
       return (await connections.slow(asked))[0]?.[0] === true
     },
     checkIndexes: async () => {

@@ -35,15 +35,15 @@ function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan)
   const answering = new Map(SERVER_COLUMNS)
   for (const { field, column } of indexed) {
     const list = `select 1 from ${quoteName(table)} where ${quoteName(column)} = ${LIST_MARK} limit 1`
-    if (!database.prepare(list).get()) answering.set(field, column)
+    if (!database.prepare(list).get()) answering.set(field, quoteName(column))
   }
   return answering
 }
 
 /** The table as conditions look at it. */
 export function queriedTable(database: DatabaseSync, plan: TablePlan): QueriedTable {
-  const times = new Map(plan.times.map(({ field, column }) => [field, column]))
-  return { name: plan.table, columns: { values: answeringColumns(database, plan), times }, leading: plan.leading }
+  const times = new Map(plan.times.map(({ field, column }) => [field, quoteName(column)]))
+  return { name: quoteName(plan.table), scalars: answeringColumns(database, plan), times, leading: plan.leading }
 }
 
 function migrateTable(database: DatabaseSync, plan: TablePlan): void {

@@ -1,47 +1,26 @@
-/** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once for each shape. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { LRUCache } from 'lru-cache'
+/** The lists of one resource's table: filtered, sorted, page by page. */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
-import type { Counted, ListedObject, ObjectQuery } from '../../contract.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+import type { Comparison, Counted, ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
-import { BY_ID, type Segment, segmentsAfter } from '../../lists/selection.ts'
-import { quoteName } from '../../sql/quote.ts'
+import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
+import { conditionSql } from '../../sql/condition.ts'
+import { findLeaders, looksUp } from '../../sql/write-condition.ts'
 import type { SharedReads } from '../shared-reads.ts'
+import type { StatementRunner } from '../statements.ts'
 import {
-  boundValues,
-  conditionShape,
-  conditionSql,
   leadingSql,
-  outermost,
   type QueriedTable,
-  type Scope,
-  type TableColumns,
   type TableOf,
+  type TableScope,
+  type Text,
   withLeader,
+  written,
 } from './condition.ts'
 import type { Damage } from './lookups.ts'
-import {
-  filterSql,
-  type Marks,
-  marksOf,
-  orderedBy,
-  orderShape,
-  type Selected,
-  segmentSql,
-  segmentValues,
-  selectionOf,
-} from './selection.ts'
+import { comparisonSql, orderSql, segmentSql } from './selection.ts'
 import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
-
-/** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
-export const STATEMENTS = 128
-
-const DOCUMENT = 'document'
-
-/**
- * Null if the document is larger than the first parameter. The row's header holds the length, so the text isn't read.
- */
-const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
 
 /**
  * The most objects that a leading condition may find: they are all sorted. Where it finds more, a page is full soon if
@@ -57,44 +36,43 @@ type ListedRow = readonly [string, string, string, string | null, ...number[]]
 
 type Selection = Pick<ObjectQuery, 'where' | 'filter'>
 
-interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'>> {
+interface Selected {
+  readonly condition: Condition
+  readonly filter: readonly Comparison[]
+  /** The parts that can find the objects by related ones. */
+  readonly leaders: readonly Condition[]
+  /** By leader, the condition as it was written. */
+  readonly texts: Map<Condition | undefined, Text>
+}
+
+interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes' | 'marks'>> {
   readonly selected: Selected
   readonly segments: readonly Segment[]
-  readonly marks: Marks
   readonly leader: Condition | undefined
   /** It looks at few rows for sure, so they aren't counted as steps. */
   readonly isShort: boolean
 }
 
+export interface ListsOptions {
+  readonly database: DatabaseSync
+  readonly statements: StatementRunner
+  readonly resource: string
+  readonly tableOf: TableOf
+  readonly damage: Damage
+  readonly reads: SharedReads
+}
+
 export class ObjectLists {
-  readonly #database: DatabaseSync
-  readonly #reads: SharedReads
-  /** Quoted. */
-  readonly #table: string
-  readonly #columns: TableColumns
-  readonly #scope: Scope
+  readonly #options: ListsOptions
+  readonly #table: QueriedTable
   readonly #work: ReturnType<typeof workOf>
-  readonly #damage: Damage
-  readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
-    // A cache with `max` would allocate its memory at once, for each resource.
-    maxSize: STATEMENTS,
-    sizeCalculation: () => 1,
-    memoMethod: (_key, _stale, { context: prepare }) => prepare(),
-  })
-  /**
-   * Statements of lists without a filter, by the policy's condition: the next list of the same caller has the same
-   * condition object.
-   */
+  /** Lists without a filter, by the policy's condition: the next list of the same caller has the same condition object. */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
-  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf, damage: Damage, reads: SharedReads) {
-    this.#database = database
-    this.#reads = reads
-    this.#table = quoteName(table.name)
-    this.#columns = table.columns
-    this.#scope = { ...outermost(table, tableOf), steps: true }
-    this.#work = workOf(database)
-    this.#damage = damage
+  constructor(options: ListsOptions) {
+    this.#options = options
+    this.#table = options.tableOf(options.resource)
+    this.#work = workOf(options.database)
   }
 
   /** Throws PastBound. */
@@ -121,10 +99,10 @@ export class ObjectLists {
   #list(query: ObjectQuery): readonly ListedObject[] {
     const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER } = query
     const selected = this.#select({ where, ...(filter && { filter }) })
-    const [segments, marks] = [segmentsAfter(order, after), marksOf(query.marks)]
+    const [segments, marks] = [segmentsAfter(order, after), (query.marks ?? []).map(simplify)]
     // All segments read one state of the database: an object that another process changes is in one segment only.
     const reading = <T>(work: () => T) =>
-      this.#damage.naming(() => (segments.length === 1 ? work() : this.#reads.run(work)))
+      this.#options.damage.naming(() => (segments.length === 1 ? work() : this.#options.reads.run(work)))
     const isDirect = this.#isDirect(selected, order)
     if (!isDirect) this.#work.step()
     const leader = reading(() => this.#leaderOf(selected))
@@ -136,24 +114,39 @@ export class ObjectLists {
   #count(selection: Selection, counted: '*' | typeof FOUND): number {
     this.#work.step()
     const selected = this.#select(selection)
-    const leader = this.#damage.naming(() => this.#leaderOf(selected))
-    const key = `count${counted}${leadShape(selected, leader)}${selected.shape}`
-    const statement = this.#statements.memo(key, { context: () => this.#prepareCount(selected, leader, counted) })
-    return Number(this.#damage.naming(() => statement.get(...selected.values))?.count)
+    const find = () => {
+      const leader = this.#leaderOf(selected)
+      return this.#number((scope) => {
+        const where = this.#selectedSql(selected, leader, scope)
+        return `select count(${counted}) from ${scope.source} where ${stepOfRow(scope.alias)} and ${where}`
+      })
+    }
+    return this.#options.damage.naming(find)
   }
 
   #select({ where, filter = [] }: Selection): Selected {
-    const select = () => selectionOf(where, filter, this.#scope)
+    const select = (): Selected => {
+      const { condition, rest } = simplifySelection(where, filter)
+      const leaders = looksUp(condition) ? findLeaders(condition, this.#table, this.#options.tableOf) : []
+      return { condition, filter: rest, leaders, texts: new Map() }
+    }
     return filter.length > 0 ? select() : this.#wholes.getOrInsertComputed(where, select)
   }
 
   /** The first part that finds few objects; undefined where the objects must be looked at in their order. */
   #leaderOf({ leaders }: Selected): Condition | undefined {
     return leaders.find((part) => {
-      const key = `led${conditionShape(part)}`
-      const statement = this.#statements.memo(key, { context: () => this.#prepareLed(part) })
-      return Number(statement.get(...boundValues(part), MOST_LED + 1)?.found) <= MOST_LED
+      const found = this.#number((scope) => {
+        const led = `select 1 from ${scope.source} where ${leadingSql(part, scope)} limit ${scope.bind(MOST_LED + 1)} + 0`
+        return `select count(*) from (${led})`
+      })
+      return found <= MOST_LED
     })
+  }
+
+  #number(write: (scope: TableScope) => string): number {
+    const { statements, tableOf, resource } = this.#options
+    return Number(statements.rows(written(tableOf, resource, write))[0]?.[0])
   }
 
   /** Where the order of the list has the objects far from each other, the first leader finds them. */
@@ -178,8 +171,7 @@ export class ObjectLists {
   #isDirect({ condition, filter }: Selected, order: Listing['order']): boolean {
     if (filter.length > 0 || order.length > 1 || order[0]?.field !== 'id') return false
     if (condition.kind === 'always') return true
-    const { values } = this.#columns
-    return condition.kind === 'holds' && condition.values.length === 1 && values.has(condition.field)
+    return condition.kind === 'holds' && condition.values.length === 1 && this.#table.scalars.has(condition.field)
   }
 
   /** Undefined if an object takes more than its share; its content isn't read then. */
@@ -189,9 +181,8 @@ export class ObjectLists {
     const found: ListedObject[] = []
     for (const segment of segments) {
       if (found.length === limit) break
-      const statement = this.#prepared(listing, segment, SMALL_DOCUMENT)
-      const rows = statement.all(share, ...valuesOf(listing, segment), limit - found.length)
-      for (const row of rows as unknown as readonly ListedRow[]) {
+      const asked = this.#page({ ...listing, limit: limit - found.length }, segment, share)
+      for (const row of this.#options.statements.rows(asked) as unknown as readonly ListedRow[]) {
         if (row[3] === null) return undefined
         found.push(listed(row))
       }
@@ -205,8 +196,8 @@ export class ObjectLists {
     let read = 0
     for (const segment of segments) {
       if (found.length === limit) break
-      const statement = this.#prepared(listing, segment, DOCUMENT)
-      const rows = statement.iterate(...valuesOf(listing, segment), limit - found.length)
+      const { text, values } = this.#page({ ...listing, limit: limit - found.length }, segment)
+      const rows = this.#options.statements.prepared(text).iterate(...(values as SQLInputValue[]))
       for (const row of rows as unknown as Iterable<ListedRow>) {
         const object = listed(row)
         found.push(object)
@@ -217,47 +208,41 @@ export class ObjectLists {
     return found
   }
 
-  #prepared(listing: Listing, segment: Segment, document: string): StatementSync {
-    const { selected, order, marks, leader, isShort } = listing
-    const key = `list${isShort}${document}${marks.shape}${leadShape(selected, leader)}${selected.shape}${orderShape(order, segment)}`
-    return this.#statements.memo(key, { context: () => this.#prepareList(listing, segment, document) })
+  /** Without a document that is larger than the share. The row's header holds the length, so its text isn't read. */
+  #page(listing: Listing, segment: Segment, share?: number): Text {
+    const { selected, order, marks, leader, isShort, limit } = listing
+    return this.#written((outer) => {
+      const { bind, source } = outer
+      const scope: TableScope = { ...outer, steps: true, plain: leader !== undefined }
+      const document =
+        share === undefined ? 'document' : `case when octet_length(document) <= ${bind(share)} then document end`
+      const marked = marks.map((mark) => `, (${conditionSql(mark, { ...scope, plain: false })}) is true`).join('')
+      const step = isShort ? '' : `${stepOfRow(scope.alias)} and `
+      const allowed = this.#selectedSql(selected, leader, scope)
+      const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, scope)}`
+      const by = orderSql(order, scope)
+      // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
+      const page = `where ${step}${allowed}${following} order by ${by} limit ${bind(limit)} + 0`
+      // The leader's objects are sorted before their documents are read.
+      const read = leader ? `where rowid in (select rowid from ${source} ${page}) order by ${by}` : page
+      return `select id, created_at, updated_at, ${document}${marked} from ${source} ${read}`
+    })
   }
 
-  #prepareList(listing: Listing, segment: Segment, document: string): StatementSync {
-    const { selected, order, marks, leader, isShort } = listing
-    const marked = marks.conditions.map((mark) => `, (${conditionSql(mark, this.#scope)}) is true`).join('')
-    const columns = leader ? { ...this.#columns, plain: true } : this.#columns
-    const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, columns)}`
-    const step = isShort ? '' : `${stepOfRow('')} and `
-    const where = `${step}${this.#selectedSql(selected, leader)}${following}`
-    const by = orderSql(order, columns)
-    // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
-    const page = `where ${where} order by ${by} limit ? + 0`
-    // The leader's objects are sorted before their documents are read.
-    const read = leader ? `where rowid in (select rowid from ${this.#table} ${page}) order by ${by}` : page
-    const rows = `select id, created_at, updated_at, ${document}${marked} from ${this.#table} ${read}`
-    const statement = this.#database.prepare(rows)
-    statement.setReturnArrays(true)
-    return statement
+  #written(write: (scope: TableScope) => string): Text {
+    return written(this.#options.tableOf, this.#options.resource, write)
   }
 
-  #prepareCount(selected: Selected, leader: Condition | undefined, counted: string): StatementSync {
-    const where = this.#selectedSql(selected, leader)
-    return this.#database.prepare(
-      `select count(${counted}) as count from ${this.#table} where ${stepOfRow('')} and ${where}`,
-    )
-  }
-
-  #prepareLed(leader: Condition): StatementSync {
-    const led = `select 1 from ${this.#table} where ${leadingSql(leader, this.#scope)} limit ? + 0`
-    return this.#database.prepare(`select count(*) as found from (${led})`)
-  }
-
-  #selectedSql({ condition, filter }: Selected, leader: Condition | undefined): string {
-    const parts = condition.kind === 'all' ? condition.of : [condition]
-    const allowed = leader ? withLeader(parts, leader, this.#scope) : conditionSql(condition, this.#scope)
-    if (filter.length === 0) return allowed
-    return `${allowed} and ${filterSql(filter, leader ? { ...this.#columns, plain: true } : this.#columns)}`
+  #selectedSql({ condition, filter, texts }: Selected, leader: Condition | undefined, scope: TableScope): string {
+    const { text, values } = texts.getOrInsertComputed(leader, () => {
+      const parts = condition.kind === 'all' ? condition.of : [condition]
+      return this.#written((own) => {
+        const counting = { ...own, steps: true }
+        return leader ? withLeader(parts, leader, counting) : conditionSql(condition, counting)
+      })
+    })
+    values.forEach(scope.bind)
+    return [text, ...filter.map((one) => comparisonSql(one, { ...scope, plain: leader !== undefined }))].join(' and ')
   }
 }
 
@@ -268,19 +253,4 @@ function isFewSorted({ condition, filter }: Selected, leader: Condition | undefi
 
 function listed([id, createdAt, updatedAt, text, ...marks]: ListedRow): ListedObject {
   return new JsonRow(id, createdAt, updatedAt, text ?? '', marks.map(Boolean))
-}
-
-type ListKey = NonNullable<ObjectQuery['order']>[number]
-
-function orderSql(order: readonly ListKey[], columns: TableColumns): string {
-  return order.map((key) => `${orderedBy(key, columns)} ${key.descending ? 'desc' : 'asc'}`).join()
-}
-
-/** The values of a list's statement, without its limit. */
-function valuesOf({ marks, selected }: Listing, segment: Segment): readonly SQLInputValue[] {
-  return [...marks.values, ...selected.values, ...segmentValues(segment)]
-}
-
-function leadShape({ leaders }: Selected, leader: Condition | undefined): string {
-  return leader ? `by${leaders.indexOf(leader)}` : ''
 }

@@ -1,103 +1,26 @@
-/**
- * What a list selects, by what it is sorted, and the marks of its rows: expressions, the values that they bind, and their
- * shapes, which are the key of a statement.
- */
-
-import type { SQLInputValue } from 'node:sqlite'
-import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
-import { simplify } from '../../../decide/conditions/simplify-condition.ts'
+/** By what a list is sorted, where its next page begins, and a client's comparisons, for SQLite. */
+import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison, SortKey, SortValue } from '../../contract.ts'
-import { type Bound, type Segment, simplifySelection } from '../../lists/selection.ts'
-import { quoteName } from '../../sql/quote.ts'
-import { looksUp } from '../../sql/write-condition.ts'
+import type { Bound, Segment } from '../../lists/selection.ts'
 import { comparableField, instant } from '../layout/schema.ts'
-import {
-  bound,
-  boundValues,
-  conditionShape,
-  leadersOf,
-  padded,
-  parameters,
-  type Scope,
-  type TableColumns,
-} from './condition.ts'
-
-export interface Selected {
-  readonly condition: Condition
-  readonly filter: readonly Comparison[]
-  readonly shape: string
-  readonly values: readonly SQLInputValue[]
-  /** The parts that can find the objects by related ones. */
-  readonly leaders: readonly Condition[]
-}
-
-export interface Marks {
-  readonly conditions: readonly Condition[]
-  readonly shape: string
-  readonly values: readonly SQLInputValue[]
-}
-
-const NO_MARKS: Marks = { conditions: [], shape: '', values: [] }
-
-export function marksOf(marks: readonly Condition[] = []): Marks {
-  if (marks.length === 0) return NO_MARKS
-  const conditions = marks.map(simplify)
-  return { conditions, shape: conditions.map(conditionShape).join(), values: conditions.flatMap(boundValues) }
-}
-
-export function selectionOf(where: Condition, filter: readonly Comparison[], scope: Scope): Selected {
-  const { condition, rest } = simplifySelection(where, filter)
-  return {
-    condition,
-    filter: rest,
-    shape: conditionShape(condition) + filterShape(rest),
-    values: [...boundValues(condition), ...filterValues(rest)],
-    leaders: looksUp(condition) ? leadersOf(condition, scope) : [],
-  }
-}
+import { bound, padded, parameters, type TableScope } from './condition.ts'
 
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 type Ordering = keyof typeof OPERATORS
 
-export function filterSql(filter: readonly Comparison[], columns: TableColumns): string {
-  if (filter.length === 0) return 'true'
-  return filter.map((one) => comparisonSql(one, columns)).join(' and ')
-}
-
-/** The values of `filterSql`'s parameters, in their order. */
-function filterValues(filter: readonly Comparison[]): readonly SQLInputValue[] {
-  return filter.flatMap(({ operator, values }) => (operator === 'in' ? padded(values) : values.slice(0, 1)).map(bound))
-}
-
-/** The shape includes the types of the values, because texts and numbers have different bounds. */
-function filterShape(filter: readonly Comparison[]): string {
-  return JSON.stringify(
-    filter.map(({ field, by, operator, values }) => [
-      field,
-      by,
-      operator,
-      operator === 'in' ? padded(values).length : typeof values[0],
-    ]),
-  )
-}
-
-function comparisonSql(comparison: Comparison, columns: TableColumns): string {
+export function comparisonSql(comparison: Comparison, scope: TableScope): string {
   const { operator, values } = comparison
-  const term = orderedBy(comparison, columns)
-  if (operator === 'in') return `${term} in (${parameters(padded(values).length)})`
+  const term = orderedBy(comparison, scope)
+  if (operator === 'in') return `${term} in (${parameters(padded(values).map(bound), scope)})`
   const [value = ''] = values
   // The server's columns are text, and would turn a number into text before comparing; an expression has no such
   // affinity.
-  const plain = SERVER_FIELDS.has(comparison.field) && typeof value !== 'string'
-  return orderingSql(operator, plain ? `+${term}` : term, value)
-}
-
-function orderingSql(operator: Ordering, term: string, value: Scalar): string {
-  const compared = `${term} ${OPERATORS[operator]} ?`
+  const plain = SERVER_FIELDS.has(comparison.field) && typeof value !== 'string' ? `+${term}` : term
+  const compared = `${plain} ${OPERATORS[operator]} ${scope.bind(bound(value))}`
   const ofItsType = otherEnd(operator, value)
-  return ofItsType ? `${compared} and ${term} ${ofItsType}` : compared
+  return ofItsType ? `${compared} and ${plain} ${ofItsType}` : compared
 }
 
 /** SQLite orders NULL, numbers, texts, bytes: a comparison must not reach into the next type. */
@@ -108,37 +31,29 @@ function otherEnd(operator: Ordering, value: Scalar): string | undefined {
   return upward ? "<= x'01'" : ">= x'00'"
 }
 
+export function orderSql(order: readonly SortKey[], scope: TableScope): string {
+  return order.map((key) => `${orderedBy(key, scope)} ${key.descending ? 'desc' : 'asc'}`).join()
+}
+
 /** The SQL that a key orders by. NULL is the least value in SQLite, as "no value" is in the contract. */
-export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns: TableColumns): string {
+function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, { table, alias, plain }: TableScope): string {
   // The server writes its times as instants.
-  const kept = by === 'time' && !SERVER_FIELDS.has(field) ? columns.times : columns.values
+  const kept = by === 'time' && !SERVER_FIELDS.has(field) ? table.times : table.scalars
   const column = kept.get(field)
-  if (column !== undefined) return `${columns.plain ? '+' : ''}${quoteName(column)}`
+  if (column !== undefined) return `${plain ? '+' : ''}${alias}${column}`
   return by === 'time' ? instant(field) : comparableField(field)
 }
 
-export function segmentSql(segment: Segment, columns: TableColumns): string {
-  if (segment.length === 0) return 'true'
-  return segment.map(({ key, relation }) => boundSql(orderedBy(key, columns), relation)).join(' and ')
+export function segmentSql(segment: Segment, scope: TableScope): string {
+  return segment
+    .map(({ key, relation, value }) => boundSql(orderedBy(key, scope), relation, value, scope))
+    .join(' and ')
 }
 
-export function segmentValues(segment: Segment): readonly SQLInputValue[] {
-  return segment.filter(({ relation }) => !relation.endsWith('null')).map(({ value }) => boundOf(value))
-}
-
-export function orderShape(order: readonly SortKey[], segment: Segment): string {
-  const keys = order.map(({ field, by, descending }) => [field, by, descending])
-  return JSON.stringify([keys, segment.map(({ relation }) => relation)])
-}
-
-function boundSql(term: string, relation: Bound['relation']): string {
+function boundSql(term: string, relation: Bound['relation'], value: SortValue, { bind }: TableScope): string {
   if (relation === 'null') return `${term} is null`
   if (relation === 'not null') return `${term} is not null`
-  return `${term} ${relation} ?`
-}
-
-function boundOf(value: SortValue): string | number | Uint8Array {
   if (value === null) throw new Error("a missing value can't be bound")
-  // The same as LIST_MARK of layout/schema.ts.
-  return typeof value === 'object' ? Uint8Array.of(2) : bound(value)
+  // A list is as LIST_MARK of layout/schema.ts.
+  return `${term} ${relation} ${bind(typeof value === 'object' ? Uint8Array.of(2) : bound(value))}`
 }

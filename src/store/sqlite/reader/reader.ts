@@ -6,15 +6,15 @@ import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { CheckedIndexes, ObjectReader } from '../../object-reader.ts'
+import { conditionSql } from '../../sql/condition.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { type ReaderEngine, sqlReader } from '../../sql/reader.ts'
-import { sql } from '../../sql/statement.ts'
 import { isMalformedJson } from '../database.ts'
 import { DIALECT } from '../dialect.ts'
 import { columnsOf, hasTable, queriedTable } from '../layout/migrate.ts'
 import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableNameOf } from '../layout/schema.ts'
-import { boundValues, conditionSql, outermost, type TableOf } from '../query/condition.ts'
+import { type TableOf, written } from '../query/condition.ts'
 import { Lookups } from '../query/lookups.ts'
 import { StatementRunner } from '../statements.ts'
 import { getOrFail } from '../store.ts'
@@ -46,7 +46,9 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
       return beside.read((database) => find(database, resource, holds, most))
     },
     lookup: (lookup, resources) =>
-      beside.read((database) => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
+      beside.read((database) =>
+        new Lookups(database, new StatementRunner(database), tablesOf(database, resources)).holds(lookup),
+      ),
     checkIndexes: ({ name }, most) =>
       beside.read((database) => {
         return hasTable(database, tableNameOf(name)) ? checkIndexes(database, tableNameOf(name), most) : { faults: [] }
@@ -56,13 +58,13 @@ export async function openSqliteReader(file: string): Promise<ObjectReader> {
 }
 
 function find(database: DatabaseSync, resource: Resource, holds: Condition, most: number): readonly StoredObject[] {
-  const queriedOf = tablesOf(database, { byName: new Map([[resource.name, resource]]) })
-  const table = queriedOf(resource.name)
+  const tableOf = tablesOf(database, { byName: new Map([[resource.name, resource]]) })
   if (holds.kind === 'never' || !hasTable(database, tableNameOf(resource.name))) return []
-  const where = conditionSql(holds, outermost(table, queriedOf))
-  const text = `select ${OBJECT_COLUMNS} from ${quoteName(table.name)} where ${where} order by id limit ?`
-  const rows = new StatementRunner(database).ask(sql(text, ...boundValues(holds), most))
-  return rows.map((row) => storedObject(row, DIALECT))
+  const asked = written(tableOf, resource.name, (scope) => {
+    const where = conditionSql(holds, scope)
+    return `select ${OBJECT_COLUMNS} from ${scope.source} where ${where} order by id limit ${scope.bind(most)}`
+  })
+  return new StatementRunner(database).rows(asked).map((row) => storedObject(row, DIALECT))
 }
 
 /**

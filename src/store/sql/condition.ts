@@ -1,0 +1,223 @@
+/**
+ * A simplified condition as an expression about one row, which looks up related objects by index. A dialect says how a
+ * table keeps the values of a field.
+ */
+import { instantBounds } from '../../base/time.ts'
+import type { Between, Climb, Condition, Lookup, Related, Time } from '../../decide/conditions/condition.ts'
+import { simplify } from '../../decide/conditions/simplify-condition.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { SqlValue } from './statement.ts'
+import { type ConditionKinds, type Leads, writeCondition } from './write-condition.ts'
+
+/** A table as conditions look at it. */
+export interface QueriedTable extends Leads {
+  /** Quoted. */
+  readonly name: string
+}
+
+/** Of a resource. */
+export type TableOf<T extends QueriedTable> = (resource: string) => T
+
+/** Where an expression stands. */
+export interface Scope<T extends QueriedTable = QueriedTable> {
+  readonly dialect: ConditionDialect<T>
+  readonly table: T
+  readonly tableOf: TableOf<T>
+  /** The number of tables around this one. */
+  readonly depth: number
+  /** What stands before a column, with a dot. */
+  readonly alias: string
+  /** The table with its alias. */
+  readonly source: string
+  /** The parameter that stands for a value. Values are bound in the order of the text. */
+  readonly bind: (value: SqlValue) => string
+  /** No index may answer, because another one does. */
+  readonly plain?: boolean
+  /** Each row that is looked at is a step (sqlite/query/work.ts), also of tables within. */
+  readonly steps?: boolean
+}
+
+/** A field's values in a query: one expression, or the elements of a list, one in each row of a table. */
+export interface ValueSql {
+  /** What is compared. */
+  readonly value: string
+  /** The text that it is, and whether it is one: only texts are ids. */
+  readonly text: string
+  readonly isText: string
+  readonly from?: string
+  readonly guard?: string
+  /** A column of the server has the type TEXT. */
+  readonly ofServer?: boolean
+}
+
+export interface ConditionDialect<T extends QueriedTable> {
+  /** `name`: of the table of elements. */
+  readonly values: (field: string, scope: Scope<T>, name: string) => ValueSql
+  /** The instants that the values mean. */
+  readonly instants: (field: string, scope: Scope<T>, name: string) => Pick<ValueSql, 'value' | 'from' | 'guard'>
+  readonly holds: (field: string, values: readonly Scalar[], scope: Scope<T>) => string
+  /** A number as it is compared. */
+  readonly number: (value: number) => SqlValue
+  /** What holds for all numbers, and nothing else. */
+  readonly isNumber: readonly [string, string]
+  /** Whether the value is one of the related object's field. */
+  readonly meets: (
+    own: ValueSql,
+    by: string,
+    related: Scope<T>,
+  ) => { readonly from?: string | undefined; readonly tests: Tests }
+  /** The value of the field, and of the related field, by which indexes find them. */
+  readonly leads: (field: string, scope: Scope<T>, by: string, related: Scope<T>) => readonly [string, string]
+  /** An id as a value. */
+  readonly ofId: (id: string) => string
+  /** For a row that a search looks at. */
+  readonly step: (scope: Scope<T>) => string | undefined
+  readonly stepOfElement: (name: string) => string | undefined
+  /** The condition on objects to start from, written so that an index finds them. */
+  readonly leading: (condition: Condition, scope: Scope<T>) => string
+}
+
+type Tests = readonly (string | undefined)[]
+
+/** The table of another resource in a query inside of this scope, with an alias of its own. */
+export function within<T extends QueriedTable>(scope: Scope<T>, resource: string): Scope<T> {
+  const { dialect, tableOf, depth, bind, steps = false } = scope
+  const [table, alias] = [tableOf(resource), `r${depth + 1}`]
+  return {
+    dialect,
+    table,
+    tableOf,
+    depth: depth + 1,
+    alias: `${alias}.`,
+    source: `${table.name} as ${alias}`,
+    bind,
+    steps,
+  }
+}
+
+const KINDS: ConditionKinds<Scope> = {
+  holds: ({ field, values }, scope) => scope.dialect.holds(field, values, scope),
+  present: ({ field }, scope) => someValue(field, scope, ({ value }) => `${value} is not null`),
+  between: (condition, scope) => someValue(condition.field, scope, ({ value }) => betweenSql(condition, value, scope)),
+  time: timeSql,
+  related: relatedSql,
+  climb: climbSql,
+}
+
+export function conditionSql<T extends QueriedTable>(condition: Condition, scope: Scope<T>): string {
+  return writeCondition(condition, scope as unknown as Scope, KINDS)
+}
+
+/** Whether a value of the field passes: the only one, or an element. */
+export function someValue<T extends QueriedTable>(
+  field: string,
+  scope: Scope<T>,
+  passes: (value: ValueSql) => string,
+): string {
+  const own = scope.dialect.values(field, scope, `b${scope.depth}`)
+  return own.from === undefined ? passes(own) : existsSql([own.from], [own.guard, passes(own)])
+}
+
+function existsSql(sources: Tests, tests: Tests): string {
+  return `exists (select 1 from ${sources.filter(Boolean).join(' cross join ')} where ${allOf(...tests)})`
+}
+
+function allOf(...tests: Tests): string {
+  return tests.filter(Boolean).join(' and ')
+}
+
+function betweenSql({ atLeast, atMost }: Between, value: string, { dialect, bind }: Scope): string {
+  const [least, most] = dialect.isNumber
+  const low = atLeast === undefined ? least : `>= ${bind(dialect.number(atLeast))}`
+  return `(${value} ${low} and ${value} ${atMost === undefined ? most : `<= ${bind(dialect.number(atMost))}`})`
+}
+
+function timeSql(condition: Time, scope: Scope): string {
+  const { value, from, guard } = scope.dialect.instants(condition.field, scope, `b${scope.depth}`)
+  const { after, before } = instantBounds(condition)
+  const since = after === undefined ? `${value} is not null` : `${value} > ${scope.bind(after)}`
+  const passes = before === undefined ? since : `(${since} and ${value} < ${scope.bind(before)})`
+  return from === undefined ? passes : existsSql([from], [guard, passes])
+}
+
+/** EXISTS: an index on `by` finds the related object from this one. */
+function relatedSql({ field, resource, by, where }: Related, scope: Scope): string {
+  const { dialect } = scope
+  const related = within(scope, resource)
+  const own = dialect.values(field, scope, `v${related.depth}`)
+  const { from, tests } = dialect.meets(own, by, related)
+  return existsSql([own.from, related.source, from], [own.guard, ...tests, conditionSql(where, related)])
+}
+
+/** Step by step from this object; a circle ends at the depth. */
+function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+  const first = within(scope, resource)
+  const own = scope.dialect.values(field, scope, `v${first.depth}`)
+  const start = `select ${own.text}, 1${own.from ? ` from ${own.from}` : ''} where ${allOf(own.guard, own.isText)}`
+  return `exists (${stepsSql({ field, depth, start }, first)} and ${conditionSql(where, first)})`
+}
+
+interface Steps {
+  readonly field: string
+  readonly depth: number
+  /** Selects the ids of the first step, and 1. */
+  readonly start: string
+}
+
+/** The objects of the scope's table that these steps reach, as a query to which conditions can be added. */
+function stepsSql<T extends QueriedTable>({ field, depth, start }: Steps, scope: Scope<T>): string {
+  const [steps, name] = [`steps${scope.depth}`, `w${scope.depth}`]
+  const next = scope.dialect.values(field, scope, name)
+  const reached = `${steps} cross join ${scope.source}`
+  // Without a list, there are no more steps than the depth.
+  const [elements, step] = next.from ? [` cross join ${next.from}`, scope.dialect.stepOfElement(name)] : ['', undefined]
+  const isReached = `${scope.alias}id = ${steps}.id`
+  const tests = allOf(step, isReached, `${steps}.n < ${depth}`, next.guard, next.isText)
+  const further = `select ${next.text}, ${steps}.n + 1 from ${reached}${elements} where ${tests}`
+  return `with recursive ${steps}(id, n) as (${start} union ${further}) select 1 from ${reached} where ${isReached}`
+}
+
+/**
+ * The objects of a related condition, found from its end: IN with a query that starts there. It has the same values in
+ * the same order as `conditionSql`.
+ */
+export function foundSql<T extends QueriedTable>({ field, resource, by, where }: Related, scope: Scope<T>): string {
+  const { dialect } = scope
+  const related = within(scope, resource)
+  const [own, other] = dialect.leads(field, scope, by, related)
+  const found = allOf(dialect.step(related), dialect.leading(where, related))
+  return `${own} in (select ${other} from ${related.source} where ${found})`
+}
+
+/**
+ * Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the
+ * depth.
+ */
+export function descentSql<T extends QueriedTable>({ field, resource, depth, where }: Climb, scope: Scope<T>): string {
+  const { dialect } = scope
+  const related = within(scope, resource)
+  const [steps, id] = [`steps${related.depth}`, `${related.alias}id`]
+  const [own, up] = [scope, related].map((one) => dialect.values(field, one, '').value)
+  const step = dialect.step(related)
+  const found = allOf(step, dialect.leading(where, related))
+  const below = allOf(step, `${up} = ${dialect.ofId(`${steps}.id`)}`, `${steps}.n < ${depth}`)
+  return `${own} in (with recursive ${steps}(id, n) as (
+      select ${id}, 1 from ${related.source} where ${found}
+      union select ${id}, ${steps}.n + 1 from ${steps} cross join ${related.source} where ${below})
+    select ${dialect.ofId(`${steps}.id`)} from ${steps})`
+}
+
+/** Whether such an object is stored. `scope`: of its table, in a statement of its own. */
+export function lookupSql<T extends QueriedTable>(
+  { resource, by, values, climb, where }: Lookup,
+  scopeOf: (resource: string) => Scope<T>,
+): string {
+  const named = simplify({ kind: 'holds', field: by, values })
+  const met = simplify(where)
+  if (named.kind === 'never' || met.kind === 'never') return 'false'
+  const scope = scopeOf(resource)
+  if (!climb) return existsSql([scope.source], [conditionSql({ kind: 'all', of: [named, met] }, scope)])
+  const start = `select ${scope.alias}id, 1 from ${scope.source} where ${conditionSql(named, scope)}`
+  const reached = within(scope, resource)
+  return `exists (${stepsSql({ ...climb, start }, reached)} and ${conditionSql(met, reached)})`
+}
