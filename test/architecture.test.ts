@@ -50,7 +50,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 800,
   'decision-log': 1200,
   limits: 650,
-  store: 8400,
+  store: 8000,
   policy: 2050,
   decide: 4700,
   resources: 3950,

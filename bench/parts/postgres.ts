@@ -1,7 +1,7 @@
 /** The guarded GET, lists and durable creates on PostgreSQL, by the CPU time of the server. */
 
 import { DIALECT } from '../../src/store/postgres/dialect.ts'
-import { tableOf } from '../../src/store/postgres/layout/names.ts'
+import { tableOf } from '../../src/store/postgres/stored-text.ts'
 import { objectById } from '../../src/store/sql/objects.ts'
 import { quoteName } from '../../src/store/sql/quote.ts'
 import { ours, postgresByHand } from '../contenders.ts'

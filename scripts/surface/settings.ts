@@ -2,7 +2,7 @@
 import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { DENIAL_REASONS } from '../../src/server/access/trust.ts'
-import { LAYOUTS } from '../../src/store/sql/layouts.ts'
+import { LAYOUTS } from '../../src/store/sql/tables.ts'
 import { CODES } from '../../src/tools/check/catalogue.ts'
 import type { Members } from './members.ts'
 

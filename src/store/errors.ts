@@ -1,53 +1,50 @@
 /** The errors of a store, whichever engine keeps the objects. */
 
-export class UniqueTaken extends Error {
+class StoreError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+export class UniqueTaken extends StoreError {
   readonly field: string
   constructor(field: string) {
     super(`another object has this value in the unique field \`${field}\``)
-    this.name = 'UniqueTaken'
     this.field = field
   }
 }
 
-export class StaleObject extends Error {
+export class StaleObject extends StoreError {
   constructor() {
     super('the object changed after it was read')
-    this.name = 'StaleObject'
   }
 }
 
 /** An object was already created under this idempotency key. */
-export class ReplayTaken extends Error {
+export class ReplayTaken extends StoreError {
   constructor() {
     super('the idempotency key is taken')
-    this.name = 'ReplayTaken'
   }
 }
 
 /** The stored data can't be migrated to the layout of this program and its resources; the message says what to do. */
-export class UnfitDatabase extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause })
-    this.name = 'UnfitDatabase'
-  }
-}
+export class UnfitDatabase extends StoreError {}
 
 /**
  * The store holds data that this program didn't write. Trying again doesn't help. `what` names the data with its id.
  * The error has no cause, because a parser's message would show a part of the document.
  */
-export class DamagedObject extends Error {
+export class DamagedObject extends StoreError {
   constructor(what: string) {
     super(`${what} is damaged: repair or delete its row in the database`)
-    this.name = 'DamagedObject'
   }
 }
 
 /** The engine can't answer: closed, locked, full, unreachable. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailable extends StoreError {
   constructor(cause: unknown) {
     super('the store is not available', { cause })
-    this.name = 'StoreUnavailable'
   }
 
   /** For messages: the engine's own words. */
@@ -57,37 +54,33 @@ export class StoreUnavailable extends Error {
 }
 
 /** A list, or a question about related objects, would look at too many objects. Trying again doesn't help. */
-export class ReadTooLong extends Error {
+export class ReadTooLong extends StoreError {
   constructor(cause?: unknown) {
     super('the read looks at too many objects', { cause })
-    this.name = 'ReadTooLong'
   }
 }
 
 /** Too many reads that take long are under way: of this caller, or of all. */
-export class TooManyReads extends Error {
+export class TooManyReads extends StoreError {
   constructor() {
     super('too many reads that take long are under way')
-    this.name = 'TooManyReads'
   }
 }
 
 /** Another process migrates: this one didn't renew its lease in time. Nothing of the batch is stored. */
-export class LeaseLost extends Error {
+export class LeaseLost extends StoreError {
   constructor() {
     super('another process migrates this database')
-    this.name = 'LeaseLost'
   }
 }
 
 /** A migrated object that can't be stored as it would be. Nothing of its batch is stored. */
-export class UnfitObject extends Error {
+export class UnfitObject extends StoreError {
   readonly resource: string
   readonly id: string
   readonly reason: string
   constructor(resource: string, id: string, reason: string) {
     super(`\`${id}\` of \`${resource}\` does not fit: ${reason}`)
-    this.name = 'UnfitObject'
     this.resource = resource
     this.id = id
     this.reason = reason

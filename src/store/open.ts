@@ -9,11 +9,9 @@ import type { DatabaseCopy, DatabasePlace } from './copies.ts'
 import type { StoreUnavailable } from './errors.ts'
 import type { ReadBounds } from './lists/read-bounds.ts'
 import type { Examined, ObjectReader } from './object-reader.ts'
-import type { PolicyVersions } from './policy-versions.ts'
+import { type PolicyVersions, policyVersionsIn } from './policy-versions.ts'
 import { faultOfUrl, nameOfUrl } from './postgres/connections/url.ts'
-import type { SigningKeys } from './signing-keys.ts'
-import { policyVersionsIn } from './sql/policy-versions.ts'
-import { signingKeysIn } from './sql/signing-keys.ts'
+import { type SigningKeys, signingKeysIn } from './signing-keys.ts'
 
 interface EngineEntry {
   /** The beginning of its DATABASE_URL, and the form. */

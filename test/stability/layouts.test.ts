@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { LAYOUT as POSTGRES_LAYOUT } from '../../src/store/postgres/layout/migrate.ts'
-import { LAYOUTS } from '../../src/store/sql/layouts.ts'
+import { LAYOUTS } from '../../src/store/sql/tables.ts'
 import { LAYOUT as SQLITE_LAYOUT } from '../../src/store/sqlite/layout/migrate.ts'
-import { layoutOfFile } from '../../src/store/sqlite/reader/layout-of-file.ts'
+import { layoutOfFile } from '../../src/store/sqlite/reader/file-beside.ts'
 import { compareData } from '../../src/tools/project/upgrade/compare-data.ts'
 import { compareVersions, parseVersion } from '../../src/tools/project/upgrade/version-step.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -98,7 +98,7 @@ describe('the list of layouts', () => {
 })
 
 async function layoutInAnotherProcess(file: string): Promise<string> {
-  const module = new URL('../../src/store/sqlite/reader/layout-of-file.ts', import.meta.url).href
+  const module = new URL('../../src/store/sqlite/reader/file-beside.ts', import.meta.url).href
   const program = `process.stdout.write(String(await (await import('${module}')).layoutOfFile(process.argv[1])))`
   return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, file])).stdout
 }

@@ -1,17 +1,10 @@
 /** The engine for many instances: a PostgreSQL database behind the contract of contract.ts. */
 
 import { USERS } from '../../decide/policy.ts'
-import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
-import { sweepSessions } from '../sql/directory/accounts.ts'
-import { SqlDirectory } from '../sql/directory/directory.ts'
-import { sweepReplays } from '../sql/idempotency-keys.ts'
-import { SqlMigrations } from '../sql/migrations.ts'
-import type { SqlObjects } from '../sql/objects.ts'
-import { SqlOutbox } from '../sql/outbox.ts'
-import { SqlSeeding } from '../sql/seeding.ts'
+import { openedStore, planTables, sweepsAtStart } from '../sql/opened.ts'
 import { done, type SqlEngine, sql } from '../sql/statement.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Connections } from './connections/connections.ts'
@@ -25,9 +18,6 @@ import { openPostgresReader } from './reader/reader.ts'
 import { PostgresStandings } from './standings.ts'
 import { type PostgresEngine, PostgresStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
-
-/** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
-const SWEPT_AT_START = 10_000
 
 /** The statistics would show only later that a table has become large. */
 const LARGE = 1000
@@ -50,9 +40,7 @@ export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {
   return open(options, async (connections, plans) => {
     const { url, connections: settings = DEFAULT_SETTINGS } = options
     await migrating(url, settings, (ask) => migrate(ask, plans))
-    const now = options.now().getTime()
-    await connections.change(sweepReplays(DIALECT, now, SWEPT_AT_START))
-    await connections.change(sweepSessions(DIALECT, now, SWEPT_AT_START))
+    for (const sweep of sweepsAtStart(DIALECT, options.now)) await connections.change(sweep)
   })
 }
 
@@ -66,7 +54,7 @@ async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedS
   const { url, connections: settings = DEFAULT_SETTINGS, now, reads: bounds = READ_BOUNDS } = options
   const connections = new Connections(url, settings)
   try {
-    const plans = planTables(options)
+    const plans = planTables(options, planTable)
     await prepare(connections, plans)
     const tables = new Map<string, { objects: ObjectTable; queried: Awaited<ReturnType<typeof queriedTable>> }>()
     for (const plan of plans) {
@@ -86,18 +74,18 @@ function assemble(engine: PostgresEngine): OpenedStore {
   const users = tables.get(USERS)?.objects
   const store = new PostgresStore(engine)
   const standings = new PostgresStandings(connections, users?.name)
-  const objectsOf = (resource: string) => tableOf(engine, resource).objects
-  const grown = async ({ name }: SqlObjects, count: number) => {
-    if (count >= LARGE) await connections.slow(sql(`analyze ${name}`))
-  }
-  return {
+  return openedStore({
+    engine: database,
     store,
-    seeding: new SqlSeeding({ engine: database, objectsOf, grown }),
-    outbox: new SqlOutbox(database),
-    directory: new SqlDirectory({ engine: database, standings, store, users }),
+    standings,
     attempts: new SqlCounters({ ...database, ask: (statement) => connections.quick(statement) }),
-    migrations: new SqlMigrations({ engine: database, objectsOf, waitForDisk: () => undefined }),
-  }
+    users,
+    objectsOf: (resource) => tableOf(engine, resource).objects,
+    grown: async ({ name }, count) => {
+      if (count >= LARGE) await connections.slow(sql(`analyze ${name}`))
+    },
+    waitForDisk: () => undefined,
+  })
 }
 
 function sqlEngine(connections: Connections, now: () => Date): SqlEngine {
@@ -110,8 +98,4 @@ function sqlEngine(connections: Connections, now: () => Date): SqlEngine {
     change,
     changeSoon: change,
   }
-}
-
-function planTables({ resources, indexFields }: OpenOptions): readonly TablePlan[] {
-  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
 }

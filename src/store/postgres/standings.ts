@@ -1,14 +1,13 @@
 /** The current state of a subject, and of its session or key. Every request asks the database. */
 
 import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
-import { API_KEY_COLUMNS, apiKeyOf } from '../sql/directory/accounts.ts'
-import type { Standings } from '../sql/directory/directory.ts'
+import { API_KEY_COLUMNS, apiKeyOf, type Standings } from '../sql/directory.ts'
 import type { Row } from '../sql/statement.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
 import { DIALECT } from './dialect.ts'
 import { KIND } from './layout/keys.ts'
-import { ASKED_FOR, askedText, oneRow } from './query/statement.ts'
+import { ASKED_FOR, askedText, oneRow } from './query/condition.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 
 export class PostgresStandings implements Standings {

@@ -20,11 +20,12 @@ import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts
 import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { ParsedObjects } from '../parse-stored.ts'
+import { looksUp } from '../sql/condition.ts'
 import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
 import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
+import { getOrFail } from '../sql/opened.ts'
 import type { Row, SqlEngine, Statement } from '../sql/statement.ts'
-import { looksUp } from '../sql/write-condition.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
@@ -32,10 +33,9 @@ import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
-import { lookupIn } from './query/condition.ts'
+import { lookupIn, type QueriedTable, statement, type TableOf } from './query/condition.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
-import { type QueriedTable, statement, type TableOf } from './query/statement.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, restingSql } from './table.ts'
 
@@ -54,11 +54,8 @@ const PROBE_MS = 900
 /** The texts of statements for pages: filters and orders of clients make ever new ones. */
 const MOST_PAGE_TEXTS = 1000
 
-/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
 export function tableOf({ tables }: PostgresEngine, resource: string) {
-  const table = tables.get(resource)
-  if (!table) throw new Error(`the store has no resource \`${resource}\``)
-  return table
+  return getOrFail(tables, resource)
 }
 
 export class PostgresStore implements Store {

@@ -3,7 +3,7 @@
  * escaped too. The order by code points stays the same.
  */
 import { createHash } from 'node:crypto'
-import { wellFormed } from '../sql/quote.ts'
+import { quoteLiteral, wellFormed } from '../sql/quote.ts'
 
 const ESCAPE = '\u0001'
 const [FOR_NUL, FOR_ESCAPE, FOR_SURROGATE] = ['\u0001', '\u0002', '\u0003']
@@ -68,4 +68,32 @@ function beginningOf(text: string): string {
 /** An id or a subject as it is stored. Throws for text that isn't well-formed. */
 export function encodeId(text: string): string {
   return encodeText(wellFormed(text))
+}
+
+// Names of tables and indexes, and texts that stand in statements. Values are bound, never written into the text.
+
+/** PostgreSQL cuts longer names off, without an error. */
+const LONGEST_NAME_BYTES = 63
+const NAME_HASH_LENGTH = 22
+
+/** A name of at most 63 bytes; different texts have different names. */
+export function nameOf(text: string): string {
+  const name = encodeText(text)
+  if (Buffer.byteLength(name) <= LONGEST_NAME_BYTES) return name
+  const hash = createHash('sha256').update(name).digest('base64url').slice(0, NAME_HASH_LENGTH)
+  const decoder = new TextDecoder()
+  const beginning = Buffer.from(name).subarray(0, LONGEST_NAME_BYTES - NAME_HASH_LENGTH - 1)
+  return `${decoder.decode(beginning, { stream: true })} ${hash}`
+}
+
+/** The beginning of the name of a table of objects. */
+export const TABLE_PREFIX = 'objects_'
+
+export function tableOf(resource: string): string {
+  return nameOf(TABLE_PREFIX + resource)
+}
+
+/** A text that is part of an index, so it can't be bound: the name of a field. */
+export function quoteText(text: string): string {
+  return quoteLiteral(encodeText(text))
 }

@@ -10,11 +10,18 @@ import { quoteName } from '../sql/quote.ts'
 import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
 import { brokenConstraint } from './failures.ts'
 import { keyOf, keysOf } from './layout/keys.ts'
-import { quoteText } from './layout/names.ts'
 import { idConstraint, type TablePlan } from './layout/tables.ts'
-import { keySql, lookupIn } from './query/condition.ts'
-import { ASKED_FOR, askedText, oneRow, type Parameters, statement, type TableOf } from './query/statement.ts'
-import { decodeText, encodeId, encodeText } from './stored-text.ts'
+import {
+  ASKED_FOR,
+  askedText,
+  keySql,
+  lookupIn,
+  oneRow,
+  type Parameters,
+  statement,
+  type TableOf,
+} from './query/condition.ts'
+import { decodeText, encodeId, encodeText, quoteText } from './stored-text.ts'
 
 /** A statement's values are sent at once. */
 const AT_ONCE = 1000

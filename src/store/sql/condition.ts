@@ -3,23 +3,31 @@
  * table keeps the values of a field.
  */
 import { instantBounds } from '../../base/time.ts'
-import type { Between, Climb, Condition, Lookup, Related, Time } from '../../decide/conditions/condition.ts'
+import type {
+  Between,
+  Climb,
+  Condition,
+  Holds,
+  Lookup,
+  Present,
+  Related,
+  Time,
+} from '../../decide/conditions/condition.ts'
 import { simplify } from '../../decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { SqlValue } from './statement.ts'
-import { type ConditionKinds, type Leads, writeCondition } from './write-condition.ts'
 
 /** A table as conditions look at it. */
-export interface QueriedTable extends Leads {
+export interface ConditionTable extends Leads {
   /** Quoted. */
   readonly name: string
 }
 
 /** Of a resource. */
-export type TableOf<T extends QueriedTable> = (resource: string) => T
+type TableOf<T extends ConditionTable> = (resource: string) => T
 
 /** Where an expression stands. */
-export interface Scope<T extends QueriedTable = QueriedTable> {
+export interface Scope<T extends ConditionTable = ConditionTable> {
   readonly dialect: ConditionDialect<T>
   readonly table: T
   readonly tableOf: TableOf<T>
@@ -38,7 +46,7 @@ export interface Scope<T extends QueriedTable = QueriedTable> {
 }
 
 /** A field's values in a query: one expression, or the elements of a list, one in each row of a table. */
-export interface ValueSql {
+export interface FieldSql {
   /** What is compared. */
   readonly value: string
   /** The text that it is, and whether it is one: only texts are ids. */
@@ -50,11 +58,11 @@ export interface ValueSql {
   readonly ofServer?: boolean
 }
 
-export interface ConditionDialect<T extends QueriedTable> {
+export interface ConditionDialect<T extends ConditionTable> {
   /** `name`: of the table of elements. */
-  readonly values: (field: string, scope: Scope<T>, name: string) => ValueSql
+  readonly values: (field: string, scope: Scope<T>, name: string) => FieldSql
   /** The instants that the values mean. */
-  readonly instants: (field: string, scope: Scope<T>, name: string) => Pick<ValueSql, 'value' | 'from' | 'guard'>
+  readonly instants: (field: string, scope: Scope<T>, name: string) => Pick<FieldSql, 'value' | 'from' | 'guard'>
   readonly holds: (field: string, values: readonly Scalar[], scope: Scope<T>) => string
   /** A number as it is compared. */
   readonly number: (value: number) => SqlValue
@@ -62,7 +70,7 @@ export interface ConditionDialect<T extends QueriedTable> {
   readonly isNumber: readonly [string, string]
   /** Whether the value is one of the related object's field. */
   readonly meets: (
-    own: ValueSql,
+    own: FieldSql,
     by: string,
     related: Scope<T>,
   ) => { readonly from?: string | undefined; readonly tests: Tests }
@@ -80,7 +88,7 @@ export interface ConditionDialect<T extends QueriedTable> {
 type Tests = readonly (string | undefined)[]
 
 /** The table of another resource in a query inside of this scope, with an alias of its own. */
-export function within<T extends QueriedTable>(scope: Scope<T>, resource: string): Scope<T> {
+export function within<T extends ConditionTable>(scope: Scope<T>, resource: string): Scope<T> {
   const { dialect, tableOf, depth, bind, steps = false } = scope
   const [table, alias] = [tableOf(resource), `r${depth + 1}`]
   return {
@@ -104,15 +112,15 @@ const KINDS: ConditionKinds<Scope> = {
   climb: climbSql,
 }
 
-export function conditionSql<T extends QueriedTable>(condition: Condition, scope: Scope<T>): string {
+export function conditionSql<T extends ConditionTable>(condition: Condition, scope: Scope<T>): string {
   return writeCondition(condition, scope as unknown as Scope, KINDS)
 }
 
 /** Whether a value of the field passes: the only one, or an element. */
-export function someValue<T extends QueriedTable>(
+export function someValue<T extends ConditionTable>(
   field: string,
   scope: Scope<T>,
-  passes: (value: ValueSql) => string,
+  passes: (value: FieldSql) => string,
 ): string {
   const own = scope.dialect.values(field, scope, `b${scope.depth}`)
   return own.from === undefined ? passes(own) : existsSql([own.from], [own.guard, passes(own)])
@@ -165,7 +173,7 @@ interface Steps {
 }
 
 /** The objects of the scope's table that these steps reach, as a query to which conditions can be added. */
-function stepsSql<T extends QueriedTable>({ field, depth, start }: Steps, scope: Scope<T>): string {
+function stepsSql<T extends ConditionTable>({ field, depth, start }: Steps, scope: Scope<T>): string {
   const [steps, name] = [`steps${scope.depth}`, `w${scope.depth}`]
   const next = scope.dialect.values(field, scope, name)
   const reached = `${steps} cross join ${scope.source}`
@@ -181,7 +189,7 @@ function stepsSql<T extends QueriedTable>({ field, depth, start }: Steps, scope:
  * The objects of a related condition, found from its end: IN with a query that starts there. It has the same values in
  * the same order as `conditionSql`.
  */
-export function foundSql<T extends QueriedTable>({ field, resource, by, where }: Related, scope: Scope<T>): string {
+export function foundSql<T extends ConditionTable>({ field, resource, by, where }: Related, scope: Scope<T>): string {
   const { dialect } = scope
   const related = within(scope, resource)
   const [own, other] = dialect.leads(field, scope, by, related)
@@ -193,7 +201,10 @@ export function foundSql<T extends QueriedTable>({ field, resource, by, where }:
  * Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the
  * depth.
  */
-export function descentSql<T extends QueriedTable>({ field, resource, depth, where }: Climb, scope: Scope<T>): string {
+export function descentSql<T extends ConditionTable>(
+  { field, resource, depth, where }: Climb,
+  scope: Scope<T>,
+): string {
   const { dialect } = scope
   const related = within(scope, resource)
   const [steps, id] = [`steps${related.depth}`, `${related.alias}id`]
@@ -208,7 +219,7 @@ export function descentSql<T extends QueriedTable>({ field, resource, depth, whe
 }
 
 /** Whether such an object is stored. `scope`: of its table, in a statement of its own. */
-export function lookupSql<T extends QueriedTable>(
+export function lookupSql<T extends ConditionTable>(
   { resource, by, values, climb, where }: Lookup,
   scopeOf: (resource: string) => Scope<T>,
 ): string {
@@ -220,4 +231,106 @@ export function lookupSql<T extends QueriedTable>(
   const start = `select ${scope.alias}id, 1 from ${scope.source} where ${conditionSql(named, scope)}`
   const reached = within(scope, resource)
   return `exists (${stepsSql({ ...climb, start }, reached)} and ${conditionSql(met, reached)})`
+}
+
+// A simplified condition as an expression about one row: what all engines write alike.
+
+/** Writes the kinds that look at fields or at other objects. */
+export interface ConditionKinds<Scope> {
+  readonly holds: (condition: Holds, scope: Scope) => string
+  readonly present: (condition: Present, scope: Scope) => string
+  readonly between: (condition: Between, scope: Scope) => string
+  readonly time: (condition: Time, scope: Scope) => string
+  readonly related: (condition: Related, scope: Scope) => string
+  readonly climb: (condition: Climb, scope: Scope) => string
+}
+
+export function writeCondition<Scope>(condition: Condition, scope: Scope, kinds: ConditionKinds<Scope>): string {
+  const joined = (parts: readonly Condition[], operator: string) =>
+    `(${parts.map((part) => writeCondition(part, scope, kinds)).join(operator)})`
+  switch (condition.kind) {
+    case 'always':
+      return 'true'
+    case 'never':
+      return 'false'
+    case 'holds':
+      return kinds.holds(condition, scope)
+    case 'present':
+      return kinds.present(condition, scope)
+    case 'between':
+      return kinds.between(condition, scope)
+    case 'time':
+      return kinds.time(condition, scope)
+    case 'related':
+      return kinds.related(condition, scope)
+    case 'climb':
+      return kinds.climb(condition, scope)
+    case 'all':
+      return joined(condition.of, ' and ')
+    case 'some':
+      return joined(condition.of, ' or ')
+    case 'not':
+      // `not x` would be NULL if x is NULL, which would exclude objects without the field.
+      return `((${writeCondition(condition.of, scope, kinds)}) is not true)`
+  }
+}
+
+/** What the indexes of a table find. */
+export interface Leads {
+  /** The fields that find few objects: those that relations compare, and unique ones. */
+  readonly leading: ReadonlySet<string>
+  /** The fields with one value in each object, which an index can compare. */
+  readonly scalars: { has(field: string): boolean }
+}
+
+/** Of a resource. */
+type LeadsOf = (resource: string) => Leads
+
+/** Whether related objects take part, so that it is worth to look for the end to start from. */
+export function looksUp(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'related':
+    case 'climb':
+      return true
+    case 'all':
+    case 'some':
+      return condition.of.some(looksUp)
+    case 'not':
+      return looksUp(condition.of)
+    default:
+      return false
+  }
+}
+
+/**
+ * The parts of the condition that can lead: each is met by all objects that meet the condition, and an index finds its
+ * objects.
+ */
+export function findLeaders(condition: Condition, table: Leads, tableOf: LeadsOf): readonly Condition[] {
+  return (condition.kind === 'all' ? condition.of : [condition]).filter((part) => canLead(part, table, tableOf))
+}
+
+function canLead(condition: Condition, table: Leads, tableOf: LeadsOf): boolean {
+  switch (condition.kind) {
+    case 'holds':
+      return isIndexed(condition.field, table)
+    case 'related':
+      return isIndexed(condition.field, table) && leadsTo(condition, condition.by, tableOf)
+    case 'climb':
+      return isIndexed(condition.field, table) && leadsTo(condition, condition.field, tableOf)
+    case 'some':
+      return condition.of.every((part) => findLeaders(part, table, tableOf).length > 0)
+    default:
+      return false
+  }
+}
+
+function isIndexed(field: string, { leading, scalars }: Leads): boolean {
+  return field === 'id' || (leading.has(field) && scalars.has(field))
+}
+
+/** The related objects are few too, and have one value in the field. */
+function leadsTo({ resource, where }: Related | Climb, field: string, tableOf: LeadsOf): boolean {
+  const table = tableOf(resource)
+  return (field === 'id' || table.scalars.has(field)) && findLeaders(where, table, tableOf).length > 0
 }

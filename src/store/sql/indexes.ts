@@ -105,6 +105,6 @@ function* createUnique({ resource, breaksUnique }: IndexedTable, field: string, 
   } catch (error) {
     if (!breaksUnique(error)) throw error
     const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
-    throw new UnfitDatabase(`${what}: give them different values, or remove the declaration`, error)
+    throw new UnfitDatabase(`${what}: give them different values, or remove the declaration`, { cause: error })
   }
 }

@@ -4,22 +4,18 @@ import { USERS } from '../../decide/policy.ts'
 import type { OpenedStore } from '../contract.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
 import { SqlCounters } from '../sql/attempts.ts'
-import { SqlDirectory } from '../sql/directory/directory.ts'
-import { SqlMigrations } from '../sql/migrations.ts'
-import { SqlOutbox } from '../sql/outbox.ts'
-import { SqlSeeding } from '../sql/seeding.ts'
+import { getOrFail, openedStore } from '../sql/opened.ts'
 import type { SqlEngine, Statement } from '../sql/statement.ts'
 import { GroupCommits } from './commits.ts'
 import { answering, identityOf, renewStatistics } from './database.ts'
-import { DIALECT } from './dialect.ts'
 import { queriedTable } from './layout/migrate.ts'
 import type { TablePlan } from './layout/schema.ts'
 import { ObjectLists } from './query/lists.ts'
 import { Damage, Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
 import { SqliteStandings } from './standings.ts'
-import { StatementRunner } from './statements.ts'
-import { getOrFail, ObjectWrites, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
+import { DIALECT, StatementRunner } from './statements.ts'
+import { ObjectWrites, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 export interface DatabaseParts {
@@ -66,15 +62,16 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   const engine: SqliteEngine = { ...parts, writes: new ObjectWrites(parts) }
   const store = new SqliteStore(engine)
   const users = tables.get(USERS)
-  const objectsOf = (resource: string) => tableOf(engine, resource)
-  const opened = {
+  const opened = openedStore({
+    engine: sql,
     store,
-    seeding: new SqlSeeding({ engine: sql, objectsOf, grown: () => renewStatistics(database) }),
-    outbox: new SqlOutbox(sql),
-    directory: new SqlDirectory({ engine: sql, standings: new SqliteStandings(database, users, reads), store, users }),
+    standings: new SqliteStandings(database, users, reads),
     attempts: engine.counters,
-    migrations: new SqlMigrations({ engine: sql, objectsOf, waitForDisk: (waits) => waitForDisk(database, waits) }),
-  }
+    users,
+    objectsOf: (resource) => tableOf(engine, resource),
+    grown: () => renewStatistics(database),
+    waitForDisk: (waits) => waitForDisk(database, waits),
+  })
   return { engine, opened }
 }
 

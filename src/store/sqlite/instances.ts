@@ -3,8 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { InstanceDatabase } from '../sql/instances.ts'
 import type { Row, Statement, Work } from '../sql/statement.ts'
 import { answering, inTransaction, openDatabaseFile } from './database.ts'
-import { DIALECT } from './dialect.ts'
-import { StatementRunner } from './statements.ts'
+import { DIALECT, StatementRunner } from './statements.ts'
 
 export class InstanceFile implements InstanceDatabase {
   readonly dialect = DIALECT

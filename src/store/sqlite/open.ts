@@ -1,23 +1,18 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
-import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { READ_BOUNDS } from '../lists/read-bounds.ts'
-import { sweepSessions } from '../sql/directory/accounts.ts'
-import { sweepReplays } from '../sql/idempotency-keys.ts'
+import { planTables, sweepsAtStart } from '../sql/opened.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
-import { DIALECT } from './dialect.ts'
 import { assemble } from './engine.ts'
 import { InstanceFile } from './instances.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
+import { layoutOfFile } from './reader/file-beside.ts'
 import { mendOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
-import { StatementRunner } from './statements.ts'
-
-/** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
-const SWEPT_AT_START = 10_000
+import { DIALECT, StatementRunner } from './statements.ts'
 
 interface SqliteOptions extends OpenOptions {
   /** A missing file is created with access only for its owner; its folder must exist. */
@@ -29,7 +24,7 @@ export const sqlite = {
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
   mendOf: mendOfFile,
-  layoutOf: async (file) => (await import('./reader/layout-of-file.ts')).layoutOfFile(file),
+  layoutOf: layoutOfFile,
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openInstances: async (file, _kind, writer) => {
     const here = new InstanceFile(file)
@@ -44,9 +39,8 @@ export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {
   return open(options, (database, plans) => {
     migrate(database, plans)
     renewStatistics(database)
-    const [statements, now] = [new StatementRunner(database), options.now().getTime()]
-    statements.ask(sweepReplays(DIALECT, now, SWEPT_AT_START))
-    statements.ask(sweepSessions(DIALECT, now, SWEPT_AT_START))
+    const statements = new StatementRunner(database)
+    for (const sweep of sweepsAtStart(DIALECT, options.now)) statements.ask(sweep)
   })
 }
 
@@ -58,7 +52,7 @@ type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
   const { file, now, writer, reads: bounds = READ_BOUNDS } = options
-  const plans = planTables(options)
+  const plans = planTables(options, planTable)
   const database = answering(() => openDatabaseFile(file))
   try {
     prepare(database, plans)
@@ -71,8 +65,4 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)
   }
-}
-
-function planTables({ resources, indexFields }: SqliteOptions): readonly TablePlan[] {
-  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
 }

@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { answering } from './database.ts'
+import { prepare } from './statements.ts'
 
 export class SharedReads {
   readonly #database: DatabaseSync
@@ -24,8 +25,8 @@ export class SharedReads {
     this.#database = database
     this.#begin = database.prepare('begin')
     this.#commit = database.prepare('commit')
-    this.#dataVersion = prepareNumber(database, 'pragma data_version')
-    this.#totalChanges = prepareNumber(database, 'select total_changes()')
+    this.#dataVersion = prepare(database, 'pragma data_version')
+    this.#totalChanges = prepare(database, 'select total_changes()')
   }
 
   /** Nothing can be undone in it. */
@@ -68,12 +69,6 @@ export class SharedReads {
     this.#open = true
     return true
   }
-}
-
-function prepareNumber(database: DatabaseSync, sql: string): StatementSync {
-  const statement = database.prepare(sql)
-  statement.setReturnArrays(true)
-  return statement
 }
 
 function numberOf(statement: StatementSync): number {

@@ -7,18 +7,17 @@ import { LRUCache } from 'lru-cache'
 import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
 import { DamagedObject } from '../errors.ts'
 import { documentNamed } from '../parse-stored.ts'
-import { API_KEY_COLUMNS, apiKeyOf, textsAmong } from '../sql/directory/accounts.ts'
-import type { Standings } from '../sql/directory/directory.ts'
+import { API_KEY_COLUMNS, apiKeyOf, type Standings, textsAmong } from '../sql/directory.ts'
 import { wellFormed } from '../sql/quote.ts'
 import type { Row } from '../sql/statement.ts'
 import { answering } from './database.ts'
-import { DIALECT } from './dialect.ts'
 import type { SharedReads } from './shared-reads.ts'
+import { DIALECT, prepare } from './statements.ts'
 import type { ObjectTable } from './table.ts'
 
 /**
- * The most results of each kind. Fewer callers than this are active between two changes. With `max` the cache would
- * take the memory of all of them at once, a millisecond of each opening.
+ * Fewer callers than this are active between two changes. With `max` the cache would take the memory of all of them at
+ * once, a millisecond of each opening.
  */
 const MOST_KEPT = { maxSize: 10_000, sizeCalculation: () => 1 }
 
@@ -27,68 +26,48 @@ export class SqliteStandings implements Standings {
   readonly #lookUp: StatementSync
   readonly #lookUpSession: StatementSync
   readonly #lookUpKey: StatementSync
-  readonly #subjects = new LRUCache<string, Standing>(MOST_KEPT)
-  readonly #sessions = new LRUCache<string, { readonly subject: string; readonly standing: SessionStanding }>(MOST_KEPT)
-  readonly #keys = new LRUCache<string, KeyStanding>(MOST_KEPT)
+  readonly #kept = new LRUCache<string, Standing>(MOST_KEPT)
   #state: number | undefined
 
   constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined, reads: SharedReads) {
     const queries = queriesOf(users)
     this.#reads = reads
-    this.#lookUp = prepared(database, queries.subject)
-    this.#lookUpSession = prepared(database, queries.session)
-    this.#lookUpKey = prepared(database, queries.key)
+    this.#lookUp = prepare(database, queries.subject)
+    this.#lookUpSession = prepare(database, queries.session)
+    this.#lookUpKey = prepare(database, queries.key)
   }
 
   standing(subject: string): Standing {
-    return answering(() => {
-      const keeps = this.#forgetChanged()
-      const kept = this.#subjects.get(subject)
-      if (kept) return kept
-      const found = standingOf(rowOf(this.#lookUp, subject))
-      if (keeps) this.#subjects.set(subject, found)
-      return found
-    })
+    return this.#find(`subject\0${subject}`, () => standingOf(rowOf(this.#lookUp, subject)))
   }
 
   sessionStanding(subject: string, session: string): SessionStanding {
-    return answering(() => {
-      const keeps = this.#forgetChanged()
-      const kept = this.#sessions.get(session)
-      if (kept?.subject === subject) return kept.standing
+    return this.#find(`session${session.length}\0${session}${subject}`, () => {
       const row = rowOf(this.#lookUpSession, subject, session)
-      const standing = { ...standingOf(row), sessionEndsAt: Number(row?.[4] ?? 0) }
-      if (keeps) this.#sessions.set(session, { subject, standing })
-      return standing
+      return { ...standingOf(row), sessionEndsAt: Number(row?.[4] ?? 0) }
     })
   }
 
   keyStanding(id: string): KeyStanding | undefined {
-    return answering(() => {
-      const keeps = this.#forgetChanged()
-      const kept = this.#keys.get(id)
-      if (kept) return kept
+    return this.#find(`key\0${id}`, () => {
       const row = rowOf(this.#lookUpKey, id)
-      const found = row && { ...standingOf(row), key: apiKeyOf(row.slice(4), DIALECT) }
-      if (keeps && found) this.#keys.set(id, found)
-      return found
+      return row && { ...standingOf(row), key: apiKeyOf(row.slice(4), DIALECT) }
     })
   }
 
-  /** Whether results read from now on may be kept. The state is read first, so the results are at least as new. */
-  #forgetChanged(): boolean {
-    const state = this.#reads.state()
-    if (state === undefined || state !== this.#state)
-      for (const kept of [this.#subjects, this.#sessions, this.#keys]) kept.clear()
-    this.#state = state
-    return state !== undefined
+  /** `question`: another one for each kind. The state is read first, so what is kept is at least as new. */
+  #find<T extends Standing | undefined>(question: string, find: () => T): T {
+    return answering(() => {
+      const state = this.#reads.state()
+      if (state === undefined || state !== this.#state) this.#kept.clear()
+      this.#state = state
+      const kept = this.#kept.get(question)
+      if (kept) return kept as T
+      const found = find()
+      if (found && state !== undefined) this.#kept.set(question, found)
+      return found
+    })
   }
-}
-
-function prepared(database: DatabaseSync, text: string): StatementSync {
-  const statement = database.prepare(text)
-  statement.setReturnArrays(true)
-  return statement
 }
 
 function rowOf(statement: StatementSync, ...texts: readonly string[]): Row | undefined {

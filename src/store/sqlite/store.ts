@@ -28,16 +28,16 @@ import { ParsedObjects } from '../parse-stored.ts'
 import type { SqlCounters } from '../sql/attempts.ts'
 import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
 import { PROBED, readMark, readSecret, sharedSecret, writeMark } from '../sql/named-values.ts'
+import { getOrFail } from '../sql/opened.ts'
 import { addRecord } from '../sql/outbox.ts'
 import { type SqlEngine, sql, type Work } from '../sql/statement.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { GroupCommits } from './commits.ts'
 import { answering, identityOf, moved, renewStatistics } from './database.ts'
-import { DIALECT } from './dialect.ts'
 import type { Lookups } from './query/lookups.ts'
 import { PastBound } from './query/work.ts'
 import type { SharedReads } from './shared-reads.ts'
-import type { StatementRunner } from './statements.ts'
+import { DIALECT, type StatementRunner } from './statements.ts'
 import type { ObjectTable } from './table.ts'
 import type { Remote } from './thread/thread.ts'
 
@@ -63,15 +63,8 @@ interface WritingEngine {
   readonly now: () => Date
 }
 
-/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
 export function tableOf({ tables }: Pick<WritingEngine, 'tables'>, resource: string): ObjectTable {
   return getOrFail(tables, resource)
-}
-
-export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): T {
-  const table = tables.get(resource)
-  if (!table) throw new Error(`the store has no resource \`${resource}\``)
-  return table
 }
 
 /** Longer than a group waits for another process's lock. A disk may not answer for minutes, and readiness must tell. */

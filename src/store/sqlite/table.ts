@@ -7,10 +7,10 @@ import { NotUnique, OBJECT_COLUMNS, objectRow, type Rewritten, type SqlObjects }
 import { quoteName, wellFormed } from '../sql/quote.ts'
 import { type Row, type Statement, sql, type Work } from '../sql/statement.ts'
 import { breaksUnique } from './database.ts'
-import { DIALECT } from './dialect.ts'
 import type { TablePlan } from './layout/schema.ts'
 import { bound } from './query/condition.ts'
 import type { ObjectLists } from './query/lists.ts'
+import { DIALECT, prepare } from './statements.ts'
 
 /** The version is absent in a create. */
 interface Written {
@@ -34,8 +34,7 @@ export class ObjectTable implements SqlObjects {
     this.name = table
     this.lists = lists
     this.#unique = plan.indexed.filter(({ unique }) => unique)
-    this.#get = database.prepare(`select ${OBJECT_COLUMNS} from ${table} where id = ?`)
-    this.#get.setReturnArrays(true)
+    this.#get = prepare(database, `select ${OBJECT_COLUMNS} from ${table} where id = ?`)
     this.#insert = `insert into ${table} (${OBJECT_COLUMNS}) values ($1, $2, $3, $4, $5)`
     const change = 'version = $1, updated_at = $2, document = $3'
     this.#update = `update ${table} set ${change} where id = $4 and version = $5 returning created_at`

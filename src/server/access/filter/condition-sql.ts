@@ -7,8 +7,8 @@ import { type FieldFault, Problem } from '../../../base/problems/problem.ts'
 import type { Between, Climb, Condition, Holds, Present, Related, Time } from '../../../decide/conditions/condition.ts'
 import type { COLUMN_TYPES } from '../../../resources/built-in/filter-schemas.ts'
 import type { Scalar } from '../../../resources/object.ts'
+import { type ConditionKinds, writeCondition } from '../../../store/sql/condition.ts'
 import { quoteName } from '../../../store/sql/quote.ts'
-import { type ConditionKinds, writeCondition } from '../../../store/sql/write-condition.ts'
 
 /** A part of a statement. The placeholders of PostgreSQL count from `firstParameter`; those of SQLite are `?`. */
 export type Sql = {

@@ -1,8 +1,9 @@
 /** What the driver gets: the parts of DATABASE_URL, time-outs, and how numbers are read. */
-import type pg from 'pg'
+import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { ConnectionSettings } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
+import type { Ask, SqlValue } from '../../sql/statement.ts'
 
 export const DEFAULT_SETTINGS: ConnectionSettings = { most: 10, pooler: 'none' }
 
@@ -58,5 +59,29 @@ function partsOf(url: string): ReturnType<typeof parseIntoClientConfig> {
     return parseIntoClientConfig(url)
   } catch (error) {
     throw new StoreUnavailable(error)
+  }
+}
+
+interface Unlimited {
+  readonly url: string
+  readonly settings: ConnectionSettings
+  readonly begin: string
+}
+
+/** Work in one transaction, on a connection of its own without a time-out for statements. */
+export async function withoutLimit<T>({ url, settings, begin }: Unlimited, work: (ask: Ask) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...clientOptions(url, settings), pipeline: false } as pg.ClientConfig)
+  // The statement that runs is rejected too.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query(`${begin}; set local statement_timeout = 0`)
+    const result = await work(async ({ text, values }) => {
+      return (await client.query<SqlValue[]>({ text, values: [...values], rowMode: 'array' })).rows
+    })
+    await client.query('commit')
+    return result
+  } finally {
+    await client.end()
   }
 }

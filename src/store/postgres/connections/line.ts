@@ -1,9 +1,9 @@
 /** One connection at a time: opened when it is needed, and opened again after it was lost. */
 
-import type pg from 'pg'
-import type { Row } from '../../sql/statement.ts'
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import type { Row, SqlValue } from '../../sql/statement.ts'
 import { BEGIN_BOUNDED } from './client-options.ts'
-import { type Asked, Connection, type Patience } from './connection.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
@@ -86,5 +86,119 @@ export class Line {
   /** An older connection may end while a newer one is in use. */
   #forget(ended: Promise<Connection>): void {
     if (this.#connection === ended) this.#connection = undefined
+  }
+}
+
+// An open connection that takes statements without waiting for the answers of those before (pipelining).
+
+export interface Asked {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+  /** Statements with a name are planned once for each connection. */
+  readonly name?: string | undefined
+}
+
+export interface Patience {
+  /** The connection is lost when it hasn't answered for so long. */
+  readonly silenceMs: number
+  /** Asked several times while it is silent: whether the server answers other connections. If not, it is lost at once. */
+  readonly answersOthers?: (() => Promise<boolean>) | undefined
+}
+
+/** A silence is counted in ticks, so that a busy event loop isn't taken for a silent server. */
+const TICKS = 10
+
+export class Connection {
+  readonly #client: pg.Client
+  readonly #patience: Patience
+  #unanswered = 0
+  #silentTicks = 0
+  #watch: NodeJS.Timeout | undefined
+  #isCorked = false
+  #isAsking = false
+
+  private constructor(client: pg.Client, patience: Patience) {
+    this.#client = client
+    this.#patience = patience
+  }
+
+  /** `onEnd` is called when it is lost. */
+  static async open(options: pg.ClientConfig, patience: Patience, onEnd: () => void): Promise<Connection> {
+    const client = new pg.Client(options)
+    client.on('error', onEnd)
+    client.on('end', onEnd)
+    await client.connect()
+    return new Connection(client, patience)
+  }
+
+  /** Rejects with the driver's errors. */
+  send({ text, values, name }: Asked): Promise<pg.QueryArrayResult<SqlValue[]>> {
+    return this.#answer(() => {
+      return this.#client.query({ text, values: [...values], rowMode: 'array', ...(name && { name }) })
+    })
+  }
+
+  /** `begin` and the like, which have no rows: the driver takes longer for a statement with options. */
+  tell(text: string): Promise<Pick<pg.QueryResult, 'command'>> {
+    return this.#answer(() => this.#client.query(text))
+  }
+
+  async #answer<T>(ask: () => Promise<T>): Promise<T> {
+    this.#unanswered += 1
+    this.#watch ??= setInterval(() => this.#tick(), this.#patience.silenceMs / TICKS)
+    this.#cork()
+    try {
+      return await ask()
+    } finally {
+      this.#unanswered -= 1
+      this.#silentTicks = 0
+      if (this.#unanswered === 0) this.#stopWatch()
+    }
+  }
+
+  /** Ends the connection without waiting for the server, which may be gone. */
+  drop(): void {
+    this.#stream.destroy()
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end()
+  }
+
+  /** Statements that are sent together leave in one call of the system. */
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.#stream.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      this.#stream.uncork()
+    })
+  }
+
+  get #stream(): Duplex {
+    return (this.#client as unknown as { connection: { stream: Duplex } }).connection.stream
+  }
+
+  #tick(): void {
+    this.#silentTicks += 1
+    if (this.#silentTicks > TICKS) this.drop()
+    else void this.#dropIfServerIsLost()
+  }
+
+  /** A statement may take long, but a server that answers nobody is lost. */
+  async #dropIfServerIsLost(): Promise<void> {
+    const { answersOthers } = this.#patience
+    if (!answersOthers || this.#isAsking) return
+    const ticks = this.#silentTicks
+    this.#isAsking = true
+    const isLost = !(await answersOthers())
+    this.#isAsking = false
+    if (isLost && this.#unanswered > 0 && this.#silentTicks >= ticks) this.drop()
+  }
+
+  #stopWatch(): void {
+    clearInterval(this.#watch)
+    this.#watch = undefined
   }
 }

@@ -8,8 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import { isAftermath, isLost, isOfOneStatement, isPassing } from '../failures.ts'
-import type { Asked, Connection } from './connection.ts'
-import { Line } from './line.ts'
+import { type Asked, type Connection, Line } from './line.ts'
 import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
 
 /**

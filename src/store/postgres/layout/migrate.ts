@@ -1,21 +1,17 @@
 /** Migrates a database to what the resources declare: adds tables, triggers and indexes. */
-import pg from 'pg'
 import { USERS } from '../../../decide/policy.ts'
 import type { ConnectionSettings } from '../../contract.ts'
 import { UnfitDatabase } from '../../errors.ts'
 import { migrateIndexes } from '../../sql/indexes.ts'
-import { laterLayout, notMigrated } from '../../sql/layouts.ts'
 import { quoteName } from '../../sql/quote.ts'
-import { type Ask, done, type SqlValue, sql } from '../../sql/statement.ts'
-import { directoryTables, storeTables } from '../../sql/tables.ts'
-import { clientOptions } from '../connections/client-options.ts'
+import { type Ask, done, sql } from '../../sql/statement.ts'
+import { directoryTables, laterLayout, notMigrated, storeTables } from '../../sql/tables.ts'
+import { withoutLimit } from '../connections/client-options.ts'
 import { DIALECT } from '../dialect.ts'
 import { isOfOtherTable } from '../failures.ts'
-import { keySql } from '../query/condition.ts'
-import type { QueriedTable } from '../query/statement.ts'
-import { CUT, HASH_LENGTH } from '../stored-text.ts'
+import { keySql, type QueriedTable } from '../query/condition.ts'
+import { CUT, HASH_LENGTH, TABLE_PREFIX } from '../stored-text.ts'
 import { LIST } from './keys.ts'
-import { TABLE_PREFIX } from './names.ts'
 import { directoryTriggers, indexesOf, OWN_TABLES, objectTable, type TablePlan } from './tables.ts'
 
 /** The layout that this program writes. A later program that changes the layout must migrate the database. */
@@ -128,26 +124,12 @@ export async function queriedTable(ask: Ask, { table, indexed, leading }: TableP
 const MIGRATION_LOCK = 7_255_311
 
 /**
- * When two instances start together, the second one waits and finds everything done. The connection is of its own and
- * has no time-outs: an index of a large table takes its time.
+ * When two instances start together, the second one waits and finds everything done. An index of a large table takes its
+ * time.
  */
-export async function migrating(
-  url: string,
-  settings: ConnectionSettings,
-  work: (ask: Ask) => Promise<void>,
-): Promise<void> {
-  const client = new pg.Client({ ...clientOptions(url, settings), pipeline: false } as pg.ClientConfig)
-  // The statement that runs is rejected too.
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0')
-    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-    await work(async ({ text, values }) => {
-      return (await client.query<SqlValue[]>({ text, values: [...values], rowMode: 'array' })).rows
-    })
-    await client.query('commit')
-  } finally {
-    await client.end()
-  }
+export function migrating(url: string, settings: ConnectionSettings, work: (ask: Ask) => Promise<void>): Promise<void> {
+  return withoutLimit({ url, settings, begin: 'begin; set local lock_timeout = 0' }, async (ask) => {
+    await ask(sql(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`))
+    await work(ask)
+  })
 }

@@ -8,7 +8,7 @@ import { AFTER_INSERTED_USER, afterDeletedUser } from '../../sql/tables.ts'
 import { DIALECT } from '../dialect.ts'
 import { brokenConstraint } from '../failures.ts'
 import { indexedSql } from '../query/condition.ts'
-import { nameOf, tableOf } from './names.ts'
+import { nameOf, tableOf } from '../stored-text.ts'
 
 /** Those that SQLite doesn't need. */
 export const OWN_TABLES = [

@@ -3,27 +3,34 @@ import { type Condition, type Lookup, SERVER_FIELDS } from '../../../decide/cond
 import type { Scalar } from '../../../resources/object.ts'
 import {
   type ConditionDialect,
+  type ConditionTable,
   conditionSql,
   descentSql,
+  type FieldSql,
+  findLeaders,
   foundSql,
+  looksUp,
   lookupSql,
   type Scope,
-  type TableOf,
-  type ValueSql,
   within,
 } from '../../sql/condition.ts'
 import type { IndexKey } from '../../sql/indexes.ts'
 import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
-import { findLeaders, looksUp } from '../../sql/write-condition.ts'
+import type { SqlValue, Statement } from '../../sql/statement.ts'
 import { KIND, keyOf, LIST } from '../layout/keys.ts'
-import { quoteText } from '../layout/names.ts'
-import { encodeText } from '../stored-text.ts'
-import type { Parameters, QueriedTable } from './statement.ts'
+import { encodeText, quoteText } from '../stored-text.ts'
+
+export interface QueriedTable extends ConditionTable {
+  /** The indexed fields, if no stored object has a list there. */
+  readonly scalars: ReadonlySet<string>
+}
+
+export type TableOf = (resource: string) => QueriedTable
 
 export type TableScope = Scope<QueriedTable>
 
 /** The scope of a table in a statement of its own. */
-export function outermost(table: QueriedTable, tableOf: TableOf<QueriedTable>, parameters: Parameters): TableScope {
+export function outermost(table: QueriedTable, tableOf: TableOf, parameters: Parameters): TableScope {
   const bind: Scope['bind'] = (value) => parameters.bind(value)
   return { dialect: DIALECT, table, tableOf, depth: 0, alias: 'r0.', source: `${table.name} as r0`, bind }
 }
@@ -67,7 +74,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
 }
 
 /** Whether such an object is stored. */
-export function lookupIn(lookup: Lookup, tableOf: TableOf<QueriedTable>, to: Parameters): string {
+export function lookupIn(lookup: Lookup, tableOf: TableOf, to: Parameters): string {
   return lookupSql(lookup, (resource) => outermost(tableOf(resource), tableOf, to))
 }
 
@@ -86,14 +93,14 @@ function hasOne(field: string, { table }: TableScope): boolean {
 }
 
 /** The only value of a field of the server, or of a scalar. */
-function singleOf(field: string, { alias }: TableScope): ValueSql {
+function singleOf(field: string, { alias }: TableScope): FieldSql {
   const column = serverColumn(field, alias)
   if (!column) return valueOfKey(keySql(field, alias))
   return { value: `('${KIND.text}' || ${column})`, text: column, isText: `${column} is not null` }
 }
 
 /** The value: its key, and the text that it is, or NULL. */
-function valueOfKey(key: string): ValueSql {
+function valueOfKey(key: string): FieldSql {
   const text = `(case when left(${key}, 1) = '${KIND.text}' then substr(${key}, 2) end collate "C")`
   return { value: key, text, isText: `${text} is not null` }
 }
@@ -163,4 +170,53 @@ export function indexedSql(key: IndexKey): string {
 /** Elements of JSON as a table with the column `k`. */
 function elementsSql(json: string, name: string): string {
   return `jsonb_array_elements_text(${json}) as ${name}(k)`
+}
+
+// Statements of PostgreSQL, whose values are collected while their texts are written.
+
+/** Collects the values of a statement while its text is written. */
+export class Parameters {
+  readonly values: SqlValue[] = []
+
+  /** The parameter that stands for the value. */
+  bind(value: SqlValue): string {
+    return `$${this.values.push(value)}`
+  }
+}
+
+/**
+ * Values of one of many look-ups that a statement answers (ASKED_FOR): they are texts, and so is what stands for them.
+ */
+export class AskedValues extends Parameters {
+  override bind(value: SqlValue): string {
+    if (typeof value !== 'string' && typeof value !== 'number') throw new Error('only texts and numbers are asked for')
+    return askedText(this.values.push(String(value)) - 1)
+  }
+}
+
+/** Writes a statement. */
+export function statement(write: (parameters: Parameters) => string): Statement {
+  const parameters = new Parameters()
+  return { text: write(parameters), values: parameters.values }
+}
+
+// Parts of statements that answer many look-ups at once (connections/gathered.ts).
+
+/**
+ * What is asked for: a row for each look-up, with its place from 1 as `nth`. It is bound as one JSON list with a list
+ * of texts for each look-up. PostgreSQL guesses the length of an `unnest`ed array, and would plan each statement again.
+ */
+export const ASKED_FOR = 'jsonb_array_elements($1::jsonb) with ordinality as asked(texts, nth)'
+
+/** The nth text of a look-up, from 0. */
+export function askedText(nth: number): string {
+  return `(asked.texts ->> ${nth})`
+}
+
+/**
+ * The row that a look-up by a key selects. With its limit, PostgreSQL plans each look-up by itself, by the index;
+ * without it, it may read the whole table, as it does for many look-ups in a table that was small when it planned.
+ */
+export function oneRow(select: string): string {
+  return `lateral (${select} limit 1)`
 }

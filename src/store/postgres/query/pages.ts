@@ -9,10 +9,25 @@ import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import type { Row, Statement } from '../../sql/statement.ts'
 import { decodeText } from '../stored-text.ts'
-import { outermost, type TableScope } from './condition.ts'
-import { canMisplace, type Listing, markSql, misplacedSql, planned, segmentPage, selectedSql } from './lists.ts'
-import { indexedOrderSql } from './order.ts'
-import { ASKED_FOR, AskedValues, oneRow, type QueriedTable, type TableOf } from './statement.ts'
+import {
+  ASKED_FOR,
+  AskedValues,
+  oneRow,
+  outermost,
+  type QueriedTable,
+  type TableOf,
+  type TableScope,
+} from './condition.ts'
+import {
+  canMisplace,
+  indexedOrderSql,
+  type Listing,
+  markSql,
+  misplacedSql,
+  planned,
+  segmentPage,
+  selectedSql,
+} from './lists.ts'
 
 /** Stands between two cells. No JSON text has it as itself (RFC 7464 uses it likewise). */
 const SEPARATOR = '\u001e'

@@ -4,16 +4,16 @@ import { type Checked, clockChecked, faulted, passed, warned } from '../../../ba
 import { againWith, shellWord } from '../../../base/problems/mend.ts'
 import type { ExamineOptions } from '../../contract.ts'
 import type { Examined } from '../../object-reader.ts'
-import type { StoredKeys } from '../../signing-keys.ts'
-import { laterLayout } from '../../sql/layouts.ts'
-import type { Row } from '../../sql/statement.ts'
+import { storedKeys } from '../../signing-keys.ts'
+import { type Ask, done, sql } from '../../sql/statement.ts'
+import { laterLayout } from '../../sql/tables.ts'
 import { clientOptions } from '../connections/client-options.ts'
-import { Connection } from '../connections/connection.ts'
+import { Connection } from '../connections/line.ts'
 import { serverPlace } from '../connections/mend.ts'
 import { nameOfUrl } from '../connections/url.ts'
+import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { LAYOUT, tablesIn } from '../layout/migrate.ts'
-import { decodeText } from '../stored-text.ts'
 
 const CHECK = 'database'
 
@@ -44,8 +44,6 @@ interface Facts {
   readonly tls: boolean
 }
 
-const KEYS = 'select number, text, created_at, tokens_end_at from signing_keys order by number'
-
 /** Throws errors of the contract. */
 export function examinePostgres(url: string, options: ExamineOptions): Promise<Examined> {
   return answering(async () => {
@@ -65,11 +63,11 @@ async function look(connection: Connection, url: string, options: ExamineOptions
   const { fields, rows } = await connection.send({ text: FACTS, values: [] })
   const aroundMs = performance.now() - begun
   const facts = Object.fromEntries(fields.map(({ name }, at) => [name, rows[0]?.[at]])) as unknown as Facts
-  const ask = async (text: string): Promise<readonly Row[]> => (await connection.send({ text, values: [] })).rows
-  const tables = await tablesIn(async (asked) => (await connection.send(asked)).rows)
-  const [[layout] = []] = tables.has('layout') ? await ask('select number from layout') : []
+  const ask: Ask = async (asked) => (await connection.send(asked)).rows
+  const tables = await tablesIn(ask)
+  const [[layout] = []] = tables.has('layout') ? await ask(sql('select number from layout')) : []
   if (Number(layout ?? 0) > LAYOUT) throw laterLayout(Number(layout), LAYOUT)
-  const keys = tables.has('signing_keys') ? storedKeys(await ask(KEYS), facts.now) : undefined
+  const keys = tables.has('signing_keys') ? await done(storedKeys(DIALECT), ask) : undefined
   const told = layout === undefined ? 'without tables yet; the first start makes them' : `layout ${layout}`
   const secured = facts.tls ? 'with TLS' : 'without TLS'
   const answers = passed(CHECK, `${nameOfUrl(url)} answers ${secured}: PostgreSQL ${facts.name}, ${told}`)
@@ -119,16 +117,4 @@ function faultsOf(facts: Facts, url: string, { connections, processes }: Examine
     ],
   ]
   return found.filter(([isWrong]) => isWrong).map(([, checked]) => checked)
-}
-
-function storedKeys(rows: readonly Row[], now: number): StoredKeys {
-  return {
-    now: Number(now),
-    keys: rows.map(([number, text, createdAt, tokensEndAt]) => ({
-      number: Number(number),
-      text: decodeText(String(text)),
-      createdAt: Number(createdAt),
-      tokensEndAt: Number(tokensEndAt),
-    })),
-  }
 }

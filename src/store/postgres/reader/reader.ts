@@ -1,7 +1,6 @@
 /** Reads objects of a database that may belong to running servers; creates, changes and migrates nothing. */
 
 import { isDeepStrictEqual } from 'node:util'
-import pg from 'pg'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Document } from '../../../resources/object.ts'
 import type { ObjectReader } from '../../object-reader.ts'
@@ -10,16 +9,14 @@ import { conditionSql } from '../../sql/condition.ts'
 import { OBJECT_COLUMNS, storedObject } from '../../sql/objects.ts'
 import { quoteName } from '../../sql/quote.ts'
 import { sqlReader } from '../../sql/reader.ts'
-import { done, type Row, type SqlValue, sql, type Work } from '../../sql/statement.ts'
-import { clientOptions, DEFAULT_SETTINGS } from '../connections/client-options.ts'
+import { done, type Row, sql } from '../../sql/statement.ts'
+import { DEFAULT_SETTINGS, withoutLimit } from '../connections/client-options.ts'
 import { Connections } from '../connections/connections.ts'
 import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { keysOf } from '../layout/keys.ts'
-import { TABLE_PREFIX, tableOf } from '../layout/names.ts'
-import { keySql, lookupIn, outermost } from '../query/condition.ts'
-import { statement, type TableOf } from '../query/statement.ts'
-import { decodeText } from '../stored-text.ts'
+import { keySql, lookupIn, outermost, statement, type TableOf } from '../query/condition.ts'
+import { decodeText, TABLE_PREFIX, tableOf } from '../stored-text.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
 const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
@@ -47,7 +44,11 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
     ...sqlReader({
       dialect: DIALECT,
       read: (work) => done(work(), (asked) => connections.slow(asked)),
-      readLong: (work) => answering(() => withoutLimit(url, work)),
+      // It locks no writer out, and may take its time.
+      readLong: (work) =>
+        answering(() =>
+          withoutLimit({ url, settings: SETTINGS, begin: 'begin read only' }, (ask) => done(work(), ask)),
+        ),
       tableOf,
       tablePrefix: TABLE_PREFIX,
       resourceOf: (table) => decodeText(table.slice(TABLE_PREFIX.length)),
@@ -76,24 +77,6 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       return { faults: [], unchecked: 'PostgreSQL checks its indexes with a program of its own, `pg_amcheck`' }
     },
     close: () => connections.close(),
-  }
-}
-
-/** On a connection of its own: the work locks no writer out, and may take its time. */
-async function withoutLimit<T>(url: string, work: () => Work<T>): Promise<T> {
-  const client = new pg.Client({ ...clientOptions(url, SETTINGS), pipeline: false } as pg.ClientConfig)
-  // The statement that runs is rejected too.
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    await client.query('begin read only; set local statement_timeout = 0')
-    const ask = async (text: string, values: readonly SqlValue[]) =>
-      (await client.query<SqlValue[]>({ text, values: [...values], rowMode: 'array' })).rows
-    const result = await done(work(), ({ text, values }) => ask(text, values))
-    await client.query('commit')
-    return result
-  } finally {
-    await client.end()
   }
 }
 

@@ -2,15 +2,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
 import { type IndexedTable, migrateIndexes } from '../../sql/indexes.ts'
-import { laterLayout, notMigrated } from '../../sql/layouts.ts'
 import { PROBED } from '../../sql/named-values.ts'
 import { quoteName, SERVER_COLUMNS } from '../../sql/quote.ts'
 import { sql } from '../../sql/statement.ts'
-import { AFTER_INSERTED_USER, afterDeletedUser, directoryTables, storeTables } from '../../sql/tables.ts'
+import {
+  AFTER_INSERTED_USER,
+  afterDeletedUser,
+  directoryTables,
+  laterLayout,
+  notMigrated,
+  storeTables,
+} from '../../sql/tables.ts'
 import { breaksUnique, inTransaction } from '../database.ts'
-import { DIALECT } from '../dialect.ts'
 import type { Columns, QueriedTable } from '../query/condition.ts'
-import { StatementRunner } from '../statements.ts'
+import { DIALECT, StatementRunner } from '../statements.ts'
 import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */

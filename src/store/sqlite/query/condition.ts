@@ -3,25 +3,25 @@ import { type Condition, SERVER_FIELDS } from '../../../decide/conditions/condit
 import type { Scalar } from '../../../resources/object.ts'
 import {
   type ConditionDialect,
+  type ConditionTable,
   conditionSql,
   descentSql,
+  type FieldSql,
+  findLeaders,
   foundSql,
-  type QueriedTable as Queried,
   type Scope,
   someValue,
-  type ValueSql,
 } from '../../sql/condition.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
 import { SERVER_COLUMNS } from '../../sql/quote.ts'
 import type { SqlValue } from '../../sql/statement.ts'
-import { findLeaders } from '../../sql/write-condition.ts'
 import { comparable, jsonPath } from '../layout/schema.ts'
 import { stepOfElement, stepOfRow } from './work.ts'
 
 /** Fields with a column for their comparable value. Other fields are looked up in the document. */
 export type Columns = ReadonlyMap<string, string>
 
-export interface QueriedTable extends Queried {
+export interface QueriedTable extends ConditionTable {
   /** Quoted columns that can stand for a field: its value, and the instant that it means. */
   readonly scalars: Columns
   readonly times: Columns
@@ -80,7 +80,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
   leading: leadingSql,
 }
 
-function columnValue(value: string, ofServer = false): ValueSql {
+function columnValue(value: string, ofServer = false): FieldSql {
   return { value, text: value, isText: `typeof(${value}) = 'text'`, ofServer }
 }
 
@@ -88,7 +88,7 @@ function columnValue(value: string, ofServer = false): ValueSql {
  * json_each returns a list's elements, and a scalar as the only element; an object's members aren't the field's value.
  * All lists have the same mark.
  */
-function elementsOf(field: string, { alias }: TableScope, name: string): Pick<ValueSql, 'from' | 'guard'> {
+function elementsOf(field: string, { alias }: TableScope, name: string): Pick<FieldSql, 'from' | 'guard'> {
   const path = jsonPath(field)
   const isObject = `json_type(${alias}document, ${path}) <> 'object'`
   return {
@@ -98,7 +98,7 @@ function elementsOf(field: string, { alias }: TableScope, name: string): Pick<Va
 }
 
 /** A column of the server turns a number into text before comparing, so only texts may reach it. */
-function equal(own: ValueSql, other: ValueSql): string {
+function equal(own: FieldSql, other: FieldSql): string {
   if (other.ofServer && !own.ofServer) return `${own.isText} and ${other.value} = ${own.value}`
   return own.ofServer && !other.ofServer ? `${other.value} = +${own.value}` : `${other.value} = ${own.value}`
 }

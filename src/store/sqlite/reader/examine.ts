@@ -6,8 +6,9 @@ import { type Checked, faulted, passed, unchecked, warned } from '../../../base/
 import { shellWord } from '../../../base/problems/mend.ts'
 import { StoreUnavailable } from '../../errors.ts'
 import type { Examined } from '../../object-reader.ts'
-import type { StoredKeys } from '../../signing-keys.ts'
+import { type StoredKeys, storedKeys } from '../../signing-keys.ts'
 import { hasTable, layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
+import { DIALECT, StatementRunner } from '../statements.ts'
 import { FileBeside } from './file-beside.ts'
 import { lockHoldersOf, restoring } from './mend.ts'
 
@@ -100,11 +101,7 @@ function openText(pids: readonly number[]): string {
 }
 
 function readKeys(database: DatabaseSync): StoredKeys | undefined {
-  if (!hasTable(database, 'signing_keys')) return undefined
-  const rows = database.prepare(
-    'select number, text, created_at as createdAt, tokens_end_at as tokensEndAt from signing_keys order by number',
-  )
-  return { keys: rows.all() as unknown as StoredKeys['keys'], now: Date.now() }
+  return hasTable(database, 'signing_keys') ? new StatementRunner(database).run(storedKeys(DIALECT)) : undefined
 }
 
 function mebibytes(bytes: number): string {

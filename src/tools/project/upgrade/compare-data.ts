@@ -1,6 +1,6 @@
 /** Whether the store changes its layout at the first start of the new version, and whether there is a way back. */
 import { storedLayout } from '../../../store/open.ts'
-import { LAYOUTS } from '../../../store/sql/layouts.ts'
+import { LAYOUTS } from '../../../store/sql/tables.ts'
 import type { DataChange, Undecided } from './report.ts'
 import type { UpgradeSides } from './sides.ts'
 import { compareVersions, parseVersion } from './version-step.ts'

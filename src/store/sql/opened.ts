@@ -1,0 +1,56 @@
+/** What both engines put together of an open database: the interfaces that are written once. */
+import type { Resource } from '../../resources/resource.ts'
+import { storedResources } from '../../resources/stored-resources.ts'
+import type { OpenedStore, OpenOptions, Store } from '../contract.ts'
+import type { Attempts } from '../directory.ts'
+import { SqlDirectory, type Standings, sweepSessions } from './directory.ts'
+import { sweepReplays } from './idempotency-keys.ts'
+import { SqlMigrations } from './migrations.ts'
+import type { SqlObjects } from './objects.ts'
+import { SqlOutbox } from './outbox.ts'
+import { SqlSeeding } from './seeding.ts'
+import type { SqlDialect, SqlEngine, Statement } from './statement.ts'
+
+interface Parts {
+  readonly engine: SqlEngine
+  readonly store: Store
+  readonly standings: Standings
+  readonly attempts: Attempts
+  /** Undefined where no schema declares them. */
+  readonly users: SqlObjects | undefined
+  readonly objectsOf: (resource: string) => SqlObjects
+  /** Called when so many objects were inserted: statistics would show only later that a table has become large. */
+  readonly grown: (objects: SqlObjects, count: number) => unknown
+  /** See SqlMigrations. */
+  readonly waitForDisk: (waits: boolean) => void
+}
+
+export function openedStore(parts: Parts): OpenedStore {
+  const { engine, store, attempts } = parts
+  const outbox = new SqlOutbox(engine)
+  const [directory, seeding, migrations] = [new SqlDirectory(parts), new SqlSeeding(parts), new SqlMigrations(parts)]
+  return { store, seeding, outbox, directory, attempts, migrations }
+}
+
+/** `planTable`: for a resource, and fields that relations compare. */
+export function planTables<Plan>(
+  { resources, indexFields }: OpenOptions,
+  planTable: (resource: Resource, compared: readonly string[]) => Plan,
+): readonly Plan[] {
+  return storedResources(resources).map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+}
+
+/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
+export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): T {
+  const table = tables.get(resource)
+  if (!table) throw new Error(`the store has no resource \`${resource}\``)
+  return table
+}
+
+/** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
+const SWEPT_AT_START = 10_000
+
+export function sweepsAtStart(dialect: SqlDialect, now: () => Date): readonly Statement[] {
+  const at = now().getTime()
+  return [sweepReplays(dialect, at, SWEPT_AT_START), sweepSessions(dialect, at, SWEPT_AT_START)]
+}
