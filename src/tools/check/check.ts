@@ -22,25 +22,45 @@ export function codeEntry(code: string, meaning: string, mend: string): CodeEntr
   return { code, meaning, mend }
 }
 
-export interface PolicyCheck<Subject> {
+/** A check: the codes of its findings, and the findings. */
+export interface Check<Subject = CheckedPolicy> {
   readonly codes: readonly CodeEntry[]
   readonly find: (subject: Subject) => readonly Diagnostic[]
 }
 
-/** A check that looks at each rule alone: `judge` finds at most one fault, at one cell of the rule's line. */
-export function ruleCheck(
-  entry: CodeEntry,
-  cell: number,
-  judge: (rule: Rule, checked: CheckedPolicy) => Pick<Required<Diagnostic>, 'message' | 'hint'> | undefined,
-): PolicyCheck<CheckedPolicy> {
+/** What a check found, and where. */
+export interface Finding extends Pick<Required<Diagnostic>, 'message' | 'hint'> {
+  readonly at: Place
+}
+
+/** A check whose findings have one code. */
+export function check<Subject = CheckedPolicy>({
+  find,
+  ...entry
+}: CodeEntry & { readonly find: (subject: Subject) => readonly Finding[] }): Check<Subject> {
   return {
     codes: [entry],
+    find: (subject) => find(subject).map(({ at, message, hint }) => warning(at, entry.code, message, hint)),
+  }
+}
+
+/** A check that looks at each rule alone: `judge` finds at most one fault, at one cell of the rule's line. */
+export function ruleCheck({
+  cell,
+  judge,
+  ...entry
+}: CodeEntry & {
+  readonly cell: number
+  readonly judge: (rule: Rule, checked: CheckedPolicy) => Omit<Finding, 'at'> | undefined
+}): Check {
+  return check({
+    ...entry,
     find: (checked) =>
       checked.policy.rules.flatMap((rule) => {
         const found = judge(rule, checked)
-        return found ? [warning(checked.placeOfLine(rule.line, cell), entry.code, found.message, found.hint)] : []
+        return found ? [{ ...found, at: checked.placeOfLine(rule.line, cell) }] : []
       }),
-  }
+  })
 }
 
 /** The cells of a `p` line and of a `g` line in policy.csv. */

@@ -9,9 +9,8 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Operation, Resource, Resources, Route } from '../../../src/resources/resource.ts'
-import type { PolicyCheck } from '../../../src/tools/check/check.ts'
-import { type CheckedPolicy, checkedPolicy } from '../../../src/tools/check/check.ts'
-import { shadowedLimits, unreachedRoutes } from '../../../src/tools/check/rules/routes-and-limits.ts'
+import { type Check, type CheckedPolicy, checkedPolicy } from '../../../src/tools/check/check.ts'
+import { ROUTES_AND_LIMITS } from '../../../src/tools/check/rules/routes-and-limits.ts'
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { relationSetsOf } from '../../policy/relation-sets.ts'
@@ -32,9 +31,15 @@ const WITH_ROUTE: Resources = { byName: new Map([...RESOURCES.byName, ['docs', R
 
 const files = fc.oneof(randomPolicy, generousPolicy).map((written) => written.files)
 
+function checkOf(code: string): Check {
+  const found = ROUTES_AND_LIMITS.find(({ codes }) => codes.some((one) => one.code === code))
+  if (!found) throw new Error(`no check has the code ${code}`)
+  return found
+}
+
 describe('a check of all requests', () => {
   it('finds a route that nobody reaches exactly where nobody is granted anything, unless everyone is denied it', () => {
-    const counts = compare(unreachedRoutes, (policy) => {
+    const counts = compare(checkOf('route-unreached'), (policy) => {
       const reads = [...ROUTE.endpoints.values()].flatMap(({ action }) => ROUTED.actions.get(action) ?? [])
       return reads.some((action) => {
         const sets = action.name === 'options' ? [new Set<string>()] : allSets(policy)
@@ -57,7 +62,7 @@ describe('a check of all requests', () => {
           fc.asyncProperty(limitPair, arrivals, async (limits, gapsMs) => {
             const text = `body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n${limits.map(limitText).join('')}`
             const checked = checkedOf(filesOf({ 'limits.yaml': text }))
-            const found = shadowedLimits.find(checked)
+            const found = checkOf('limit-shadowed').find(checked)
             if (found.length === 0) return
             shadowed++
             const needless = /the limit `(.*?)`/.exec(found[0]?.message ?? '')?.[1]
@@ -89,10 +94,7 @@ describe('a check of all requests', () => {
 // ---- Policies -------------------------------------------------------------------------------------------------------
 
 /** Runs a check on random policies beside what going through all requests says. */
-function compare(
-  check: PolicyCheck<CheckedPolicy>,
-  hasFinding: (policy: Policy) => boolean,
-): { found: number; clean: number } {
+function compare(check: Check, hasFinding: (policy: Policy) => boolean): { found: number; clean: number } {
   const counts = { found: 0, clean: 0 }
   fc.assert(
     fc.property(files, (texts) => {

@@ -1,31 +1,157 @@
-/** Parts of a rule that count for nothing, or not where they seem to: relations, views, actions and attributes. */
-
-import type { Diagnostic } from '../../../base/diagnostic.ts'
+/** Rules, or parts of them, that never match, or not where they seem to: relations, views, actions and attributes. */
+import type { ActionRules } from '../../../analysis/action-rules.ts'
+import { NOWHERE } from '../../../analysis/regions.ts'
 import { nearestName } from '../../../base/did-you-mean.ts'
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
-import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { namesIn } from '../../../decide/rules/terms.ts'
+import { comparedFields, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { namesIn, relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, type PolicyCheck, ruleCheck, warning } from '../check.ts'
+import { CELL, type Check, type CheckedPolicy, check, ruleCheck } from '../check.ts'
 import { coveredBy, explicitActions, performed, routedActions } from '../reach/writers.ts'
 
-export const relationsThatNeverHold = ruleCheck(
-  {
+export const NEVER_MATCHES: readonly Check[] = [
+  ruleCheck({
     code: 'relation-never-holds',
     meaning:
       'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a ' +
       'caller without credentials',
     mend: 'Write `any`, or write a separate line for the actions or callers that the relation is meant for',
-  },
-  CELL.relation,
-  (rule, { policy, resources }) => {
-    const message = neverHolds(rule, coveredBy(rule, resources), policy)
-    if (!message) return undefined
-    const hint = rule.effect === 'deny' ? 'write `any`; this line denies nothing now' : 'write `any`'
-    return { message, hint }
-  },
-)
+    cell: CELL.relation,
+    judge: (rule, { policy, resources }) => {
+      const message = neverHolds(rule, coveredBy(rule, resources), policy)
+      if (!message) return undefined
+      const hint = rule.effect === 'deny' ? 'write `any`; this line denies nothing now' : 'write `any`'
+      return { message, hint }
+    },
+  }),
+  ruleCheck({
+    code: 'rule-never-matches',
+    meaning:
+      'The names in the relation column can never hold together, or no write leads from the left side to the right ' +
+      'side: two values of one field, a relation and its opposite inside of `all` or `any`, a field that never changes',
+    mend: 'Correct the names, write two lines, or delete the line',
+    cell: CELL.relation,
+    judge: (rule, { index }) => {
+      if (!index.isContradiction(rule)) return undefined
+      const column = relationColumnText(rule)
+      const message = rule.after
+        ? `no write can be \`${column}\`: the names exclude one another`
+        : `no object can be \`${column}\`: the names exclude one another`
+      const nothing = rule.effect === 'deny' ? '; this line denies nothing now' : ''
+      return { message, hint: `correct the names, or delete the line${nothing}` }
+    },
+  }),
+  ruleCheck({
+    code: 'transition-without-field',
+    meaning:
+      'The line allows a change from its left side to its right side, but no line grants the field that must change, ' +
+      'so the write is always refused',
+    mend: 'Name a view with this field in the fields column',
+    cell: CELL.fields,
+    judge: (rule, checked) => {
+      const places = checked.index.placesOf(rule)
+      if (rule.effect !== 'allow' || !rule.after || places.length === 0) return undefined
+      const missing = places.map((actionRules) => fieldsMissing(actionRules, rule, checked))
+      const [first] = missing
+      if (!first || missing.some((fields) => fields.length === 0)) return undefined
+      const fields = first.map((name) => `\`${name}\``).join(' or ')
+      const message = `\`${relationColumnText(rule)}\` changes ${fields}, which no line grants: the write is always refused`
+      return { message, hint: 'name a view with this field' }
+    },
+  }),
+  ruleCheck({
+    code: 'view-without-fields',
+    meaning:
+      'The line names a view for an action that has no fields (`delete`, `options`): the line never matches this ' +
+      'action, so an allow grants nothing and a deny denies nothing',
+    mend: 'Write a separate line for this action, with `*` in the fields column',
+    cell: CELL.fields,
+    judge: (rule, { resources }) => {
+      if (rule.views.includes('*')) return undefined
+      const covered = coveredBy(rule, resources)
+      const whole = explicitActions(rule).filter((name) => covered.every((resource) => hasNoFields(resource, name)))
+      return whole.length === 0 ? undefined : viewWithoutFields(rule, whole)
+    },
+  }),
+  ruleCheck({
+    code: 'action-without-route',
+    meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
+    mend: 'Remove the action from the line, or add the method to the schema file',
+    cell: CELL.action,
+    judge: (rule, { resources }) => {
+      const covered = coveredBy(rule, resources).filter(({ builtIn }) => !builtIn)
+      if (covered.length === 0) return undefined
+      const routed = new Set(covered.flatMap((resource) => [...routedActions(resource)]))
+      const without = explicitActions(rule).filter((name) => !routed.has(name))
+      if (without.length === 0) return undefined
+      const has = rule.resource === '*' ? 'no resource has a' : `\`${rule.resource}\` has no`
+      const message = `${has} route for ${namesText(without)}`
+      return { message, hint: 'remove the action, or add the method to the schema' }
+    },
+  }),
+  ruleCheck({
+    code: 'relation-gap',
+    meaning:
+      'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
+      'allow grants nothing and, worse, a deny denies nothing. A deny of `!relation` is an error, because the wall has a gap',
+    mend: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
+    cell: CELL.relation,
+    judge: (rule, { policy, resources }) => {
+      const named = namesIn(rule).filter((name) => !policy.conditions.has(name))
+      if (rule.resource !== '*' || named.length === 0) return undefined
+      const lacks = (resource: Resource) => {
+        const declared = policy.ownership.get(resource.name)?.relations
+        return named.filter((name) => !declared?.has(name))
+      }
+      const lacking = concerned(rule, coveredBy(rule, resources)).filter((resource) => lacks(resource).length > 0)
+      return gap(rule, new Set(lacking.flatMap(lacks)), lacking)
+    },
+  }),
+  ruleCheck({
+    code: 'view-gap',
+    meaning:
+      'The line is about every resource (`*`) and names only views that one of them lacks: for this resource, an ' +
+      'allow grants nothing and, worse, a deny denies nothing',
+    mend: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
+    cell: CELL.fields,
+    judge: (rule, { policy, resources }) => {
+      if (rule.resource !== '*' || rule.views.includes('*')) return undefined
+      const lacking = concerned(rule, coveredBy(rule, resources))
+        .filter(({ actions }) => performed(rule, new Set(actions.keys())).some((name) => actions.get(name)?.hasFields))
+        .filter(({ name }) => !rule.views.some((view) => policy.views.get(name)?.has(view)))
+      return gap(rule, rule.views, lacking)
+    },
+  }),
+  check({
+    code: 'attribute-undeclared',
+    meaning:
+      'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
+      '`users` does not declare, and which no entry of `callers.yaml` takes from a token or from a word: the ' +
+      'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
+    mend:
+      'Correct the name, or add the field to `schemas/users.json`; if only callers without a users record need ' +
+      'it, and their tokens have it, suppress the warning and give the reason',
+    find: ({ policy, resources, placeOfKey }) => {
+      // Without a directory, tokens alone have attributes, and no file declares their claims.
+      const users = resources.byName.get(USERS)
+      const isTold = hasToldAttributes(policy)
+      return [...policy.ownership].flatMap(([name, { relations }]) =>
+        [...relations.values()].flatMap((relation) => {
+          const { attribute = 'id' } = kindOf(relation).equates?.(relation) ?? {}
+          if (!users || attribute === 'id' || users.fields.has(attribute)) return []
+          const meant = nearestName(attribute, users.fields.keys())
+          if (isTold && meant === undefined) return []
+          const message = `\`${USERS}\` declares no \`${attribute}\`, so \`${relation.name}\` of \`${name}\` holds for no user`
+          const hint = meant === undefined ? `declare it in the schema of \`${USERS}\`` : `did you mean \`${meant}\`?`
+          const place = placeOfKey('ownership.yaml', [name, 'relations', relation.name])
+          return [{ at: place, message: `${message}, and a deny that needs it denies nothing`, hint }]
+        }),
+      )
+    },
+  }),
+]
 
 function neverHolds(
   rule: Rule,
@@ -48,22 +174,25 @@ function neverHolds(
   return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is no caller to compare with`
 }
 
-export const viewsWithoutFields = ruleCheck(
-  {
-    code: 'view-without-fields',
-    meaning:
-      'The line names a view for an action that has no fields (`delete`, `options`): the line never matches this ' +
-      'action, so an allow grants nothing and a deny denies nothing',
-    mend: 'Write a separate line for this action, with `*` in the fields column',
-  },
-  CELL.fields,
-  (rule, { resources }) => {
-    if (rule.views.includes('*')) return undefined
-    const covered = coveredBy(rule, resources)
-    const whole = explicitActions(rule).filter((name) => covered.every((resource) => hasNoFields(resource, name)))
-    return whole.length === 0 ? undefined : viewWithoutFields(rule, whole)
-  },
-)
+/** One of these fields must change; empty if an allow about the action names one of them. */
+function fieldsMissing(actionRules: ActionRules, rule: Rule, { policy }: CheckedPolicy): readonly string[] {
+  const { space, resource } = actionRules
+  const region = actionRules.placed(rule)?.region ?? NOWHERE
+  const bits = [...actionRules.extents('allow', actionRules.subjects('allow'))].reduce(
+    (sum, one) => sum | one.fields,
+    0n,
+  )
+  const granted = new Set([...resource.fields.keys()].filter((_, bit) => ((bits >> BigInt(bit)) & 1n) === 1n))
+  const isKept = (leaf: Relation) => comparedFields(leaf).every((field) => !granted.has(field))
+  const kept = space.regions.all([region, space.second, space.whereKept(isKept)])
+  if (kept !== NOWHERE) return []
+  const relations = policy.ownership.get(resource.name)?.relations
+  const leaves = namesIn(rule).flatMap((name) => {
+    const relation = relations?.get(name)
+    return relation ? leavesOf(relation) : []
+  })
+  return [...new Set(leaves.filter(isKept).flatMap(comparedFields))]
+}
 
 /** Also true for a resource without the action. */
 function hasNoFields({ actions }: Resource, name: string): boolean {
@@ -76,66 +205,6 @@ function viewWithoutFields(rule: Rule, actions: readonly string[]) {
   return { message, hint: 'write a separate line for this action, with `*` in the fields column' }
 }
 
-export const actionsWithoutRoute = ruleCheck(
-  {
-    code: 'action-without-route',
-    meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
-    mend: 'Remove the action from the line, or add the method to the schema file',
-  },
-  CELL.action,
-  (rule, { resources }) => {
-    const covered = coveredBy(rule, resources).filter(({ builtIn }) => !builtIn)
-    if (covered.length === 0) return undefined
-    const routed = new Set(covered.flatMap((resource) => [...routedActions(resource)]))
-    const without = explicitActions(rule).filter((name) => !routed.has(name))
-    if (without.length === 0) return undefined
-    const has = rule.resource === '*' ? 'no resource has a' : `\`${rule.resource}\` has no`
-    const message = `${has} route for ${namesText(without)}`
-    return { message, hint: 'remove the action, or add the method to the schema' }
-  },
-)
-
-// ---- Finds rules about every resource (`*`) with a name that some resource doesn't have: they never match there.
-
-export const relationGaps = ruleCheck(
-  {
-    code: 'relation-gap',
-    meaning:
-      'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
-      'allow grants nothing and, worse, a deny denies nothing. A deny of `!relation` is an error, because the wall has a gap',
-    mend: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
-  },
-  CELL.relation,
-  (rule, { policy, resources }) => {
-    const named = namesIn(rule).filter((name) => !policy.conditions.has(name))
-    if (rule.resource !== '*' || named.length === 0) return undefined
-    const lacks = (resource: Resource) => {
-      const declared = policy.ownership.get(resource.name)?.relations
-      return named.filter((name) => !declared?.has(name))
-    }
-    const lacking = concerned(rule, coveredBy(rule, resources)).filter((resource) => lacks(resource).length > 0)
-    return gap(rule, new Set(lacking.flatMap(lacks)), lacking)
-  },
-)
-
-export const viewGaps = ruleCheck(
-  {
-    code: 'view-gap',
-    meaning:
-      'The line is about every resource (`*`) and names only views that one of them lacks: for this resource, an ' +
-      'allow grants nothing and, worse, a deny denies nothing',
-    mend: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
-  },
-  CELL.fields,
-  (rule, { policy, resources }) => {
-    if (rule.resource !== '*' || rule.views.includes('*')) return undefined
-    const lacking = concerned(rule, coveredBy(rule, resources))
-      .filter(({ actions }) => performed(rule, new Set(actions.keys())).some((name) => actions.get(name)?.hasFields))
-      .filter(({ name }) => !rule.views.some((view) => policy.views.get(name)?.has(view)))
-    return gap(rule, rule.views, lacking)
-  },
-)
-
 /** The resources with a route that needs one of the rule's actions. */
 function concerned(rule: Rule, covered: readonly Resource[]): readonly Resource[] {
   return covered.filter((resource) => performed(rule, routedActions(resource)).length > 0)
@@ -147,40 +216,6 @@ function gap(rule: Rule, missing: Iterable<string>, lacking: readonly Resource[]
   const nothing = rule.effect === 'deny' ? 'this deny denies nothing there' : 'this line grants nothing there'
   const message = `${namesText(missing)} isn't declared for ${where}: ${nothing}`
   return { message, hint: 'declare it there, or write a line for each resource you mean' }
-}
-
-// ---- Finds relations that compare an attribute which no caller has: a deny that needs one of them denies nothing.
-
-export const undeclaredAttributes: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'attribute-undeclared',
-      meaning:
-        'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
-        '`users` does not declare, and which no entry of `callers.yaml` takes from a token or from a word: the ' +
-        'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
-      mend:
-        'Correct the name, or add the field to `schemas/users.json`; if only callers without a users record need ' +
-        'it, and their tokens have it, suppress the warning and give the reason',
-    },
-  ],
-  find: ({ policy, resources, placeOfKey }) => {
-    // Without a directory, tokens alone have attributes, and no file declares their claims.
-    const users = resources.byName.get(USERS)
-    const isTold = hasToldAttributes(policy)
-    return [...policy.ownership].flatMap(([name, { relations }]) =>
-      [...relations.values()].flatMap((relation): readonly Diagnostic[] => {
-        const { attribute = 'id' } = kindOf(relation).equates?.(relation) ?? {}
-        if (!users || attribute === 'id' || users.fields.has(attribute)) return []
-        const meant = nearestName(attribute, users.fields.keys())
-        if (isTold && meant === undefined) return []
-        const message = `\`${USERS}\` declares no \`${attribute}\`, so \`${relation.name}\` of \`${name}\` holds for no user`
-        const hint = meant === undefined ? `declare it in the schema of \`${USERS}\`` : `did you mean \`${meant}\`?`
-        const place = placeOfKey('ownership.yaml', [name, 'relations', relation.name])
-        return [warning(place, 'attribute-undeclared', `${message}, and a deny that needs it denies nothing`, hint)]
-      }),
-    )
-  },
 }
 
 /** Whether a service may ask about people whose attributes come from a token, or from its own word. */

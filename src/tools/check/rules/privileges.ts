@@ -6,27 +6,24 @@ import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { coversResource, namesIn } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, type PolicyCheck, ruleCheck, warning } from '../check.ts'
+import { CELL, type Check, check, ruleCheck } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/writers.ts'
 
-export const publicWrites = ruleCheck(
-  {
+export const PRIVILEGES: readonly Check[] = [
+  ruleCheck({
     code: 'public-write',
     meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
     mend: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
-  },
-  CELL.subject,
-  (rule, { resources }) => {
-    if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
-    const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
-    if (writes.size === 0) return undefined
-    const message = `\`${rule.subject}\` may ${namesText(writes)}, so anybody may, even without a role`
-    return { message, hint: 'allow it to a role' }
-  },
-)
-
-export const unprivilegedWrites = ruleCheck(
-  {
+    cell: CELL.subject,
+    judge: (rule, { resources }) => {
+      if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
+      const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
+      if (writes.size === 0) return undefined
+      const message = `\`${rule.subject}\` may ${namesText(writes)}, so anybody may, even without a role`
+      return { message, hint: 'allow it to a role' }
+    },
+  }),
+  ruleCheck({
     code: 'unprivileged-write',
     meaning:
       'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
@@ -34,60 +31,86 @@ export const unprivilegedWrites = ruleCheck(
     mend:
       'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
       '(for a user, suppress the warning and give the reason)',
-  },
-  CELL.relation,
-  (rule, { policy, resources }) => {
-    if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged)
-      return undefined
-    const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
-    const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
-    if (writes.size === 0) return undefined
-    const whose = namesIn(rule).length === 0 ? 'any object' : `any object that is ${namesText(namesIn(rule))}`
-    const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
-    const hint = 'name a relation such as owner, or write `privileged: true` at the role'
-    return { message, hint }
-  },
-)
-
-export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'privilege-inherited',
-      meaning: 'A role without `privileged: true` inherits a role with it, and so writes to objects of others',
-      mend: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
+    cell: CELL.relation,
+    judge: (rule, { policy, resources }) => {
+      if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged)
+        return undefined
+      const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
+      const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
+      if (writes.size === 0) return undefined
+      const whose = namesIn(rule).length === 0 ? 'any object' : `any object that is ${namesText(namesIn(rule))}`
+      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
+      const hint = 'name a relation such as owner, or write `privileged: true` at the role'
+      return { message, hint }
     },
-  ],
-  find: ({ policy: { roles, links }, placeOfLine }) =>
-    links
-      .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
-      .map(({ line, role, inherits }) => {
-        const message = `\`${role}\` isn't privileged, but inherits the privileged role \`${inherits}\``
-        const hint = 'write `privileged: true` at the role, or delete the line'
-        return warning(placeOfLine(line, CELL.inherits), 'privilege-inherited', message, hint)
-      }),
-}
-
-const ROLES = 'roles'
-
-export const rolesHandedOut = ruleCheck(
-  {
+  }),
+  check({
+    code: 'privilege-inherited',
+    meaning: 'A role without `privileged: true` inherits a role with it, and so writes to objects of others',
+    mend: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
+    find: ({ policy: { roles, links }, placeOfLine }) =>
+      links
+        .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
+        .map(({ line, role, inherits }) => {
+          const message = `\`${role}\` isn't privileged, but inherits the privileged role \`${inherits}\``
+          const hint = 'write `privileged: true` at the role, or delete the line'
+          return { at: placeOfLine(line, CELL.inherits), message, hint }
+        }),
+  }),
+  ruleCheck({
     code: 'roles-writable',
     meaning:
       'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
       'make any user an admin, itself included',
     mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
-  },
-  CELL.fields,
-  (rule, { policy, resources }) => {
-    if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return undefined
-    const writes = coveredBy(rule, resources).flatMap((resource) => writesOfRoles(rule, resource, policy))
-    if (writes.length === 0) return undefined
-    const field = `the field \`${ROLES}\` of \`${USERS}\`, which holds the roles of all users`
-    const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${field}`
-    const hint = `name views without \`${ROLES}\`, or write \`privileged: true\` at the role`
-    return { message, hint }
-  },
-)
+    cell: CELL.fields,
+    judge: (rule, { policy, resources }) => {
+      if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return undefined
+      const writes = coveredBy(rule, resources).flatMap((resource) => writesOfRoles(rule, resource, policy))
+      if (writes.length === 0) return undefined
+      const field = `the field \`${ROLES}\` of \`${USERS}\`, which holds the roles of all users`
+      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${field}`
+      const hint = `name views without \`${ROLES}\`, or write \`privileged: true\` at the role`
+      return { message, hint }
+    },
+  }),
+  check({
+    code: 'caller-word-privileged',
+    meaning:
+      'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
+      'role, by its word alone: whoever has the key of the service gets decisions as a privileged user',
+    mend: 'Name lesser roles, or take the roles from the directory or from a token of the user',
+    find: ({ policy, placeOfKey }) =>
+      [...policy.callers.values()].flatMap((entry) =>
+        privilegedIn(entry, policy).map(({ type, roles }) => {
+          const may = `\`${entry.name}\` may give subjects of the type \`${type}\` the privileged ${namesText(roles)}`
+          const message = `${may} by its word, so its key is enough to ask as a privileged user`
+          const hint = 'name lesser roles, or write `directory` or `token`'
+          return { at: placeOfKey('callers.yaml', [entry.name, 'subjects', type]), message, hint }
+        }),
+      ),
+  }),
+  ruleCheck({
+    code: 'access-broad',
+    meaning:
+      '`everyone`, `anonymous` or a role that people have may ask about others at `system/access` (`evaluate`, ' +
+      '`search`, `filter`, `forward`): the answers tell ids of people, and what each may do',
+    mend:
+      'Allow it to a role that only services have; if a role of a service has other rights too, give it an entry in ' +
+      '`callers.yaml`',
+    cell: CELL.subject,
+    judge: (rule, { policy, resources }) => {
+      if (rule.effect !== 'allow' || !coveredBy(rule, resources).some(({ name }) => name === ACCESS)) return undefined
+      const asked = performed(rule, ASKING)
+      const who = broadAskers(rule, policy, [...resources.byName.values()])
+      if (asked.length === 0 || who === undefined) return undefined
+      const message = `\`${rule.subject}\`, ${who}, may ${namesText(asked)} at \`${ACCESS}\`: answers tell who may do what`
+      return { message, hint: 'allow it to a role that only services have' }
+    },
+  }),
+]
+
+const ROLES = 'roles'
 
 function isPublic(subject: string): boolean {
   return subject === 'everyone' || subject === 'anonymous'
@@ -107,32 +130,6 @@ function writesOfRoles(rule: Rule, resource: Resource, { views }: Policy): reado
   if (resource.name !== USERS || !resource.fields.has(ROLES)) return []
   const named = rule.views.includes('*') || rule.views.some((view) => views.get(USERS)?.get(view)?.has(ROLES))
   return named ? performed(rule, writingActions(resource)).filter((name) => resource.actions.get(name)?.hasFields) : []
-}
-
-export const privilegedWords: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'caller-word-privileged',
-      meaning:
-        'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
-        'role, by its word alone: whoever has the key of the service gets decisions as a privileged user',
-      mend: 'Name lesser roles, or take the roles from the directory or from a token of the user',
-    },
-  ],
-  find: ({ policy, placeOfKey }) =>
-    [...policy.callers.values()].flatMap((entry) =>
-      privilegedIn(entry, policy).map(({ type, roles }) => {
-        const may = `\`${entry.name}\` may give subjects of the type \`${type}\` the privileged ${namesText(roles)}`
-        const message = `${may} by its word, so its key is enough to ask as a privileged user`
-        const hint = 'name lesser roles, or write `directory` or `token`'
-        return warning(
-          placeOfKey('callers.yaml', [entry.name, 'subjects', type]),
-          'caller-word-privileged',
-          message,
-          hint,
-        )
-      }),
-    ),
 }
 
 interface PrivilegedWord {
@@ -155,27 +152,6 @@ function privilegedIn({ subjects }: CallerEntry, policy: Policy): readonly Privi
 /** What each answer tells, by action of `system/access`. */
 const ASKING = new Set(['evaluate', 'search', 'filter', 'forward'])
 const ACCESS = 'system/access'
-
-export const broadAsking = ruleCheck(
-  {
-    code: 'access-broad',
-    meaning:
-      '`everyone`, `anonymous` or a role that people have may ask about others at `system/access` (`evaluate`, ' +
-      '`search`, `filter`, `forward`): the answers tell ids of people, and what each may do',
-    mend:
-      'Allow it to a role that only services have; if a role of a service has other rights too, give it an entry in ' +
-      '`callers.yaml`',
-  },
-  CELL.subject,
-  (rule, { policy, resources }) => {
-    if (rule.effect !== 'allow' || !coveredBy(rule, resources).some(({ name }) => name === ACCESS)) return undefined
-    const asked = performed(rule, ASKING)
-    const who = broadAskers(rule, policy, [...resources.byName.values()])
-    if (asked.length === 0 || who === undefined) return undefined
-    const message = `\`${rule.subject}\`, ${who}, may ${namesText(asked)} at \`${ACCESS}\`: answers tell who may do what`
-    return { message, hint: 'allow it to a role that only services have' }
-  },
-)
 
 /** Undefined for services. */
 function broadAskers({ subject, before }: Rule, policy: Policy, resources: readonly Resource[]): string | undefined {

@@ -9,34 +9,103 @@ import type { Limit } from '../../../decide/policy.ts'
 import { comparedFields, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
+import { namesText } from '../../../present/quote.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { unboundedFields } from '../../../resources/schema/bounds.ts'
+import { storedResources } from '../../../resources/stored-resources.ts'
 import { MOST_CLIMBED } from '../../../store/lists/read-bounds.ts'
-import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
+import { type Check, check } from '../check.ts'
 
-export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'route-unreached',
-      meaning:
-        'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of ' +
-        '`policy.csv`, because no line is at fault',
-      mend:
-        'Allow it to a role, delete the method from the schema file, or, if this is intended, deny the action to ' +
-        '`everyone`',
+export const ROUTES_AND_LIMITS: readonly Check[] = [
+  check({
+    code: 'route-unreached',
+    meaning:
+      'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of ' +
+      '`policy.csv`, because no line is at fault',
+    mend:
+      'Allow it to a role, delete the method from the schema file, or, if this is intended, deny the action to ' +
+      '`everyone`',
+    find: ({ files, resources, index }) => {
+      const place = { file: files['policy.csv'].name, line: 1, column: 1 }
+      return unreached(resources, index).map(([{ resource, action }, requests]) => {
+        const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
+        const message = `nobody may ${requests.join(', ')}: ${nothing}`
+        const hint =
+          'allow it to a role, deny it to `everyone` if this is intended, or delete the method from the schema file'
+        return { at: place, message, hint }
+      })
     },
-  ],
-  find: ({ files, resources, index }) => {
-    const place = { file: files['policy.csv'].name, line: 1, column: 1 }
-    return unreached(resources, index).map(([{ resource, action }, requests]) => {
-      const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
-      const message = `nobody may ${requests.join(', ')}: ${nothing}`
-      const hint =
-        'allow it to a role, deny it to `everyone` if this is intended, or delete the method from the schema file'
-      return warning(place, 'route-unreached', message, hint)
-    })
-  },
-}
+  }),
+  check({
+    code: 'unbounded-field',
+    meaning:
+      'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +
+      '`maxItems`, an object with free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
+    mend:
+      'Write the missing keywords into the schema file; if large values are intended, suppress the warning and ' +
+      'give the reason',
+    find: ({ resources, placeOfKey }) =>
+      storedResources(resources).flatMap((resource) => {
+        const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
+        if (fields.length === 0) return []
+        const message = `these fields of \`${resource.name}\` have no bound (missing keyword): ${fields.join(', ')}`
+        const hint = 'write the missing keywords into the schema file'
+        return [{ at: placeOfKey('limits.yaml', ['object']), message, hint }]
+      }),
+  }),
+  check({
+    code: 'wide-climb',
+    meaning:
+      'A relation climbs (`depth`) through a list, and the list may have so many members that one climb meets more ' +
+      `than ${MOST_CLIMBED / 1000},000 objects: a decision that meets more fails with 503, and long lists take long`,
+    mend: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
+    find: ({ policy, resources, placeOfKey }) =>
+      [...policy.ownership].flatMap(([name, { relations }]) =>
+        [...relations].flatMap(([relation, form]) => {
+          const wide = wideField(form, resources.byName.get(name))
+          if (wide === undefined) return []
+          const place = placeOfKey('ownership.yaml', [name, 'relations', relation])
+          const message = `\`${relation}\` of \`${name}\` climbs through the list \`${wide}\`, and may meet more than ${MOST_CLIMBED} objects`
+          const hint = 'climb through a field with one id, or write a smaller `depth` or `maxItems`'
+          return [{ at: place, message, hint }]
+        }),
+      ),
+  }),
+  check({
+    code: 'limit-never-matches',
+    meaning:
+      'The limit counts no request: no route has its resource and action, or it counts only requests with rejected ' +
+      'credentials and names a role, which these requests do not have',
+    mend: 'Correct `match`, or delete the limit',
+    find: ({ policy, resources, placeOfKey }) =>
+      policy.limits.limits.flatMap(({ name, match }) => {
+        const why = neverMatches(match, resources)
+        if (why === undefined) return []
+        const message = `the limit \`${name}\` counts no request: ${why}`
+        const place = placeOfKey('limits.yaml', ['limits', name])
+        return [{ at: place, message, hint: 'correct `match`, or delete the limit' }]
+      }),
+  }),
+  check({
+    code: 'limit-shadowed',
+    meaning:
+      'The limit can never refuse anything: another limit counts the same requests (and perhaps more) by the same ' +
+      'key, and always refuses first',
+    mend: 'Delete it, or lower its `allow`',
+    find: ({ policy, index, placeOfKey }) =>
+      policy.limits.limits.flatMap((limit, i, limits) => {
+        const tighter = limits.find((other, j) => {
+          if (other === limit || !shadows(other, limit, index)) return false
+          // If two limits shadow each other, the later one is needless.
+          return j < i || !shadows(limit, other, index)
+        })
+        if (!tighter) return []
+        const message = `the limit \`${limit.name}\` can never refuse anything: \`${tighter.name}\` refuses first`
+        return [{ at: placeOfKey('limits.yaml', ['limits', limit.name]), message, hint: 'delete it, or lower it' }]
+      }),
+  }),
+]
 
 /** The actions that nobody may do: each with one of its routes, and the methods and paths that need it. */
 function unreached(
@@ -89,26 +158,6 @@ function isClosedOnPurpose(actionRules: ActionRules): boolean {
  */
 const LONGEST_COUNT = 1.05
 
-export const limitsThatNeverMatch: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'limit-never-matches',
-      meaning:
-        'The limit counts no request: no route has its resource and action, or it counts only requests with rejected ' +
-        'credentials and names a role, which these requests do not have',
-      mend: 'Correct `match`, or delete the limit',
-    },
-  ],
-  find: ({ policy, resources, placeOfKey }) =>
-    policy.limits.limits.flatMap(({ name, match }) => {
-      const why = neverMatches(match, resources)
-      if (why === undefined) return []
-      const message = `the limit \`${name}\` counts no request: ${why}`
-      const place = placeOfKey('limits.yaml', ['limits', name])
-      return [warning(place, 'limit-never-matches', message, 'correct `match`, or delete the limit')]
-    }),
-}
-
 function neverMatches(
   { role, resource, action, credentials }: Limit['match'],
   resources: Resources,
@@ -125,31 +174,6 @@ function neverMatches(
   if (met) return undefined
   const what = action === undefined ? '' : ` for \`${action}\``
   return resource === undefined ? `no resource has a route${what}` : `\`${resource}\` has no route${what}`
-}
-
-export const shadowedLimits: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'limit-shadowed',
-      meaning:
-        'The limit can never refuse anything: another limit counts the same requests (and perhaps more) by the same ' +
-        'key, and always refuses first',
-      mend: 'Delete it, or lower its `allow`',
-    },
-  ],
-  find: ({ policy, index, placeOfKey }) =>
-    policy.limits.limits.flatMap((limit, i, limits) => {
-      const tighter = limits.find((other, j) => {
-        if (other === limit || !shadows(other, limit, index)) return false
-        // If two limits shadow each other, the later one is needless.
-        return j < i || !shadows(limit, other, index)
-      })
-      if (!tighter) return []
-      const message = `the limit \`${limit.name}\` can never refuse anything: \`${tighter.name}\` refuses first`
-      return [
-        warning(placeOfKey('limits.yaml', ['limits', limit.name]), 'limit-shadowed', message, 'delete it, or lower it'),
-      ]
-    }),
 }
 
 /** Whether `limit` can't be reached while `other` holds. */
@@ -170,29 +194,6 @@ function countsAll(wider: Limit['match'], narrower: Limit['match'], index: Actio
 
 // ---- Finds climbs that may meet so many objects that a decision fails: those through lists, whose members fill
 // them.
-
-export const wideClimbs: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'wide-climb',
-      meaning:
-        'A relation climbs (`depth`) through a list, and the list may have so many members that one climb meets more ' +
-        `than ${MOST_CLIMBED / 1000},000 objects: a decision that meets more fails with 503, and long lists take long`,
-      mend: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
-    },
-  ],
-  find: ({ policy, resources, placeOfKey }) =>
-    [...policy.ownership].flatMap(([name, { relations }]) =>
-      [...relations].flatMap(([relation, form]) => {
-        const wide = wideField(form, resources.byName.get(name))
-        if (wide === undefined) return []
-        const place = placeOfKey('ownership.yaml', [name, 'relations', relation])
-        const message = `\`${relation}\` of \`${name}\` climbs through the list \`${wide}\`, and may meet more than ${MOST_CLIMBED} objects`
-        const hint = 'climb through a field with one id, or write a smaller `depth` or `maxItems`'
-        return [warning(place, 'wide-climb', message, hint)]
-      }),
-    ),
-}
 
 /** The list that a wide climb goes through. */
 function wideField(relation: Relation, resource: Resource | undefined): string | undefined {
