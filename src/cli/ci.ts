@@ -1,18 +1,29 @@
 /** sallyport ci …: what git and GitHub run for a project. */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
 import { withCommands } from '../present/invocation.ts'
 import { print, printReport, tell } from '../present/print.ts'
 import { targetSettings } from './matrix/target-options.ts'
-import { FAIL_ON_DIRECTION, FAIL_ON_SEVERITY, POLICIES, percent, SCHEMAS, settingsWith, withHelp } from './options.ts'
+import {
+  FAIL_ON_DIRECTION,
+  FAIL_ON_SEVERITY,
+  group,
+  POLICIES,
+  percent,
+  SCHEMAS,
+  settingsWith,
+  withHelp,
+} from './options.ts'
 
 const MATRICES = new Option('--matrices <path...>', 'folders or files of matrices and cases').default(['test/matrix'])
 
 export function ciCommand(): Command {
-  const ci = new Command('ci').description('check a project where its changes arrive: in a commit, in a pull request')
-  declareStaged(ci)
-  declareGithub(ci)
-  return ci
+  return group(
+    'ci',
+    'check a project where its changes arrive: in a commit, in a pull request',
+    declareStaged,
+    declareGithub,
+  )
 }
 
 function declareStaged(ci: Command): void {

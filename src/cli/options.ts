@@ -1,5 +1,5 @@
 /** Flags that several commands have, each once: its name, its sentence, how its value is read, and its default. */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, MOMENT_FORMS, readDuration, readMoment, timeFault } from '../base/time.ts'
 import { withCommands, wordHere } from '../present/invocation.ts'
 import type { GivenFlags } from './flags.ts'
@@ -46,6 +46,13 @@ export function withHelp(command: Command, { about, note, examples }: HelpText):
   const lines = examples.map((example) => `  ${wordHere()} ${example}`)
   if (note !== undefined) command.addHelpText('after', `\n${withCommands(note)}`)
   return command.description(about).addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+/** A command that has others. */
+export function group(name: string, about: string, ...declare: readonly ((parent: Command) => unknown)[]): Command {
+  const parent = new Command(name).description(about)
+  for (const one of declare) one(parent)
+  return parent
 }
 
 /** The settings that hold for a command with these flags. Loaded when a command runs, so that the others start fast. */

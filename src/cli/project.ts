@@ -15,6 +15,7 @@ import { ToolError } from '../tools/load-policy.ts'
 import type { ProjectWishes } from '../tools/project/plan-project.ts'
 import { inDirectory } from './identity/directory.ts'
 import {
+  group,
   lifetime,
   MATRICES,
   MIGRATIONS,
@@ -100,10 +101,7 @@ const PATTERNS = {
 } as const
 
 export function addCommand(): Command {
-  const add = new Command('add').description('add to a project')
-  declareResource(add)
-  declareService(add)
-  return add
+  return group('add', 'add to a project', declareResource, declareService)
 }
 
 function declareResource(add: Command): void {

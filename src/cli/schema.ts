@@ -1,16 +1,13 @@
 /** sallyport schema …: examines schema files without a running server. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../base/command-process.ts'
 import { printReport } from '../present/print.ts'
-import { formats, POLICIES, settingsWith, withHelp } from './options.ts'
+import { formats, group, POLICIES, settingsWith, withHelp } from './options.ts'
 
 const FAIL_ON = ['breaking', 'data', 'policy'] as const
 
 export function schemaCommand(): Command {
-  const schema = new Command('schema').description('check schema files, and tell what a change of them means')
-  declareCheck(schema)
-  declareDiff(schema)
-  return schema
+  return group('schema', 'check schema files, and tell what a change of them means', declareCheck, declareDiff)
 }
 
 function declareCheck(schema: Command): void {

@@ -1,8 +1,18 @@
 /** sallyport data …: looks at the objects in a database, and changes them as a whole. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { environment, setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
-import { DATABASE, gather, MIGRATIONS, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, withHelp } from '../options.ts'
+import {
+  DATABASE,
+  gather,
+  group,
+  MIGRATIONS,
+  POLICIES,
+  SCHEMAS,
+  settingsWith,
+  TEXT_OR_JSON,
+  withHelp,
+} from '../options.ts'
 
 const AS = new Option('--as <subject>', 'the id of the caller').makeOptionMandatory()
 const AS_ROLE = new Option(
@@ -14,12 +24,14 @@ const RESOURCE = new Option('--resource <name>', 'only objects of this resource;
   .default([])
 
 export function dataCommand(program: string): Command {
-  const data = new Command('data').description('check, migrate, export and import the objects in a database')
-  declareCheck(data)
-  declareMigrate(data, program)
-  declareExport(data)
-  declareImport(data)
-  return data
+  return group(
+    'data',
+    'check, migrate, export and import the objects in a database',
+    declareCheck,
+    (data) => declareMigrate(data, program),
+    declareExport,
+    declareImport,
+  )
 }
 
 function declareCheck(data: Command): void {

@@ -1,11 +1,12 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
-import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import {
   formats,
+  group,
   ONLY_RESOURCES,
   POLICIES,
   percent,
@@ -29,13 +30,15 @@ interface ReportFile {
 }
 
 export function matrixCommand(): Command {
-  const matrix = new Command('matrix').description('write, test and measure the expected answers for each caller')
-  declareTest(matrix)
-  declareInit(matrix)
-  declareCoverage(matrix)
-  declareMutate(matrix)
-  declareAttack(matrix)
-  return matrix
+  return group(
+    'matrix',
+    'write, test and measure the expected answers for each caller',
+    declareTest,
+    declareInit,
+    declareCoverage,
+    declareMutate,
+    declareAttack,
+  )
 }
 
 function declareTest(matrix: Command): void {

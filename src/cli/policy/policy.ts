@@ -1,5 +1,5 @@
 /** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import type { Holder } from '../../tools/permissions/background.ts'
@@ -10,6 +10,7 @@ import {
   FAIL_ON_SEVERITY,
   formats,
   gather,
+  group,
   ONLY_RESOURCES,
   POLICIES,
   POLICY,
@@ -25,14 +26,16 @@ import { withProgress } from '../progress.ts'
 import { declareRelease } from './release.ts'
 
 export function policyCommand(): Command {
-  const policy = new Command('policy').description('check, explain, compare and release policy files')
-  declareCheck(policy)
-  declareExplain(policy)
-  declareMatrix(policy)
-  declareDiff(policy)
-  declareReplay(policy)
-  declareRelease(policy)
-  return policy
+  return group(
+    'policy',
+    'check, explain, compare and release policy files',
+    declareCheck,
+    declareExplain,
+    declareMatrix,
+    declareDiff,
+    declareReplay,
+    declareRelease,
+  )
 }
 
 function declareCheck(policy: Command): void {
