@@ -109,3 +109,21 @@ export function kindNamed(name: string): (typeof KINDS)[number] | undefined {
 export function isOfContract(error: unknown): error is Error {
   return KINDS.some((kind) => error instanceof kind)
 }
+
+/** Opens, does the work and closes, whatever becomes of it. `told`: the error for a store that isn't available. */
+export async function whileOpen<Opened extends { close(): unknown }, T>(
+  open: () => Promise<Opened>,
+  work: (opened: Opened) => Promise<T>,
+  told: (error: StoreUnavailable) => Error | Promise<Error> = (error) => error,
+): Promise<T> {
+  try {
+    const opened = await open()
+    try {
+      return await work(opened)
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? await told(error) : error
+  }
+}

@@ -6,6 +6,7 @@ import { tell } from '../../present/print.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
+import { whileOpen } from '../../store/errors.ts'
 import type { ObjectReader } from '../../store/object-reader.ts'
 import type { Database } from '../../store/open.ts'
 import { checkData, type DataReport, type DataToCheck } from '../../tools/data/check/check-data.ts'
@@ -69,12 +70,7 @@ interface CallerSettings extends Config {
 /** Opens the stages of the server for the caller that `--as` and `--role` name. */
 async function asCaller<T>(config: CallerSettings, work: (server: CommandServer) => Promise<T>): Promise<T> {
   const { openCommandServer } = await import('../../tools/data/command-server.ts')
-  const server = await openCommandServer({ config, subject: config.as, roles: config.role })
-  try {
-    return await work(server)
-  } finally {
-    await server.close()
-  }
+  return whileOpen(() => openCommandServer({ config, subject: config.as, roles: config.role }), work)
 }
 
 interface ExportSettings extends CallerSettings {

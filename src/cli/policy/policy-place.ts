@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES, ofDatabase, versionNamed } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
-import { StoreUnavailable } from '../../store/errors.ts'
+import { type StoreUnavailable, whileOpen } from '../../store/errors.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import type { PolicyPlace, PublishedPlace } from '../../tools/load-policy.ts'
 import type { ReleaseTarget } from '../../tools/release/target.ts'
@@ -45,43 +45,20 @@ interface TargetSettings extends VersionSettings {
   readonly over?: number | 'any' | undefined
 }
 
-export async function inReleaseTarget<T>(
-  settings: TargetSettings,
-  work: (target: ReleaseTarget) => Promise<T>,
-): Promise<T> {
-  return explained(settings, async () => {
-    const target = await openTarget(settings)
-    try {
-      return await work(target)
-    } finally {
-      await target.close()
-    }
-  })
+export function inReleaseTarget<T>(settings: TargetSettings, work: (target: ReleaseTarget) => Promise<T>): Promise<T> {
+  return whileOpen(() => openTarget(settings), work, unusable(settings))
+}
+
+export function inVersions<T>(settings: VersionSettings, work: (versions: PolicyVersions) => Promise<T>): Promise<T> {
+  return whileOpen(() => openVersions(settings), work, unusable(settings))
 }
 
 /** Says which database can't be used. */
-async function explained<T>({ database }: VersionSettings, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+function unusable({ database }: VersionSettings): (error: StoreUnavailable) => Promise<ConfigError> {
+  return async ({ why }) => {
     const { settingsOf } = await import('../../store/open.ts')
-    throw new ConfigError(`the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}`)
+    return new ConfigError(`the database ${database.name} can't be used (${why}); check ${settingsOf(database)}`)
   }
-}
-
-export async function inVersions<T>(
-  settings: VersionSettings,
-  work: (versions: PolicyVersions) => Promise<T>,
-): Promise<T> {
-  return explained(settings, async () => {
-    const versions = await openVersions(settings)
-    try {
-      return await work(versions)
-    } finally {
-      await versions.close()
-    }
-  })
 }
 
 /** With the keys that are trusted. */

@@ -3,7 +3,7 @@ import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding, Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
-import { StoreUnavailable } from '../../store/errors.ts'
+import { whileOpen } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
 
 export interface DirectoryAccess {
@@ -28,18 +28,12 @@ export class DirectoryError extends Error {
 }
 
 /** Does a command's work and then closes the directory. Throws DirectoryError also if the database doesn't answer. */
-export async function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAccess) => Promise<T>): Promise<T> {
-  try {
-    const access = await open()
-    try {
-      return await work(access)
-    } finally {
-      await access.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    throw new DirectoryError(`the database can't be used (${error.why}); try again when it answers`)
-  }
+export function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAccess) => Promise<T>): Promise<T> {
+  return whileOpen(
+    open,
+    work,
+    ({ why }) => new DirectoryError(`the database can't be used (${why}); try again when it answers`),
+  )
 }
 
 /** Throws DirectoryError for a role that no policy knows: it would grant nothing now, and perhaps something later. */

@@ -1,6 +1,6 @@
 /** Opens the place of the embedded keys: the database if there is a KEYS_SECRET, otherwise the data folder. */
 import { AGAIN } from '../../../base/problems/mend.ts'
-import { StoreUnavailable } from '../../../store/errors.ts'
+import { StoreUnavailable, whileOpen } from '../../../store/errors.ts'
 import {
   type Database,
   databaseExists,
@@ -78,19 +78,13 @@ export function encryptAgain({ database, secrets }: KeyPlaceSettings): Promise<n
 }
 
 /** Does a command's work and then closes the place. Throws KeyError also if the database doesn't answer. */
-export async function withKeyPlace<P extends KeyPlace, T>(
+export function withKeyPlace<P extends KeyPlace, T>(
   open: () => Promise<P>,
   work: (place: P) => Promise<T>,
 ): Promise<T> {
-  try {
-    const place = await open()
-    try {
-      return await work(place)
-    } finally {
-      await place.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    throw new KeyError(`the database can't be used (${error.why}); try again when it answers`)
-  }
+  return whileOpen(
+    open,
+    work,
+    ({ why }) => new KeyError(`the database can't be used (${why}); try again when it answers`),
+  )
 }

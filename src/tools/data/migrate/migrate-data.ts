@@ -8,7 +8,7 @@ import { type RunResult, runMigrations } from '../../../migrations/run/run-migra
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
-import { StoreUnavailable } from '../../../store/errors.ts'
+import { whileOpen } from '../../../store/errors.ts'
 import type { MigrationState } from '../../../store/migrations.ts'
 import type { ObjectReader } from '../../../store/object-reader.ts'
 import { type Database, openDatabase } from '../../../store/open.ts'
@@ -81,22 +81,22 @@ interface PlanRun {
 /** Throws what a run throws, and ToolError. */
 export async function runPlan({ database, plan, ...options }: PlanRun, progress: Progress): Promise<RunResult> {
   const { resources, files, rehearsal } = plan
-  try {
-    const { store, migrations } = await openDatabase(database, { resources, now: options.now })
-    try {
+  return whileOpen(
+    async () => {
+      const { store, migrations } = await openDatabase(database, { resources, now: options.now })
+      return { migrations, close: () => store.close() }
+    },
+    ({ migrations }) => {
       progress.total(rehearsal.read)
       const onProgress = (_phase: string, objects: number) => progress.done(objects)
-      return await runMigrations({ ...options, store: migrations, resources, files, rehearsed: rehearsal, onProgress })
-    } finally {
-      await store.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    throw new ToolError(
-      `the database \`${database.name}\` can't be used (${error.why}): mend that, and run the command again, ` +
-        'which goes on after the last whole batch',
-    )
-  }
+      return runMigrations({ ...options, store: migrations, resources, files, rehearsed: rehearsal, onProgress })
+    },
+    ({ why }) =>
+      new ToolError(
+        `the database \`${database.name}\` can't be used (${why}): mend that, and run the command again, ` +
+          'which goes on after the last whole batch',
+      ),
+  )
 }
 
 export interface Status extends MigrationState {
