@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
-import type { Holder } from '../../tools/permissions/background.ts'
+import type { Holder } from '../../tools/permissions/paper.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
 import {
   AT,
@@ -165,7 +165,7 @@ function declareMatrix(policy: Command): void {
 async function holdersHere(): Promise<readonly Holder[]> {
   const { inDirectory } = await import('../identity/directory.ts')
   return inDirectory(async ({ directory }) => {
-    const { holdersOf } = await import('../../tools/permissions/background.ts')
+    const { holdersOf } = await import('../../tools/permissions/paper.ts')
     return holdersOf(await directory.people(), await directory.keys(), Date.now())
   })
 }

@@ -10,7 +10,7 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Block, Rule } from '../../decide/policy.ts'
 import { endsOf, lives } from '../../decide/rules/rule-table.ts'
-import type { RowPlan, Transition } from './rows.ts'
+import type { RowPlan } from './rows.ts'
 
 /**
  * `granted`: a rule grants it. `no-rule`: no rule allows it. `deny-rule`: denies take away everything that is allowed.
@@ -133,21 +133,10 @@ function decideAt(
   }
   const first = table.grant([...relations, ...holding])
   if (refusal || !row.transition) return refusal ? refusedCell(row, table, first) : allowedCell(row, table, first)
-  const second = grantOfTransition(table, row.transition, holding)
+  const { stored, mixed, proposed } = row.transition
+  // The second decision never grants more than the first.
+  const second = table.grantResult({ stored: [...stored, ...holding], mixed: [...mixed, ...holding], proposed })
   return second.fields.size > 0 ? allowedCell(row, table, second) : refusedCell(row, table, second)
-}
-
-/** The second decision, which never grants more than the first. */
-function grantOfTransition(
-  table: GrantTable,
-  { stored, mixed, proposed }: Transition,
-  holding: readonly string[],
-): Grant {
-  return table.grantResult({
-    stored: [...stored, ...holding],
-    mixed: [...mixed, ...holding],
-    proposed: [...proposed],
-  })
 }
 
 function tableOf(policy: DirectPolicy, { resource, action }: RowPlan, caller: Caller | undefined): GrantTable {

@@ -51,18 +51,15 @@ function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly stri
  * be compared as text.
  */
 function toJson({ revision, conditions, columns, rows, rules }: Matrix): string {
-  const callers = columns.map(({ name, description, subjects }) => ({
-    name,
-    description,
-    subjects: [...subjects].sort(),
-  }))
-  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect, text: rule.text }))
-  const texts = rows.map((row) => rowText(row, columns))
+  const callers = columns.map(({ name, description, subjects }) =>
+    JSON.stringify({ name, description, subjects: [...subjects].sort() }),
+  )
+  const places = rules.map(({ line, effect, text }) => JSON.stringify({ place: rulePlace(line), effect, text }))
   return `{ "revision": ${JSON.stringify(revision)},
 "conditions": ${JSON.stringify(conditions)},
-"callers": ${lines(callers.map((one) => JSON.stringify(one)))},
-"rows": ${lines(texts)},
-"rules": ${lines(places.map((one) => JSON.stringify(one)))} }
+"callers": ${lines(callers)},
+"rows": ${lines(rows.map((row) => rowText(row, columns)))},
+"rules": ${lines(places)} }
 `
 }
 
@@ -75,35 +72,13 @@ function lines(values: readonly string[]): string {
   return values.length === 0 ? '[]' : `[\n${values.join(',\n')}\n]`
 }
 
+/** JSON has no members without a value. */
 function headOf({ resource, path, methods, action, object, relation, becomes, states, view, fields }: MatrixRow) {
-  const transition = becomes === undefined ? {} : { becomes }
-  return {
-    resource,
-    path,
-    methods,
-    action,
-    object,
-    relation,
-    ...transition,
-    ...(states === undefined ? {} : { states }),
-    ...(view === undefined ? {} : { view }),
-    fields,
-  }
+  return { resource, path, methods, action, object, relation, becomes, states, view, fields }
 }
 
 function cellOf(cell: MatrixCell, column: PermissionColumn | undefined) {
-  const { outcome, granted, fields, views, reason, rules, conditions } = cell
-  const until = untilOf(cell)
-  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect }))
-  return {
-    caller: column?.name,
-    outcome,
-    granted,
-    fields,
-    views,
-    reason,
-    rules: places,
-    ...(conditions === undefined ? {} : { conditions }),
-    ...(until === undefined ? {} : { until }),
-  }
+  const { outcome, granted, fields, views, reason, conditions } = cell
+  const rules = cell.rules.map(({ line, effect }) => ({ place: rulePlace(line), effect }))
+  return { caller: column?.name, outcome, granted, fields, views, reason, rules, conditions, until: untilOf(cell) }
 }

@@ -12,9 +12,9 @@ import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { supposedConditions, supposedNames } from '../asked/supposed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
-import { type Background, backgroundOf, type Holder } from './background.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
+import type { Holder } from './paper.ts'
 import { planRows, type Shown } from './rows.ts'
 
 export interface Matrix {
@@ -28,7 +28,7 @@ export interface Matrix {
   readonly rules: readonly RuleText[]
   /** The time of the matrix, in milliseconds since the epoch. */
   readonly at: number
-  readonly background: Background
+  readonly reviewed: Pick<LoadedPolicy, 'policy' | 'blocked'>
   /** Who holds roles; undefined if the directory was not read. */
   readonly people?: readonly Holder[] | undefined
 }
@@ -142,7 +142,7 @@ export function buildMatrix(
     rows,
     rules: textsOf(rows, files['policy.csv'].text),
     at: now,
-    background: backgroundOf(reviewed, new Set(rows.map(({ resource }) => resource)), now),
+    reviewed: { policy, blocked },
   }
 }
 

@@ -102,7 +102,7 @@ function questionsAbout(plans: readonly RowPlan[]): readonly Question[] {
     return { name, when: 'before', holds: ({ relations }) => relations.has(name) }
   })
   const after = names.map((name): Question => {
-    return { name, when: 'after', holds: ({ transition }) => transition?.proposed.has(name) ?? false }
+    return { name, when: 'after', holds: ({ transition }) => transition?.proposed.includes(name) ?? false }
   })
   const changing = after.filter(({ name, holds }) => plans.some((plan) => holds(plan) !== plan.relations.has(name)))
   return [...before, ...changing].filter(({ holds }) => new Set(plans.map(holds)).size > 1)

@@ -1,51 +1,37 @@
-/** The printed part of the page of a matrix: the rules, and what its words mean. */
+/**
+ * The printed part of the page of a matrix, for a reader who has only the paper: who holds each role, the rules, what
+ * relations, views and conditions mean, and what ends when.
+ */
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
+import type { Policy, Role } from '../../decide/policy.ts'
+import { kindOf } from '../../decide/relations/all-kinds.ts'
+import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
+import { lives } from '../../decide/rules/rule-table.ts'
 import { type Html, html } from '../../present/html.ts'
 import { proseHtml } from '../../present/page.ts'
-import type { Background, Holder } from './background.ts'
+import type { ApiKey, Person } from '../../store/directory.ts'
 import type { Matrix } from './matrix.ts'
 
 type Entry = readonly [term: Html | string, meaning: Html | string]
+type Section = readonly [name: string, title: string, entries: readonly Entry[], note?: string]
 
-export function paperHtml({ background, people, conditions, rules }: Matrix): Html {
-  const { relations, views, ends, blocked } = background
-  const nameOf = ({ resource, name }: { resource: string; name: string }) => `${resource}: ${name}`
+export function paperHtml(matrix: Matrix): Html {
+  const { conditions, rules, rows, people } = matrix
+  const { policy, blocked } = matrix.reviewed
+  const relations = [...policy.ownership].map(([name, one]) => [name, one.relations] as const)
+  const forever = [...blocked.values()].filter(({ until }) => until === undefined)
+  const sections: readonly Section[] = [
+    ['roles', 'Roles, and who holds them', rolesIn(policy, people), people ? FROM_DIRECTORY : NOT_HERE],
+    ['rules', 'The rules that decide', rules.map(({ line, text }) => [rulePlace(line), text]), COLUMNS],
+    ['relations', 'What relations mean', namesIn(rows, relations, (one) => kindOf(one).describe(one))],
+    ['views', 'The fields of views', namesIn(rows, policy.views, (fields) => [...fields].sort().join(', '))],
+    ['conditions', 'Conditions of the request', conditionsIn(policy, conditions), ASSUMED],
+    ['ends', 'What ends', endsIn(matrix)],
+    ['blocked', 'Blocked without an end', forever.map(({ id }) => [`user:${id}`, 'every request is refused'])],
+  ]
   return html`<div class="paper">
-${sectionHtml(
-  'roles',
-  'Roles, and who holds them',
-  background.roles.map((role) => roleEntry(role, people)),
-  heldText(people),
-)}
-${sectionHtml(
-  'rules',
-  'The rules that decide',
-  rules.map(({ line, text }) => [rulePlace(line), text]),
-  COLUMNS,
-)}
-${sectionHtml(
-  'relations',
-  'What relations mean',
-  relations.map((one) => [nameOf(one), one.meaning]),
-)}
-${sectionHtml(
-  'views',
-  'The fields of views',
-  views.map((one) => [nameOf(one), one.meaning]),
-)}
-${sectionHtml('conditions', 'Conditions of the request', conditionEntries(background, conditions), ASSUMED)}
-${sectionHtml(
-  'ends',
-  'What ends',
-  ends.map(({ until, what }) => [timeText(until), what]),
-)}
-${sectionHtml(
-  'blocked',
-  'Blocked without an end',
-  blocked.map((id) => [id, 'every request is refused']),
-)}
-</div>`
+${sections.map((one) => html`${sectionHtml(one)}\n`)}</div>`
 }
 
 const COLUMNS =
@@ -54,16 +40,15 @@ const COLUMNS =
 
 const ASSUMED = 'The matrix supposes for each condition whether it holds. A mark with ? depends on conditions.'
 
-function heldText(people: readonly Holder[] | undefined): string {
-  return people
-    ? 'Users and API keys of the directory, when this page was made.'
-    : 'Who holds a role is not on this page: `policy matrix --people` reads it from the directory.'
+const FROM_DIRECTORY = 'Users and API keys of the directory, when this page was made.'
+const NOT_HERE = 'Who holds a role is not on this page: `policy matrix --people` reads it from the directory.'
+
+function rolesIn(policy: Policy, people: Matrix['people']): readonly Entry[] {
+  return [...policy.roles.values()].map((role) => roleEntry(role, policy, people))
 }
 
-function roleEntry(
-  { name, description, inherits, claims }: Background['roles'][number],
-  people: Matrix['people'],
-): Entry {
+function roleEntry({ name, description, claims }: Role, { links }: Policy, people: Matrix['people']): Entry {
+  const inherits = links.filter(({ role }) => role === name).map((link) => link.inherits)
   const holders = people?.filter(({ roles }) => roles.includes(name))
   const lines = [
     description,
@@ -74,20 +59,68 @@ function roleEntry(
   return [name, html`${lines.map((line) => html`<div>${line}</div>`)}`]
 }
 
-function holderText({ name, id, disabled }: Holder): string {
-  return `${name === id ? id : `${name} (${id})`}${disabled ? ', disabled' : ''}`
+/** Of the resources that the matrix shows, in the order of the file. */
+function namesIn<T>(
+  rows: Matrix['rows'],
+  named: Iterable<readonly [resource: string, names: ReadonlyMap<string, T>]>,
+  meaningOf: (one: T) => string,
+): readonly Entry[] {
+  const shown = [...named].filter(([resource]) => rows.some((row) => row.resource === resource))
+  return shown.flatMap(([resource, names]) =>
+    [...names].map(([name, one]): Entry => [`${resource}: ${name}`, meaningOf(one)]),
+  )
 }
 
-function conditionEntries({ conditions }: Background, holding: readonly string[]): readonly Entry[] {
-  return conditions.map(({ name, meaning }) => {
-    return [name, `${meaning} (supposed ${holding.includes(name) ? '' : 'not '}to hold)`]
+function conditionsIn({ conditions }: Policy, holding: readonly string[]): readonly Entry[] {
+  return [...conditions].map(([name, one]) => {
+    return [name, `${describeCondition(one)} (supposed ${holding.includes(name) ? '' : 'not '}to hold)`]
   })
 }
 
+/** Rules and blocks that end, the next one first. */
+function endsIn({ reviewed: { policy, blocked }, at }: Matrix): readonly Entry[] {
+  const rules = policy.rules.map(({ until, line }) => ({ until, what: `the rule ${rulePlace(line)}` }))
+  const blocks = [...blocked.values()].map(({ until, id }) => ({ until, what: `the block of user:${id}` }))
+  return [...rules, ...blocks]
+    .flatMap(({ until, what }) => (until !== undefined && lives({ until }, at) ? [{ until, what }] : []))
+    .toSorted((a, b) => a.until - b.until)
+    .map(({ until, what }) => [timeText(until), what])
+}
+
 /** Without entries there is nothing to say. */
-function sectionHtml(name: string, title: string, entries: readonly Entry[], note = ''): Html {
+function sectionHtml([name, title, entries, note]: Section): Html {
   if (entries.length === 0) return html``
   const lines = entries.map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>\n`)
-  const remark = note !== '' && html`<p>${proseHtml(note)}</p>`
+  const remark = note !== undefined && html`<p>${proseHtml(note)}</p>`
   return html`<section class="${name}"><h2>${title}</h2>${remark}<dl>${lines}</dl></section>`
+}
+
+// ---- Who holds roles, as the directory says.
+
+/** A person or a machine. */
+export interface Holder {
+  /** What people know it by; the id if it has no name. */
+  readonly name: string
+  readonly id: string
+  readonly roles: readonly string[]
+  /** Its credentials are refused. */
+  readonly disabled: boolean
+}
+
+/** Keys that have ended hold nothing. */
+export function holdersOf(people: readonly Person[], keys: readonly ApiKey[], now: number): readonly Holder[] {
+  const living = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && now < expiresAt)
+  return [
+    ...people.map(({ id, name, roles, account }) => ({
+      name: name || id,
+      id,
+      roles,
+      disabled: account?.disabled ?? false,
+    })),
+    ...living.map(({ id, subject, roles }) => ({ name: subject, id: `API key ${id}`, roles, disabled: false })),
+  ]
+}
+
+function holderText({ name, id, disabled }: Holder): string {
+  return `${name === id ? id : `${name} (${id})`}${disabled ? ', disabled' : ''}`
 }

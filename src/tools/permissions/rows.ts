@@ -15,7 +15,7 @@ import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/c
 import type { Policy, Views } from '../../decide/policy.ts'
 import { comparedFields, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
-import { decidedFields, isAbout } from '../../decide/rules/terms.ts'
+import { decidedFields, isAbout, type ResultNames } from '../../decide/rules/terms.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ToolError } from '../load-policy.ts'
 
@@ -119,35 +119,36 @@ function rowsOf(policy: Policy, { routeMethod, methods }: Grouped, relations: Sh
   return plain.flatMap((row) => [
     row,
     ...transitions
-      .filter(({ stored }) => sameNames(stored, row.relations))
+      .filter(({ stored }) => stored.join('+') === [...row.relations].join('+'))
       .map((transition) => ({ ...row, transition })),
   ])
 }
 
-function sameNames(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && one.isSubsetOf(other)
+/** Throws ToolError if there are too many. */
+function conditionsAt(policy: Policy, about: RouteMethod): readonly string[] {
+  const named = namedConditions(policy, about.resource, about.action)
+  if (named.length > MOST_CONDITIONS) throw tooMany(about, `name ${named.length} conditions`)
+  return named
 }
 
 /** Throws ToolError if there are too many. */
-function conditionsAt(policy: Policy, { resource, action }: RouteMethod): readonly string[] {
-  const named = namedConditions(policy, resource, action)
-  if (named.length <= MOST_CONDITIONS) return named
-  const rules = `rules about \`${action.name}\` on \`${resource.name}\``
-  const advice = 'use `policy explain`, or choose other resources with --resource'
-  throw new ToolError(`${rules} name ${named.length} conditions, too many for a matrix: ${advice}`)
-}
-
-/** Throws ToolError if there are too many. */
-function relationsAt(policy: Policy, { resource, action }: RouteMethod): readonly Relation[] {
+function relationsAt(policy: Policy, about: RouteMethod): readonly Relation[] {
+  const { resource, action } = about
   const named = namedRelations(policy, resource, action)
   const leaves = [...new Set(named.flatMap(leavesOf))]
   const isWhole = leaves.length <= MOST_RELATIONS || possibleSets(leaves, resource).length < MOST_SETS
   if (named.length <= MOST_RELATIONS && isWhole) return named
+  throw tooMany(about, `name ${Math.max(named.length, leaves.length)} relations`)
+}
+
+/** `what`: that the rules about the action do. */
+function tooMany(
+  { resource, action }: Pick<RouteMethod, 'resource' | 'action'>,
+  what: string,
+  advice = 'use `policy explain`',
+): ToolError {
   const rules = `rules about \`${action.name}\` on \`${resource.name}\``
-  const advice = 'use `policy explain`, or choose other resources with --resource'
-  throw new ToolError(
-    `${rules} name ${Math.max(named.length, leaves.length)} relations, too many for a matrix: ${advice}`,
-  )
+  return new ToolError(`${rules} ${what}, too many for a matrix: ${advice}, or choose other resources with --resource`)
 }
 
 function objectOf(routeMethod: RouteMethod): ObjectKind {
@@ -179,12 +180,8 @@ function sorted(names: Iterable<string>): readonly string[] {
 // ---- The transitions of a write: what holds before and after it, where right sides of rules look at the result.
 // Relations that no right side looks at stay as they are.
 
-/** The names that hold, as in ResultNames of decide/rules/terms.ts. */
-export interface Transition {
-  readonly stored: ReadonlySet<string>
-  readonly mixed: ReadonlySet<string>
-  /** Of the relations that rules ask of the result and that the write can change: with `stored`, they tell `mixed`. */
-  readonly proposed: ReadonlySet<string>
+/** Of the result, the relations that rules ask for and that the write can change: with `stored`, they tell `mixed`. */
+interface Transition extends ResultNames {
   /** `proposed` as a label: `placed`, or `none`. */
   readonly becomes: string
 }
@@ -207,7 +204,7 @@ const MOST_TRANSITIONS = 2 ** 15
 
 /** Smallest sets first; none if no rule has a right side. Throws ToolError if there are too many. */
 function transitionsOf(policy: Policy, about: About): readonly Transition[] {
-  const { resource, action, named, ownRecord, isShown } = about
+  const { resource, named, ownRecord, isShown } = about
   const onTheRight = namesOnTheRight(policy, about)
   if (!onTheRight) return []
   const leaves = [...new Set(named.flatMap(leavesOf))]
@@ -223,17 +220,17 @@ function transitionsOf(policy: Policy, about: About): readonly Transition[] {
   const starts = sets.filter((leaves) => isShown(new Set(namesWith(named, leaves))))
   const afterOf = (before: Leaves) => bySame.get(unchanged(before)) ?? []
   const count = starts.reduce((sum, before) => sum + afterOf(before).length, 0)
-  if (count > MOST_TRANSITIONS) throw tooMany(count, about)
-  const all = starts.flatMap((before) => afterOf(before).map((after) => transition(named, told, { before, after })))
-  const keyOf = ({ stored, mixed, proposed }: Transition) =>
-    [stored, mixed, proposed].map((set) => [...set].join('+')).join('>')
-  return [...new Map(all.map((one) => [keyOf(one), one])).values()]
-
-  function tooMany(found: number, { resource: { name } }: About): ToolError {
-    const rules = `rules about \`${action.name}\` on \`${name}\``
-    const advice = 'name the relations of the object with --relation, or choose other resources with --resource'
-    return new ToolError(`${rules} distinguish ${found} transitions, too many for a matrix: ${advice}`)
+  if (count > MOST_TRANSITIONS) {
+    throw tooMany(about, `distinguish ${count} transitions`, 'name the relations of the object with --relation')
   }
+  const transition = (before: Leaves, after: Leaves): Transition => {
+    const proposed = namesWith(told, after)
+    return { ...namesOnResult(named, { before, after }), proposed, becomes: proposed.join('+') || 'none' }
+  }
+  const all = starts.flatMap((before) => afterOf(before).map((after) => transition(before, after)))
+  const keyOf = ({ stored, mixed, proposed }: Transition) =>
+    [stored, mixed, proposed].map((names) => names.join('+')).join('>')
+  return [...new Map(all.map((one) => [keyOf(one), one])).values()]
 }
 
 /** Undefined if no rule about the action has a right side. */
@@ -271,19 +268,4 @@ function changingLeaves(named: readonly Relation[], onTheRight: ReadonlySet<stri
   const parts = named.filter(({ name }) => onTheRight.has(name)).flatMap(leavesOf)
   const fields = new Set(parts.flatMap(comparedFields))
   return named.flatMap(leavesOf).filter((leaf) => comparedFields(leaf).some((field) => fields.has(field)))
-}
-
-function transition(
-  named: readonly Relation[],
-  told: readonly Relation[],
-  write: { readonly before: Leaves; readonly after: Leaves },
-): Transition {
-  const { stored, mixed } = namesOnResult(named, write)
-  const proposed = namesWith(told, write.after)
-  return {
-    stored: new Set(stored),
-    mixed: new Set(mixed),
-    proposed: new Set(proposed),
-    becomes: proposed.join('+') || 'none',
-  }
 }

@@ -111,8 +111,8 @@ function grantedBy(world: World, { relations, transition, action }: RowPlan): Re
   if (!transition) return granted(world, action.name, relations)
   return grantedOnResult(world, action.name, {
     before: relations,
-    between: transition.mixed,
-    after: transition.proposed,
+    between: new Set(transition.mixed),
+    after: new Set(transition.proposed),
   })
 }
 

@@ -8,7 +8,7 @@ export function fitsRow({ route, endpoint, methods, ...plan }: RowPlan, row: Mat
   if (row.path !== route.path || row.methods.join() !== methods.join() || endpoint.action !== row.action) return false
   if ((row.becomes === undefined) !== (transition === undefined)) return false
   if (row.states === undefined) return row.relation === relation && row.becomes === transition?.becomes
-  return fits(row.relation, plan.relations) && (!transition || fits(row.becomes ?? '', transition.proposed))
+  return fits(row.relation, plan.relations) && (!transition || fits(row.becomes ?? '', new Set(transition.proposed)))
 }
 
 function fits(label: string, names: ReadonlySet<string>): boolean {
