@@ -1,5 +1,4 @@
 /** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
-
 import type { SourceFile } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
@@ -58,16 +57,6 @@ export function comparePolicies(
   ]
 }
 
-export function countsOf({ changes }: PolicyDiff): Readonly<Record<Direction, number>> {
-  const count = (direction: Direction) => changes.filter((change) => directionOf(change) === direction).length
-  return {
-    widening: count('widening'),
-    narrowing: count('narrowing'),
-    either: count('either'),
-    neutral: count('neutral'),
-  }
-}
-
 /** A change that may go either way fails for both ways. */
 export function fails(report: PolicyDiff, failOn: (typeof FAIL_ON)[number]): boolean {
   if (failOn === 'any') return report.changes.length > 0
@@ -81,4 +70,33 @@ export function equivalence({ changes, sameText }: PolicyDiff): string | undefin
   return sameText
     ? 'The two policies are equivalent: their files are the same.'
     : 'The two policies are equivalent: only text or comments differ.'
+}
+
+// ---- The directions of changes, in the order in which a diff tells them.
+
+export const DIRECTIONS = ['widening', 'either', 'narrowing', 'neutral'] as const
+
+export const HEADINGS: Readonly<Record<Direction, string>> = {
+  widening: 'Widening: more is allowed',
+  either: 'Either: depends on objects or callers',
+  narrowing: 'Narrowing: less is allowed',
+  neutral: 'Neutral: no request is decided differently',
+}
+
+export const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?', narrowing: '-', neutral: '=' }
+
+export interface DirectionSection {
+  readonly direction: Direction
+  readonly changes: readonly PolicyDifference[]
+}
+
+/** All directions, with their changes. */
+export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
+  const found = Map.groupBy(changes, directionOf)
+  return DIRECTIONS.map((direction) => ({ direction, changes: found.get(direction) ?? [] }))
+}
+
+export function countsOf(diff: PolicyDiff): Readonly<Record<Direction, number>> {
+  const counts = sectionsOf(diff).map(({ direction, changes }) => [direction, changes.length])
+  return Object.fromEntries(counts) as Record<Direction, number>
 }

@@ -1,9 +1,8 @@
 /** Summarizes a change of the policy for one line of the log. */
 
-import type { Direction } from '../../analysis/diff/change.ts'
+import { changeSentence, type Direction } from '../../analysis/diff/change.ts'
 import type { Circumstances } from '../../analysis/diff/compare-decisions.ts'
-import { countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
-import { sectionsOf } from '../../analysis/diff/directions.ts'
+import { countsOf, reportOn, sectionsOf } from '../../analysis/diff/compare-policies.ts'
 import type { PolicySources } from '../../policy/active-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
@@ -43,7 +42,7 @@ export function summarize({ before, after }: PolicyChange, { resources, now }: C
   const names = { before: 'before', after: 'after' }
   const sides = { before: reviewed(before, resources), after: reviewed(after, resources) }
   const report = reportOn(names, sides, { resources, now })
-  const sentences = sectionsOf(report).flatMap((section) => section.sentences.map(plainText))
+  const sentences = sectionsOf(report).flatMap(({ changes }) => changes.map((one) => plainText(changeSentence(one))))
   const shown = sentences.slice(0, MOST_SENTENCES)
   return { counts: countsOf(report), sentences: shown, more: sentences.length - shown.length }
 }

@@ -9,8 +9,16 @@ import {
   type ScopeList,
   type SettingChange,
 } from '../../analysis/diff/change.ts'
-import { countsOf, equivalence, type PolicyDiff } from '../../analysis/diff/compare-policies.ts'
-import { DIRECTIONS, HEADINGS, SIGNS, sectionsOf } from '../../analysis/diff/directions.ts'
+import {
+  countsOf,
+  DIRECTIONS,
+  type DirectionSection,
+  equivalence,
+  HEADINGS,
+  type PolicyDiff,
+  SIGNS,
+  sectionsOf,
+} from '../../analysis/diff/compare-policies.ts'
 import { timeText } from '../../base/time.ts'
 import { type Html, html } from '../../present/html.ts'
 import { chooserHtml, keyHtml, type Page, phraseHtml } from '../../present/page.ts'
@@ -23,16 +31,15 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
   const counts = countsOf(diff)
   const same = equivalence(diff)
   const summary = same ?? DIRECTIONS.flatMap((one) => (counts[one] === 0 ? [] : [`${counts[one]} ${one}`])).join(', ')
-  const byDirection = Map.groupBy(changes, directionOf)
-  const sections = DIRECTIONS.map((direction) => ({ direction, changes: byDirection.get(direction) ?? [] }))
+  const sections = sectionsOf(diff)
   return {
     text: () => {
       const title = plainText(say`${names.before} -> ${names.after}`)
       return same === undefined ? [[`${title}: ${summary}`], ...sections.map(sectionLines)] : [[title, same]]
     },
     markdown: () => {
-      const rows = sectionsOf(diff).flatMap(({ direction, sentences }) =>
-        sentences.map((sentence) => [`**${direction}**`, markdownText(sentence)]),
+      const rows = sections.flatMap((section) =>
+        section.changes.map((one) => [`**${section.direction}**`, markdownText(changeSentence(one))]),
       )
       const more = { where: '`sallyport policy diff` shows', column: 1 }
       // The author of the files chooses the names, so they must stay plain text (phrase.ts).
@@ -61,11 +68,6 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
     },
   }
 })
-
-interface DirectionSection {
-  readonly direction: Direction
-  readonly changes: readonly PolicyDifference[]
-}
 
 function sectionLines({ direction, changes }: DirectionSection): Paragraph {
   return changes.length === 0 ? [] : [HEADINGS[direction], ...changes.flatMap((one) => changeLines(direction, one))]
