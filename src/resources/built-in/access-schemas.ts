@@ -3,6 +3,7 @@
  * OpenAPI document shows them. Unknown members are ignored, as the standard says.
  */
 import type { JsonObject } from '../schema/schema-file.ts'
+import { closedObjectOf, listOf, objectOf, openObjectOf, TEXT } from './make.ts'
 
 /** In characters: the longest type, id or name. */
 const LONGEST_NAME = 1024
@@ -12,91 +13,76 @@ const MOST_EVALUATIONS = 1000
 
 export const NAME: JsonObject = { type: 'string', maxLength: LONGEST_NAME }
 
-/** Any members: without the keyword, generated types would allow none. */
 const PROPERTIES: JsonObject = { type: 'object', additionalProperties: true }
+
+const FIELDS = listOf(NAME, { minItems: 1, maxItems: 1000 })
 
 export const CONTEXT_SCHEMA: JsonObject = {
   description: 'About the request that is asked about. `fields`: the fields of the object that it concerns.',
-  type: 'object',
-  properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME } },
-  additionalProperties: true,
+  ...openObjectOf({ fields: FIELDS }),
 }
 
 export const SUBJECT_SCHEMA: JsonObject = {
   title: 'AccessSubject',
   description: 'Who would act.',
-  type: 'object',
-  properties: { type: NAME, id: NAME, properties: PROPERTIES },
-  required: ['type', 'id'],
+  ...objectOf({ type: NAME, id: NAME }, { properties: PROPERTIES }),
 }
 
 export const RESOURCE_SCHEMA: JsonObject = {
   title: 'AccessResource',
   description: 'The object: its type is a resource of the policy. For a new object, `properties` has its fields.',
-  type: 'object',
-  properties: { type: NAME, id: NAME, properties: PROPERTIES },
-  required: ['type', 'id'],
+  ...objectOf({ type: NAME, id: NAME }, { properties: PROPERTIES }),
+}
+
+const ACTION_PROPERTIES: JsonObject = {
+  description: '`fields`: the fields that it concerns. `body`: the body that a change would have.',
+  ...openObjectOf({ fields: FIELDS, body: PROPERTIES }),
 }
 
 export const ACTION_SCHEMA: JsonObject = {
   title: 'AccessAction',
   description: 'An action of the policy.',
-  type: 'object',
-  properties: {
-    name: NAME,
-    properties: {
-      description: '`fields`: the fields that it concerns. `body`: the body that a change would have.',
-      type: 'object',
-      properties: { fields: { type: 'array', minItems: 1, maxItems: 1000, items: NAME }, body: PROPERTIES },
-      additionalProperties: true,
-    },
-  },
-  required: ['name'],
+  ...objectOf({ name: NAME }, { properties: ACTION_PROPERTIES }),
 }
 
-const MEMBERS: JsonObject = {
-  subject: SUBJECT_SCHEMA,
-  resource: RESOURCE_SCHEMA,
-  action: ACTION_SCHEMA,
-  context: CONTEXT_SCHEMA,
-}
+const QUESTION = { subject: SUBJECT_SCHEMA, resource: RESOURCE_SCHEMA, action: ACTION_SCHEMA }
 
 export const EVALUATION_SCHEMA: JsonObject = {
   title: 'AccessEvaluation',
   description: 'May this subject do this action on this object?',
-  type: 'object',
-  properties: MEMBERS,
-  required: ['subject', 'resource', 'action'],
+  ...objectOf(QUESTION, { context: CONTEXT_SCHEMA }),
 }
 
-const OPTIONS: JsonObject = {
-  type: 'object',
-  properties: {
-    evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
-  },
-  additionalProperties: true,
-}
+const OPTIONS = openObjectOf({
+  evaluations_semantic: { enum: ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] },
+})
 
 /** A default needn't be complete: an item may replace it. */
 export const BATCH_SCHEMA: JsonObject = {
   title: 'AccessEvaluationBatch',
-  type: 'object',
-  properties: {
-    subject: PROPERTIES,
-    resource: PROPERTIES,
-    action: PROPERTIES,
-    context: PROPERTIES,
-    evaluations: { type: 'array', minItems: 1, maxItems: MOST_EVALUATIONS, items: PROPERTIES },
-    options: OPTIONS,
-  },
+  ...objectOf(
+    {},
+    {
+      subject: PROPERTIES,
+      resource: PROPERTIES,
+      action: PROPERTIES,
+      context: PROPERTIES,
+      evaluations: listOf(PROPERTIES, { minItems: 1, maxItems: MOST_EVALUATIONS }),
+      options: OPTIONS,
+    },
+  ),
   required: ['evaluations'],
 }
 
 /** A body without items is one evaluation, as the conformance tests of AuthZEN expect. */
 export const ITEMLESS_SCHEMA: JsonObject = {
-  ...EVALUATION_SCHEMA,
   title: 'AccessEvaluationAlone',
-  properties: { ...MEMBERS, evaluations: { type: 'array', maxItems: 0, items: PROPERTIES }, options: OPTIONS },
+  description: EVALUATION_SCHEMA.description ?? '',
+  ...objectOf(QUESTION, {
+    context: CONTEXT_SCHEMA,
+    evaluations: listOf(PROPERTIES, { maxItems: 0 }),
+    options: OPTIONS,
+  }),
 }
 
 export const EVALUATIONS_SCHEMA: JsonObject = {
@@ -106,59 +92,46 @@ export const EVALUATIONS_SCHEMA: JsonObject = {
   anyOf: [BATCH_SCHEMA, ITEMLESS_SCHEMA],
 }
 
+const ERROR: JsonObject = {
+  description: 'Why one evaluation of several could not be answered.',
+  ...objectOf({ status: { type: 'integer' }, message: TEXT }),
+}
+
+export const REVISION: JsonObject = { description: 'The policy that decided.', type: 'string' }
+
+const REASONS = objectOf(
+  { revision: REVISION },
+  {
+    reason: { description: 'Why the decision is false, as a stable code.', type: 'string' },
+    fields: { description: 'The fields that are granted.', ...listOf(TEXT) },
+    error: ERROR,
+  },
+)
+
 export const DECISION_SCHEMA: JsonObject = {
   title: 'AccessDecision',
   description: 'Whether the subject may.',
-  type: 'object',
-  properties: {
-    decision: { type: 'boolean' },
-    context: {
-      type: 'object',
-      properties: {
-        reason: { description: 'Why the decision is false, as a stable code.', type: 'string' },
-        revision: { description: 'The policy that decided.', type: 'string' },
-        fields: { description: 'The fields that are granted.', type: 'array', items: { type: 'string' } },
-        error: {
-          description: 'Why one evaluation of several could not be answered.',
-          type: 'object',
-          properties: { status: { type: 'integer' }, message: { type: 'string' } },
-          required: ['status', 'message'],
-        },
-      },
-      required: ['revision'],
-    },
-  },
-  required: ['decision'],
+  ...objectOf({ decision: { type: 'boolean' } }, { context: REASONS }),
 }
 
 export const DECISIONS_SCHEMA: JsonObject = {
   title: 'AccessDecisions',
   description: 'A decision for each evaluation, in the same order; one decision for a request without evaluations.',
-  anyOf: [
-    {
-      title: 'AccessDecisionList',
-      type: 'object',
-      properties: { evaluations: { type: 'array', items: DECISION_SCHEMA } },
-      required: ['evaluations'],
-    },
-    DECISION_SCHEMA,
-  ],
+  anyOf: [{ title: 'AccessDecisionList', ...objectOf({ evaluations: listOf(DECISION_SCHEMA) }) }, DECISION_SCHEMA],
 }
+
+const URI: JsonObject = { type: 'string', format: 'uri' }
 
 export const METADATA_SCHEMA: JsonObject = {
   title: 'AccessConfiguration',
   description: 'Where this policy decision point answers (AuthZEN 1.0, section 9).',
-  type: 'object',
-  properties: Object.fromEntries(
-    [
-      'policy_decision_point',
-      'access_evaluation_endpoint',
-      'access_evaluations_endpoint',
-      'search_subject_endpoint',
-      'search_resource_endpoint',
-      'search_action_endpoint',
-    ].map((name) => [name, { type: 'string', format: 'uri' }]),
+  ...closedObjectOf(
+    { policy_decision_point: URI, access_evaluation_endpoint: URI },
+    {
+      access_evaluations_endpoint: URI,
+      search_subject_endpoint: URI,
+      search_resource_endpoint: URI,
+      search_action_endpoint: URI,
+    },
   ),
-  required: ['policy_decision_point', 'access_evaluation_endpoint'],
-  additionalProperties: false,
 }

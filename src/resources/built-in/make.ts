@@ -1,6 +1,6 @@
 /** Makes resources that the program serves itself: their routes, actions and fields. */
 import { makeEndpoints } from '../load/make-routes.ts'
-import type { Action, Field, Method, Operation, Resource, Route, RouteExchange } from '../resource.ts'
+import type { Action, Field, Json, Method, Operation, Resource, Route, RouteExchange } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 
 interface Parts {
@@ -60,3 +60,28 @@ export function route(
 export function askingRoute(resource: string, path: string, actionName: string, exchange: RouteExchange): Route {
   return Object.freeze({ ...route(resource, path, 'collection', [['POST', 'create']], actionName), exchange })
 }
+
+type Members = Readonly<Record<string, Json>>
+
+/** The schema of an object with these members; others are ignored. */
+export function objectOf(required: Members, optional: Members = {}): JsonObject {
+  const names = Object.keys(required)
+  const properties = { ...required, ...optional }
+  return { type: 'object', properties, ...(names.length > 0 && { required: names }) }
+}
+
+/** The same, without any other member. */
+export function closedObjectOf(required: Members, optional?: Members): JsonObject {
+  return { ...objectOf(required, optional), additionalProperties: false }
+}
+
+/** With any other members: without the keyword, generated types would allow none. */
+export function openObjectOf(optional: Members): JsonObject {
+  return { ...objectOf({}, optional), additionalProperties: true }
+}
+
+export function listOf(items: JsonObject, bounds: JsonObject = {}): JsonObject {
+  return { type: 'array', items, ...bounds }
+}
+
+export const TEXT: JsonObject = { type: 'string' }

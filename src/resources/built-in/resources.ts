@@ -5,7 +5,7 @@
 import type { Resource, Route } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { ACCESS } from './access.ts'
-import { action, builtIn, documentRoute, route, statusField } from './make.ts'
+import { action, builtIn, closedObjectOf, documentRoute, listOf, objectOf, route, statusField, TEXT } from './make.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
 const HEALTH = 'system/health'
@@ -17,46 +17,33 @@ const KEYS = 'system/keys'
 const TOKENS_SCHEMA: JsonObject = {
   title: 'Tokens',
   description: 'An access token for other requests, and a refresh token to get new tokens.',
-  type: 'object',
-  properties: {
-    access_token: { type: 'string' },
+  ...closedObjectOf({
+    access_token: TEXT,
     token_type: { const: 'Bearer' },
     expires_in: { description: 'Seconds.', type: 'integer', minimum: 1 },
     refresh_token: { description: 'Can be used once.', type: 'string' },
-  },
-  required: ['access_token', 'token_type', 'expires_in', 'refresh_token'],
-  additionalProperties: false,
+  }),
 }
 
 const KEYS_SCHEMA: JsonObject = {
   title: 'KeySet',
   description: "The public keys that verify this server's tokens (RFC 7517); empty if it issues no tokens.",
+  ...closedObjectOf({ keys: listOf({ type: 'object', additionalProperties: true }) }),
+}
+
+const CHECKS_SCHEMA: JsonObject = {
+  description: 'The state of each part of the server.',
   type: 'object',
-  properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
-  required: ['keys'],
-  additionalProperties: false,
+  additionalProperties: closedObjectOf(
+    { status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'] } },
+    { detail: TEXT },
+  ),
 }
 
 const HEALTH_SCHEMA: JsonObject = {
   title: 'Health',
   description: 'The state of the server.',
-  type: 'object',
-  properties: {
-    status: { type: 'string', enum: ['ok', 'degraded'] },
-    checks: {
-      description: 'The state of each part of the server.',
-      type: 'object',
-      additionalProperties: {
-        type: 'object',
-        properties: {
-          status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'] },
-          detail: { type: 'string' },
-        },
-        required: ['status'],
-        additionalProperties: false,
-      },
-    },
-  },
+  ...objectOf({}, { status: { type: 'string', enum: ['ok', 'degraded'] }, checks: CHECKS_SCHEMA }),
 }
 
 export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([

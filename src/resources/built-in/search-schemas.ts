@@ -2,7 +2,8 @@
 import type { RouteExchange } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { checkerOf } from '../validate/find-faults.ts'
-import { ACTION_SCHEMA, CONTEXT_SCHEMA, NAME, RESOURCE_SCHEMA, SUBJECT_SCHEMA } from './access-schemas.ts'
+import { ACTION_SCHEMA, CONTEXT_SCHEMA, NAME, RESOURCE_SCHEMA, REVISION, SUBJECT_SCHEMA } from './access-schemas.ts'
+import { closedObjectOf, listOf, objectOf, TEXT } from './make.ts'
 
 /** In characters. */
 const LONGEST_TOKEN = 4096
@@ -10,58 +11,36 @@ const LONGEST_TOKEN = 4096
 const PAGE: JsonObject = {
   title: 'AccessPageRequest',
   description: 'Which page of the results: the first one, or the one of a `next_token`.',
-  type: 'object',
-  properties: {
-    token: { description: 'The `next_token` of the page before.', type: 'string', maxLength: LONGEST_TOKEN },
-    limit: { description: 'The most results of a page.', type: 'integer', minimum: 0 },
-  },
+  ...objectOf(
+    {},
+    {
+      token: { description: 'The `next_token` of the page before.', type: 'string', maxLength: LONGEST_TOKEN },
+      limit: { description: 'The most results of a page.', type: 'integer', minimum: 0 },
+    },
+  ),
 }
 
 /** An id is ignored, whatever it is. */
 const SEARCHED: JsonObject = {
   title: 'AccessSearched',
   description: 'What is searched for: entities of this type.',
-  type: 'object',
-  properties: { type: NAME },
-  required: ['type'],
+  ...objectOf({ type: NAME }),
 }
 
 function takes(title: string, description: string, members: JsonObject): JsonObject {
-  return {
-    title,
-    description,
-    type: 'object',
-    properties: { ...members, context: CONTEXT_SCHEMA, page: PAGE },
-    required: Object.keys(members),
-  }
+  return { title, description, ...objectOf(members, { context: CONTEXT_SCHEMA, page: PAGE }) }
 }
 
-function gives(title: string, result: JsonObject, required: readonly string[]): JsonObject {
-  const nextToken = { description: 'For the next page; empty where no result is left.', type: 'string' }
-  return {
-    title,
-    description: 'A page of results. It may have fewer than its limit, although more follow.',
-    type: 'object',
-    properties: {
-      page: { type: 'object', properties: { next_token: nextToken }, required: ['next_token'] },
-      context: {
-        type: 'object',
-        properties: { revision: { description: 'The policy that decided.', type: 'string' } },
-        required: ['revision'],
-      },
-      results: {
-        type: 'array',
-        items: { type: 'object', properties: result, required: [...required], additionalProperties: false },
-      },
-    },
-    required: ['page', 'context', 'results'],
-    additionalProperties: false,
-  }
+const NEXT_TOKEN: JsonObject = { description: 'For the next page; empty where no result is left.', type: 'string' }
+
+function gives(title: string, result: JsonObject): JsonObject {
+  const description = 'A page of results. It may have fewer than its limit, although more follow.'
+  const page = objectOf({ next_token: NEXT_TOKEN })
+  const context = objectOf({ revision: REVISION })
+  return { title, description, ...closedObjectOf({ page, context, results: listOf(closedObjectOf(result)) }) }
 }
 
-const TEXT: JsonObject = { type: 'string' }
-
-const ENTITIES = gives('AccessFoundEntities', { type: TEXT, id: TEXT }, ['type', 'id'])
+const ENTITIES = gives('AccessFoundEntities', { type: TEXT, id: TEXT })
 
 const SUBJECT_SEARCH_SCHEMA = takes('AccessSubjectSearch', 'Who may do this action on this object?', {
   subject: SEARCHED,
@@ -107,6 +86,6 @@ export const SEARCHES: readonly (RouteExchange & { readonly path: string })[] = 
     summary: 'Search for what a subject may do on an object',
     takes: ACTION_SEARCH_SCHEMA,
     faults: SEARCH_FAULTS.action,
-    gives: gives('AccessFoundActions', { name: TEXT }, ['name']),
+    gives: gives('AccessFoundActions', { name: TEXT }),
   },
 ]

@@ -3,6 +3,7 @@ import { isObject } from '../../base/is-object.ts'
 import type { Resource } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { checkerOf } from '../validate/find-faults.ts'
+import { closedObjectOf } from './make.ts'
 
 /**
  * In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 if the password is the only factor, and for at least 8
@@ -12,35 +13,33 @@ export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const
 
 const BY_PASSWORD: JsonObject = {
   title: 'ByPassword',
-  type: 'object',
-  properties: {
-    email: { description: 'Exactly as in the users record.', type: 'string', minLength: 1, maxLength: 254 },
-    password: { type: 'string', minLength: 1, maxLength: PASSWORD_LENGTH.max },
-    // A new password is measured again after normalization (src/identity/sign-in/password.ts).
-    newPassword: {
-      description: 'Replaces the password; all other sessions of the user end.',
-      type: 'string',
-      minLength: PASSWORD_LENGTH.min,
-      maxLength: PASSWORD_LENGTH.max,
+  ...closedObjectOf(
+    {
+      email: { description: 'Exactly as in the users record.', type: 'string', minLength: 1, maxLength: 254 },
+      password: { type: 'string', minLength: 1, maxLength: PASSWORD_LENGTH.max },
     },
-  },
-  required: ['email', 'password'],
-  additionalProperties: false,
+    {
+      // A new password is measured again after normalization (src/identity/sign-in/password.ts).
+      newPassword: {
+        description: 'Replaces the password; all other sessions of the user end.',
+        type: 'string',
+        minLength: PASSWORD_LENGTH.min,
+        maxLength: PASSWORD_LENGTH.max,
+      },
+    },
+  ),
 }
 
 const BY_REFRESH_TOKEN: JsonObject = {
   title: 'ByRefreshToken',
-  type: 'object',
-  properties: {
+  ...closedObjectOf({
     refresh_token: {
       description: 'The newest refresh token of the session.',
       type: 'string',
       minLength: 1,
       maxLength: 256,
     },
-  },
-  required: ['refresh_token'],
-  additionalProperties: false,
+  }),
 }
 
 export const TOKEN_REQUEST: JsonObject = {
