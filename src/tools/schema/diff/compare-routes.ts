@@ -1,7 +1,8 @@
 /** What changed routes mean for clients. */
+import { isDeepStrictEqual } from 'node:util'
 import { say } from '../../../present/phrase.ts'
 import type { Resource, Route } from '../../../resources/resource.ts'
-import type { Unplaced } from './schema-change.ts'
+import type { ToldChange, Unplaced } from './schema-change.ts'
 
 export function compareRoutes(old: Resource, next: Resource): readonly Unplaced[] {
   const after = new Map(next.routes.map((route) => [route.path, route]))
@@ -19,54 +20,31 @@ export function compareRoutes(old: Resource, next: Resource): readonly Unplaced[
 }
 
 function compareRoute(old: Route, next: Route): readonly Unplaced[] {
-  const { path } = next
-  const none = say`none`
+  const { path, redirect } = next
   const [before, after] = [methodsOf(old), methodsOf(next)]
-  const to = (route: Route) => JSON.stringify(route.redirect ?? null)
+  const none = say`none`
   const views = say`${path} shows the view ${old.view ?? none} -> ${next.view ?? none}`
   // Without a view it shows what it showed, and more.
   const viewEffect = next.view === undefined ? 'compatible' : 'unknown'
+  const actions = say`rules about another action decide on ${path}: ${actionsOf(old)} -> ${actionsOf(next)}`
+  const moved = redirect ? say`${path} is a redirect to ${redirect.to}` : say`${path} is no longer a redirect`
+  const retired = say`${path} has another deprecation, sunset or successor`
+  const changed = (was: unknown, is: unknown, [code, effect, sentence]: ToldChange) =>
+    isDeepStrictEqual(was, is) ? [] : [about(code, effect, path, sentence)]
+  const guard: ToldChange =
+    next.precondition === 'required'
+      ? ['precondition-added', 'breaking', say`writes of ${path} need If-Match`]
+      : ['precondition-removed', 'compatible', say`writes of ${path} no longer need If-Match`]
+  const [gone, added] = [[...before.difference(after)], [...after.difference(before)]]
   return [
-    ...before
-      .difference(after)
-      .keys()
-      .map((one) => about('method-removed', 'breaking', path, say`${path} no longer accepts ${one}`)),
-    ...after
-      .difference(before)
-      .keys()
-      .map((one) => about('method-added', 'compatible', path, say`${path} accepts ${one}`)),
-    ...changed(old.view !== next.view, about('view-changed', viewEffect, path, views)),
-    ...changed(
-      actionsOf(old) !== actionsOf(next),
-      about(
-        'action-changed',
-        'unknown',
-        path,
-        say`rules about another action decide on ${path}: ${actionsOf(old)} -> ${actionsOf(next)}`,
-      ),
-    ),
-    ...changed(
-      to(old) !== to(next),
-      about(
-        'route-moved',
-        next.redirect ? 'breaking' : 'compatible',
-        path,
-        next.redirect ? say`${path} is a redirect to ${next.redirect.to}` : say`${path} is no longer a redirect`,
-      ),
-    ),
-    ...changed(
-      JSON.stringify(old.lifecycle) !== JSON.stringify(next.lifecycle),
-      about('route-retired', 'compatible', path, say`${path} has another deprecation, sunset or successor`),
-    ),
-    ...preconditionOf(old, next),
+    ...gone.map((one) => about('method-removed', 'breaking', path, say`${path} no longer accepts ${one}`)),
+    ...added.map((one) => about('method-added', 'compatible', path, say`${path} accepts ${one}`)),
+    ...changed(old.view, next.view, ['view-changed', viewEffect, views]),
+    ...changed(actionsOf(old), actionsOf(next), ['action-changed', 'unknown', actions]),
+    ...changed(old.redirect, next.redirect, ['route-moved', redirect ? 'breaking' : 'compatible', moved]),
+    ...changed(old.lifecycle, next.lifecycle, ['route-retired', 'compatible', retired]),
+    ...changed(old.precondition, next.precondition, guard),
   ]
-}
-
-function preconditionOf(old: Route, next: Route): readonly Unplaced[] {
-  if (old.precondition === next.precondition) return []
-  return next.precondition === 'required'
-    ? [about('precondition-added', 'breaking', next.path, say`writes of ${next.path} need If-Match`)]
-    : [about('precondition-removed', 'compatible', next.path, say`writes of ${next.path} no longer need If-Match`)]
 }
 
 /** HEAD and OPTIONS come by themselves. */
@@ -80,10 +58,6 @@ function actionsOf({ endpoints }: Route): string {
   return own[0]?.action ?? 'its own'
 }
 
-function changed(is: boolean, change: Unplaced): readonly Unplaced[] {
-  return is ? [change] : []
-}
-
-function about(code: string, effect: Unplaced['effect'], route: string, sentence: Unplaced['sentence']): Unplaced {
+function about(code: string, effect: ToldChange[1], route: string, sentence: ToldChange[2]): Unplaced {
   return { code, effect, route, sentence }
 }

@@ -17,9 +17,9 @@ import { compareValues, type Filling, placeText, valuesText } from './compare-va
 import {
   CONCERNS,
   type Concern,
-  type Effect,
   type SchemaChange,
   type SchemaDiff,
+  type ToldChange,
   type Unplaced,
 } from './schema-change.ts'
 
@@ -76,15 +76,12 @@ function compareResource(name: string, { old, next, filling }: Sides) {
   const file = next.files.get(name) ?? old.files.get(name)
   const placed =
     (concern: Concern) =>
-    (change: Unplaced): SchemaChange => ({
-      ...(file ? placeOf(file, change) : NOWHERE),
+    ({ path, route, ...change }: Unplaced): SchemaChange => ({
+      ...(file ? placeOf(file, { path, route }) : NOWHERE),
+      ...change,
       concern,
       resource: name,
-      pointer: pointerOfPath(change.path ?? []),
-      code: change.code,
-      effect: change.effect,
-      sentence: change.sentence,
-      ...(change.example === undefined ? {} : { example: change.example }),
+      pointer: pointerOfPath(path ?? []),
     })
   const fit = storedFit(stored(before), stored(after))
   const changes = [
@@ -167,31 +164,29 @@ function compareFields(old: Resource, next: Resource): readonly Unplaced[] {
 
 function compareField(old: Field, next: Field): readonly Unplaced[] {
   const { name } = next
-  const turned = (is: (field: Field) => boolean, on: readonly Told[], off: readonly Told[]) => {
-    if (is(old) === is(next)) return []
-    return (is(next) ? on : off).map(([code, effect, sentence]) => about(code, effect, name, sentence))
+  const turned = (is: (field: Field) => boolean, on: ToldChange, off: ToldChange) => {
+    const [code, effect, sentence] = is(next) ? on : off
+    return is(old) === is(next) ? [] : [about(code, effect, name, sentence)]
   }
   return [
     ...turned(
       ({ readOnly }) => readOnly,
-      [['field-read-only', 'breaking', say`clients can no longer set ${name}`]],
-      [['field-writable', 'compatible', say`clients can set ${name}`]],
+      ['field-read-only', 'breaking', say`clients can no longer set ${name}`],
+      ['field-writable', 'compatible', say`clients can set ${name}`],
     ),
     ...turned(
       ({ indexed }) => indexed,
-      [['filter-added', 'compatible', say`lists can filter and sort by ${name}`]],
-      [['filter-removed', 'breaking', say`lists can no longer filter and sort by ${name}`]],
+      ['filter-added', 'compatible', say`lists can filter and sort by ${name}`],
+      ['filter-removed', 'breaking', say`lists can no longer filter and sort by ${name}`],
     ),
     ...turned(
       ({ unique }) => unique,
-      [['unique-added', 'breaking', say`a second object with the same ${name} is refused`]],
-      [['unique-removed', 'compatible', say`two objects may have the same ${name}`]],
+      ['unique-added', 'breaking', say`a second object with the same ${name} is refused`],
+      ['unique-removed', 'compatible', say`two objects may have the same ${name}`],
     ),
     ...(isDeepStrictEqual(old.default, next.default) ? [] : [defaultChange(old, next)]),
   ]
 }
-
-type Told = readonly [code: string, effect: Effect, sentence: Phrase]
 
 function defaultChange(old: Field, next: Field): Unplaced {
   const [before, after] = [old, next].map((field) =>
@@ -205,7 +200,7 @@ function defaultChange(old: Field, next: Field): Unplaced {
   )
 }
 
-function about(code: string, effect: Effect, name: string, sentence: Phrase): Unplaced {
+function about(code: string, effect: ToldChange[1], name: string, sentence: Phrase): Unplaced {
   return { code, effect, path: [name], sentence }
 }
 
@@ -260,9 +255,11 @@ function misfitText(reason: FitReason): Phrase {
 
 // Where a schema file says what a change is about.
 
+type Around = { readonly [K in 'path' | 'route']: Unplaced[K] | undefined }
+
 /** The nearest part of the file that still exists. */
-function placeOf(file: SchemaFile, { path, route }: Pick<Unplaced, 'path' | 'route'>): Place {
-  return file.place(route === undefined ? schemaPath(file, path ?? []) : routePlace(file, route))
+function placeOf(file: SchemaFile, { path = [], route }: Around): Place {
+  return file.place(route === undefined ? schemaPath(file, path) : routePlace(file, route))
 }
 
 function routePlace({ json }: SchemaFile, route: string): Path {
