@@ -4,7 +4,7 @@ import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { BUILT_IN_ACTIONS, declaredActions, declaredRoutes, isExternal } from '../load/make-routes.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
-import { fieldSchemas } from './fields.ts'
+import { fieldSchemas } from '../schema/subschemas.ts'
 import { routePath } from './routes.ts'
 
 /** The directory of people is stored here. */

@@ -5,7 +5,7 @@ import { type Path, pointerOfPath } from '../../base/json-pointer.ts'
 import { declaredField } from '../load/make-fields.ts'
 import type { Json } from '../resource.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
-import { allSubschemas, innerSchemas, localPointer, type Subschema } from '../schema/subschemas.ts'
+import { allSubschemas, fieldSchemas, innerSchemas, localPointer, type Subschema } from '../schema/subschemas.ts'
 import { isScalarType, KEYWORDS } from './keywords.ts'
 
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
@@ -30,11 +30,6 @@ export function checkFields(file: SchemaFile): readonly Diagnostic[] {
 /** Another service keeps its own times, and names them as it likes. */
 function serverFieldsOf({ 'x-resource': declared }: JsonObject): readonly string[] {
   return isObject(declared) && declared.external === true ? ['id'] : SERVER_FIELDS
-}
-
-/** The schema of each field; the file must be valid under the meta-schema. */
-export function fieldSchemas(json: JsonObject): Readonly<Record<string, Json>> {
-  return isObject(json.properties) ? json.properties : {}
 }
 
 /** Only declared fields can be granted or refused, so the schema must not accept other fields. */

@@ -2,7 +2,7 @@
 import { isObject } from '../../base/is-object.ts'
 import type { Field, FieldType, Json } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
-import { followReferences } from '../schema/subschemas.ts'
+import { fieldSchemas, followReferences } from '../schema/subschemas.ts'
 
 /** In the order of the file. The schema must have passed the checks. */
 export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {
@@ -11,8 +11,7 @@ export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {
 }
 
 export function declaredField(json: JsonObject, name: string): Field {
-  const fields = isObject(json.properties) ? json.properties : {}
-  const declared = fields[name]
+  const declared = fieldSchemas(json)[name]
   const own = isObject(declared) ? declared : {}
   return {
     name,

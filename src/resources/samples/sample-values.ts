@@ -1,8 +1,8 @@
 /** Values that a field's schema allows, smallest first: enough to change a field, and to tell constants apart. */
-import regjsparser, { type AstNode } from 'regjsparser'
 import { isObject } from '../../base/is-object.ts'
 import { isScalar } from '../object.ts'
 import type { Json } from '../resource.ts'
+import { type PatternNode, patternTree } from '../schema/bounds.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { followReferences } from '../schema/subschemas.ts'
 
@@ -109,9 +109,6 @@ export function unique(values: readonly Json[]): readonly Json[] {
 
 // Short texts that fit a regular expression of a schema (flag `u`), for fields whose schema gives no `examples`.
 
-const FEATURES = { lookbehind: true, namedGroups: true, unicodePropertyEscape: true } as const
-type Node = AstNode<typeof FEATURES>
-
 /** What makes one text differ from the next: the branch and character chosen, and how often a part is repeated. */
 interface Choice {
   /** The number of the branch or character, modulo how many there are. */
@@ -131,19 +128,19 @@ const OTHERS = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(
  * `(?=x)`.
  */
 export function textsOfPattern(pattern: string): readonly string[] {
-  const tree = regjsparser.parse(pattern, 'u', FEATURES) as Node
+  const tree = patternTree(pattern)
   const whole = new RegExp(pattern, 'u')
   const texts = CHOICES.map((choice) => textOf(tree, choice))
   return [...new Set(texts)].filter((text) => whole.test(text)).sort((a, b) => a.length - b.length)
 }
 
-function textOf(node: Node, choice: Choice): string {
+function textOf(node: PatternNode, choice: Choice): string {
   switch (node.type) {
     case 'disjunction':
-      return textOf(node.body[choice.nth % node.body.length] as Node, choice)
+      return textOf(node.body[choice.nth % node.body.length] as PatternNode, choice)
     case 'alternative':
     case 'group':
-      return (node.body as readonly Node[]).map((part) => textOf(part, choice)).join('')
+      return (node.body as readonly PatternNode[]).map((part) => textOf(part, choice)).join('')
     case 'quantifier':
       return textOf(node.body[0], choice).repeat(Math.min(node.min + choice.more, node.max ?? Number.POSITIVE_INFINITY))
     case 'value':

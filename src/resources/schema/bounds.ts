@@ -3,7 +3,7 @@ import regjsparser, { type AstNode } from 'regjsparser'
 import { isObject } from '../../base/is-object.ts'
 import type { Json, Resource } from '../resource.ts'
 import type { JsonObject } from './schema-file.ts'
-import { followReferences } from './subschemas.ts'
+import { fieldSchemas, followReferences } from './subschemas.ts'
 
 interface Unbounded {
   readonly field: string
@@ -13,7 +13,7 @@ interface Unbounded {
 
 /** Clients don't write the server's own fields. */
 export function unboundedFields({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly Unbounded[] {
-  const properties = isObject(schema.properties) ? schema.properties : {}
+  const properties = fieldSchemas(schema)
   return [...fields.values()].flatMap(({ name, readOnly }) => {
     const lacks = readOnly ? [] : lacksOf(schema, properties[name] ?? true, [])
     return lacks.length === 0 ? [] : [{ field: name, lacks: [...new Set(lacks)] }]
@@ -90,23 +90,28 @@ function listOf(json: Json | undefined): readonly Json[] {
 // Whether a regular expression of a schema (flag `u`) fits short texts alone, as `^[A-Z]{3}$` does.
 
 const FEATURES = { lookbehind: true, namedGroups: true, unicodePropertyEscape: true } as const
-type Node = AstNode<typeof FEATURES>
+export type PatternNode = AstNode<typeof FEATURES>
+
+/** The parts of a regular expression of a schema, which compiles. */
+export function patternTree(pattern: string): PatternNode {
+  return regjsparser.parse(pattern, 'u', FEATURES) as PatternNode
+}
 
 /** JSON Schema looks for the pattern anywhere in the text, so it bounds a text only from its start to its end. */
 export function boundsText(pattern: string): boolean {
-  const tree = regjsparser.parse(pattern, 'u', FEATURES) as Node
+  const tree = patternTree(pattern)
   return isAnchored(tree, 'start') && isAnchored(tree, 'end') && isShort(tree)
 }
 
-function isAnchored(node: Node, edge: 'start' | 'end'): boolean {
+function isAnchored(node: PatternNode, edge: 'start' | 'end'): boolean {
   switch (node.type) {
     case 'anchor':
       return node.kind === edge
     case 'disjunction':
-      return (node.body as readonly Node[]).every((branch) => isAnchored(branch, edge))
+      return (node.body as readonly PatternNode[]).every((branch) => isAnchored(branch, edge))
     case 'alternative':
     case 'group': {
-      const part = isLookaround(node) ? undefined : (node.body as readonly Node[]).at(edge === 'start' ? 0 : -1)
+      const part = isLookaround(node) ? undefined : (node.body as readonly PatternNode[]).at(edge === 'start' ? 0 : -1)
       return part !== undefined && isAnchored(part, edge)
     }
     default:
@@ -115,20 +120,20 @@ function isAnchored(node: Node, edge: 'start' | 'end'): boolean {
 }
 
 /** A reference repeats a group, which is short too. */
-function isShort(node: Node): boolean {
+function isShort(node: PatternNode): boolean {
   switch (node.type) {
     case 'quantifier':
       return node.max !== undefined && isShort(node.body[0])
     case 'disjunction':
     case 'alternative':
     case 'group':
-      return isLookaround(node) || (node.body as readonly Node[]).every(isShort)
+      return isLookaround(node) || (node.body as readonly PatternNode[]).every(isShort)
     default:
       return true
   }
 }
 
 /** It takes no character of the text. */
-function isLookaround(node: Node): boolean {
+function isLookaround(node: PatternNode): boolean {
   return node.type === 'group' && node.behavior !== 'normal' && node.behavior !== 'ignore'
 }

@@ -31,6 +31,11 @@ export function allSubschemas(schema: JsonObject | boolean): readonly Subschema[
   return withInner({ path: [], schema, inPlace: true })
 }
 
+/** The schema of each field; the file must be valid under the meta-schema. */
+export function fieldSchemas({ properties }: JsonObject): Readonly<Record<string, Json>> {
+  return isObject(properties) ? properties : {}
+}
+
 /** The schemas right inside a schema. */
 export function innerSchemas({ path, schema }: Pick<Subschema, 'path' | 'schema'>): readonly Subschema[] {
   if (typeof schema === 'boolean') return []

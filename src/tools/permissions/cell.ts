@@ -68,11 +68,16 @@ export function decideCell(
   asking: CellCaller,
   { now, holding }: CellMoment,
 ): MatrixCell {
-  const cell = decideWhile(policyAt, row, asking, { now, holding })
-  const conditions = conditionsThatCount(row.conditions, (set) => {
-    return textOf(decideAt(policyAt(now), row, asking.caller, { blocked: isBlocked(asking, now), holding: set }))
-  })
-  return conditions.length > 0 ? { ...cell, conditions } : cell
+  const { caller } = asking
+  const at = (time: number, held = holding) =>
+    decideAt(policyAt(time), row, caller, { blocked: isBlocked(asking, time), holding: held })
+  const cell = at(now)
+  // Every caller with credentials could have any attribute.
+  const { rules } = tableOf(policyAt(), row, caller).roleLevel(() => caller !== undefined)
+  const ends = endsOf(asking.block ? [...rules, asking.block] : rules)
+  const until = ends.find((end) => end > now && textOf(at(end)) !== textOf(cell))
+  const conditions = conditionsThatCount(row.conditions, (held) => textOf(at(now, held)))
+  return { ...cell, ...(until !== undefined && { until }), ...(conditions.length > 0 && { conditions }) }
 }
 
 /** Of these conditions, those with and without which the cell says something else, whichever others hold. */
@@ -84,17 +89,6 @@ function conditionsThatCount(named: readonly string[], textWith: (holding: reado
       return set.includes(name) && texts.get(set.join('+')) !== texts.get(set.filter((one) => one !== name).join('+'))
     }),
   )
-}
-
-function decideWhile(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, { now, holding }: CellMoment): MatrixCell {
-  const at = (time: number) => {
-    return decideAt(policyAt(time), row, asking.caller, { blocked: isBlocked(asking, time), holding })
-  }
-  const cell = at(now)
-  const { rules } = roleLevelOf(tableOf(policyAt(), row, asking.caller), asking.caller)
-  const ends = endsOf(asking.block ? [...rules, asking.block] : rules)
-  const until = ends.find((end) => end > now && textOf(at(end)) !== textOf(cell))
-  return until === undefined ? cell : { ...cell, until }
 }
 
 function isBlocked({ block }: CellCaller, time: number): boolean {
@@ -141,11 +135,6 @@ function decideAt(
 
 function tableOf(policy: DirectPolicy, { resource, action }: RowPlan, caller: Caller | undefined): GrantTable {
   return policy.table(policy.subjectOf(caller), resource.name, action.name)
-}
-
-/** Every caller with credentials could have any attribute. */
-function roleLevelOf(table: GrantTable, caller: Caller | undefined): RoleLevel {
-  return table.roleLevel(() => caller !== undefined)
 }
 
 function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): MatrixCell {

@@ -13,6 +13,7 @@ import { namesText } from '../../../present/quote.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
+import { fieldSchemas } from '../../../resources/schema/subschemas.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { MOST_CLIMBED } from '../../../store/lists/read-bounds.ts'
 import { type Check, check } from '../check.ts'
@@ -206,8 +207,7 @@ function wideField(relation: Relation, resource: Resource | undefined): string |
 }
 
 function mostMembers({ schema }: Resource, field: string): number {
-  const properties = isObject(schema.properties) ? schema.properties : {}
-  const written = properties[field]
+  const written = fieldSchemas(schema)[field]
   const most = isObject(written) ? written.maxItems : undefined
   return typeof most === 'number' ? most : Number.POSITIVE_INFINITY
 }
