@@ -79,32 +79,19 @@ function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
 }
 
 function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
-  if (isExternal(file)) return makeExternal(file, compiler)
+  const external = isExternal(file)
   const routes = makeRoutes(file)
-  const canonical = canonicalItemPath(routes)
+  const canonical = external ? undefined : canonicalItemPath(routes)
   return Object.freeze({
     name: file.resource,
     builtIn: false,
-    schema: file.json as JsonObject,
-    fields: makeFields(file.json as JsonObject),
-    routes,
-    actions: makeActions(routes),
-    ...(canonical === undefined ? {} : { canonicalItemPath: canonical }),
-    validate: compiler.validatorOf(file),
-  })
-}
-
-function makeExternal(file: SchemaFile, compiler: SchemaCompiler): Resource {
-  const routes = makeRoutes(file)
-  return Object.freeze({
-    name: file.resource,
-    builtIn: false,
-    external: true,
+    ...(external && { external }),
     schema: file.json as JsonObject,
     fields: makeFields(file.json as JsonObject),
     routes,
     actions: makeActions(routes, declaredActions(file)),
-    validate: compiler.attributesValidatorOf(file),
+    ...(canonical === undefined ? {} : { canonicalItemPath: canonical }),
+    validate: external ? compiler.attributesValidatorOf(file) : compiler.validatorOf(file),
   })
 }
 
