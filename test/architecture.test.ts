@@ -42,7 +42,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3350,
-  tools: 23320,
+  tools: 22950,
   server: 9100,
   analysis: 3100,
   config: 500,
@@ -53,7 +53,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8000,
   policy: 2050,
   decide: 4700,
-  resources: 3950,
+  resources: 3850,
   present: 600,
   base: 1150,
 }

@@ -78,10 +78,10 @@ function compareResource(name: string, { old, next, filling }: Sides) {
     (concern: Concern) =>
     ({ path, route, ...change }: Unplaced): SchemaChange => ({
       ...(file ? placeOf(file, { path, route }) : NOWHERE),
-      ...change,
       concern,
       resource: name,
       pointer: pointerOfPath(path ?? []),
+      ...change,
     })
   const fit = storedFit(stored(before), stored(after))
   const changes = [
