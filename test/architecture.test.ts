@@ -69,14 +69,12 @@ const SHOW_RULES: readonly string[] = [
   // Findings about the lines of policy.csv, one by one.
   'tools/check/reach/without-effect.ts',
   'tools/check/rules/privileges.ts',
-  'tools/check/rules/needless-lines.ts',
   'tools/check/rules/never-matches.ts',
   'tools/check/rules/unused.ts',
   // Rules in words and tables.
   'tools/explain/request.ts',
   'tools/explain/text/quote-rules.ts',
   'tools/matrix/run/why-wrong.ts',
-  'tools/permissions/formats.ts',
   'tools/permissions/page.ts',
   // Edits of a line, and callers who show that a deny matters.
   'tools/matrix/cells/columns.ts',

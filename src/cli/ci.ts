@@ -5,9 +5,9 @@ import { withCommands } from '../present/invocation.ts'
 import { print, printReport, tell } from '../present/print.ts'
 import { targetSettings } from './matrix/target-options.ts'
 import {
+  commandGroup,
   FAIL_ON_DIRECTION,
   FAIL_ON_SEVERITY,
-  group,
   POLICIES,
   percent,
   SCHEMAS,
@@ -18,7 +18,7 @@ import {
 const MATRICES = new Option('--matrices <path...>', 'folders or files of matrices and cases').default(['test/matrix'])
 
 export function ciCommand(): Command {
-  return group(
+  return commandGroup(
     'ci',
     'check a project where its changes arrive: in a commit, in a pull request',
     declareStaged,

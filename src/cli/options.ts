@@ -49,7 +49,11 @@ export function withHelp(command: Command, { about, note, examples }: HelpText):
 }
 
 /** A command that has others. */
-export function group(name: string, about: string, ...declare: readonly ((parent: Command) => unknown)[]): Command {
+export function commandGroup(
+  name: string,
+  about: string,
+  ...declare: readonly ((parent: Command) => unknown)[]
+): Command {
   const parent = new Command(name).description(about)
   for (const one of declare) one(parent)
   return parent

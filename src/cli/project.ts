@@ -15,7 +15,7 @@ import { ToolError } from '../tools/load-policy.ts'
 import type { ProjectWishes } from '../tools/project/plan-project.ts'
 import { inDirectory } from './identity/directory.ts'
 import {
-  group,
+  commandGroup,
   lifetime,
   MATRICES,
   MIGRATIONS,
@@ -101,7 +101,7 @@ const PATTERNS = {
 } as const
 
 export function addCommand(): Command {
-  return group('add', 'add to a project', declareResource, declareService)
+  return commandGroup('add', 'add to a project', declareResource, declareService)
 }
 
 function declareResource(add: Command): void {

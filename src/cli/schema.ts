@@ -2,12 +2,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../base/command-process.ts'
 import { printReport } from '../present/print.ts'
-import { formats, group, POLICIES, settingsWith, withHelp } from './options.ts'
+import { commandGroup, formats, POLICIES, settingsWith, withHelp } from './options.ts'
 
 const FAIL_ON = ['breaking', 'data', 'policy'] as const
 
 export function schemaCommand(): Command {
-  return group('schema', 'check schema files, and tell what a change of them means', declareCheck, declareDiff)
+  return commandGroup('schema', 'check schema files, and tell what a change of them means', declareCheck, declareDiff)
 }
 
 function declareCheck(schema: Command): void {

@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { environment, setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
 import {
+  commandGroup,
   DATABASE,
   gather,
-  group,
   MIGRATIONS,
   POLICIES,
   SCHEMAS,
@@ -24,7 +24,7 @@ const RESOURCE = new Option('--resource <name>', 'only objects of this resource;
   .default([])
 
 export function dataCommand(program: string): Command {
-  return group(
+  return commandGroup(
     'data',
     'check, migrate, export and import the objects in a database',
     declareCheck,

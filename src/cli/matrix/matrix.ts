@@ -5,8 +5,8 @@ import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import {
+  commandGroup,
   formats,
-  group,
   ONLY_RESOURCES,
   POLICIES,
   percent,
@@ -30,7 +30,7 @@ interface ReportFile {
 }
 
 export function matrixCommand(): Command {
-  return group(
+  return commandGroup(
     'matrix',
     'write, test and measure the expected answers for each caller',
     declareTest,

@@ -2,15 +2,15 @@
 import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printReport } from '../../present/print.ts'
-import type { Holder } from '../../tools/permissions/paper.ts'
+import type { Holder } from '../../tools/permissions/matrix.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
 import {
   AT,
+  commandGroup,
   FAIL_ON_DIRECTION,
   FAIL_ON_SEVERITY,
   formats,
   gather,
-  group,
   ONLY_RESOURCES,
   POLICIES,
   POLICY,
@@ -26,7 +26,7 @@ import { withProgress } from '../progress.ts'
 import { declareRelease } from './release.ts'
 
 export function policyCommand(): Command {
-  return group(
+  return commandGroup(
     'policy',
     'check, explain, compare and release policy files',
     declareCheck,

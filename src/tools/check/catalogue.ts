@@ -2,9 +2,9 @@
  * Every check, and every code that a finding can have. docs/checks.md lists them; a test compares it with this table.
  */
 import type { Diagnostic } from '../../base/diagnostic.ts'
-import type { Check, CheckedBlocked, CheckedPolicy, CodeEntry } from './check.ts'
+import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
-import { BLOCKED_FILE } from './rules/blocked.ts'
+import { BLOCKED_CHECKS } from './rules/blocked.ts'
 import { ESCALATION } from './rules/escalation.ts'
 import { WHOLE_FILES } from './rules/files.ts'
 import { NEEDLESS_LINES } from './rules/needless-lines.ts'
@@ -14,7 +14,7 @@ import { ROUTES_AND_LIMITS } from './rules/routes-and-limits.ts'
 import { UNUSED } from './rules/unused.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
 
-const OF_POLICY: readonly Check[] = [
+const OF_POLICY: readonly PolicyCheck[] = [
   ...NEEDLESS_LINES,
   ...NEVER_MATCHES,
   ...PRIVILEGES,
@@ -32,7 +32,7 @@ interface CataloguedCode extends CodeEntry {
 export const CODES: ReadonlyMap<string, CataloguedCode> = new Map(
   [
     ...ERROR_CODES.map((entry) => ({ ...entry, severity: 'error' as const })),
-    ...[...OF_POLICY, ...BLOCKED_FILE].flatMap(({ codes }) => codes).map(asWarning),
+    ...[...OF_POLICY, ...BLOCKED_CHECKS].flatMap(({ codes }) => codes).map(asWarning),
     ...SUPPRESSION_CODES.map(asWarning),
   ].map((entry) => [entry.code, entry]),
 )
@@ -42,7 +42,7 @@ export function findInPolicy(policy: CheckedPolicy): readonly Diagnostic[] {
 }
 
 export function findInBlocked(blocked: CheckedBlocked): readonly Diagnostic[] {
-  return BLOCKED_FILE.flatMap(({ find }) => find(blocked))
+  return BLOCKED_CHECKS.flatMap(({ find }) => find(blocked))
 }
 
 function asWarning(entry: CodeEntry): CataloguedCode {

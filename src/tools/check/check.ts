@@ -23,13 +23,13 @@ export function codeEntry(code: string, meaning: string, mend: string): CodeEntr
 }
 
 /** A check: the codes of its findings, and the findings. */
-export interface Check<Subject = CheckedPolicy> {
+export interface PolicyCheck<Subject = CheckedPolicy> {
   readonly codes: readonly CodeEntry[]
   readonly find: (subject: Subject) => readonly Diagnostic[]
 }
 
 /** What a check found, and where. */
-export interface Finding extends Pick<Required<Diagnostic>, 'message' | 'hint'> {
+export interface FoundAt extends Pick<Required<Diagnostic>, 'message' | 'hint'> {
   readonly at: Place
 }
 
@@ -37,7 +37,7 @@ export interface Finding extends Pick<Required<Diagnostic>, 'message' | 'hint'> 
 export function check<Subject = CheckedPolicy>({
   find,
   ...entry
-}: CodeEntry & { readonly find: (subject: Subject) => readonly Finding[] }): Check<Subject> {
+}: CodeEntry & { readonly find: (subject: Subject) => readonly FoundAt[] }): PolicyCheck<Subject> {
   return {
     codes: [entry],
     find: (subject) => find(subject).map(({ at, message, hint }) => warning(at, entry.code, message, hint)),
@@ -51,8 +51,8 @@ export function ruleCheck({
   ...entry
 }: CodeEntry & {
   readonly cell: number
-  readonly judge: (rule: Rule, checked: CheckedPolicy) => Omit<Finding, 'at'> | undefined
-}): Check {
+  readonly judge: (rule: Rule, checked: CheckedPolicy) => Omit<FoundAt, 'at'> | undefined
+}): PolicyCheck {
   return check({
     ...entry,
     find: (checked) =>

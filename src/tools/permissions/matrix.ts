@@ -14,7 +14,6 @@ import { supposedConditions, supposedNames } from '../asked/supposed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
-import type { Holder } from './paper.ts'
 import { planRows, type Shown } from './rows.ts'
 
 export interface Matrix {
@@ -31,6 +30,16 @@ export interface Matrix {
   readonly reviewed: Pick<LoadedPolicy, 'policy' | 'blocked'>
   /** Who holds roles; undefined if the directory was not read. */
   readonly people?: readonly Holder[] | undefined
+}
+
+/** A person or a machine that holds roles, as the directory says. */
+export interface Holder {
+  /** What people know it by; the id if it has no name. */
+  readonly name: string
+  readonly id: string
+  readonly roles: readonly string[]
+  /** Its credentials are refused. */
+  readonly disabled: boolean
 }
 
 export interface PermissionColumn extends CallerColumn {

@@ -11,7 +11,7 @@ import { lives } from '../../decide/rules/rule-table.ts'
 import { type Html, html } from '../../present/html.ts'
 import { proseHtml } from '../../present/page.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
-import type { Matrix } from './matrix.ts'
+import type { Holder, Matrix } from './matrix.ts'
 
 type Entry = readonly [term: Html | string, meaning: Html | string]
 type Section = readonly [name: string, title: string, entries: readonly Entry[], note?: string]
@@ -96,16 +96,6 @@ function sectionHtml([name, title, entries, note]: Section): Html {
 }
 
 // ---- Who holds roles, as the directory says.
-
-/** A person or a machine. */
-export interface Holder {
-  /** What people know it by; the id if it has no name. */
-  readonly name: string
-  readonly id: string
-  readonly roles: readonly string[]
-  /** Its credentials are refused. */
-  readonly disabled: boolean
-}
 
 /** Keys that have ended hold nothing. */
 export function holdersOf(people: readonly Person[], keys: readonly ApiKey[], now: number): readonly Holder[] {

@@ -9,7 +9,7 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Operation, Resource, Resources, Route } from '../../../src/resources/resource.ts'
-import { type Check, type CheckedPolicy, checkedPolicy } from '../../../src/tools/check/check.ts'
+import { type CheckedPolicy, checkedPolicy, type PolicyCheck } from '../../../src/tools/check/check.ts'
 import { ROUTES_AND_LIMITS } from '../../../src/tools/check/rules/routes-and-limits.ts'
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
@@ -31,7 +31,7 @@ const WITH_ROUTE: Resources = { byName: new Map([...RESOURCES.byName, ['docs', R
 
 const files = fc.oneof(randomPolicy, generousPolicy).map((written) => written.files)
 
-function checkOf(code: string): Check {
+function checkOf(code: string): PolicyCheck {
   const found = ROUTES_AND_LIMITS.find(({ codes }) => codes.some((one) => one.code === code))
   if (!found) throw new Error(`no check has the code ${code}`)
   return found
@@ -94,7 +94,7 @@ describe('a check of all requests', () => {
 // ---- Policies -------------------------------------------------------------------------------------------------------
 
 /** Runs a check on random policies beside what going through all requests says. */
-function compare(check: Check, hasFinding: (policy: Policy) => boolean): { found: number; clean: number } {
+function compare(check: PolicyCheck, hasFinding: (policy: Policy) => boolean): { found: number; clean: number } {
   const counts = { found: 0, clean: 0 }
   fc.assert(
     fc.property(files, (texts) => {

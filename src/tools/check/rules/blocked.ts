@@ -1,10 +1,10 @@
 /** Lines of blocked.txt that count for nothing. */
-import { type Check, type CheckedBlocked, check } from '../check.ts'
+import { type CheckedBlocked, check, type PolicyCheck } from '../check.ts'
 import { TRAILING_SPACE, trailingSpaces } from './files.ts'
 import { twice } from './needless-lines.ts'
 import { UNKNOWN_USER, unknownUser } from './unused.ts'
 
-export const BLOCKED_FILE: readonly Check<CheckedBlocked>[] = [
+export const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [
   check({
     code: 'duplicate-block',
     meaning: '`blocked.txt` names a user twice; the line that blocks longest counts',

@@ -10,12 +10,12 @@ import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
-import { CELL, type Check, type CheckedPolicy, check, type Finding } from '../check.ts'
+import { CELL, type CheckedPolicy, check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { findSelfGrants } from '../reach/self-grants.ts'
 import { findUnreadWrites, firstLineOf, type UnreadWrite } from '../reach/unread-writes.ts'
 import { pairsOf, type WritePair } from '../reach/writers.ts'
 
-export const ESCALATION: readonly Check[] = [
+export const ESCALATION: readonly PolicyCheck[] = [
   check({
     code: 'self-grant',
     meaning:
@@ -87,7 +87,7 @@ export const ESCALATION: readonly Check[] = [
 ]
 
 /** `which`: what the lines that allow `write` may let somebody do. */
-function notDecided(write: ActionRules, which: string, { placeOfLine }: CheckedPolicy): Finding {
+function notDecided(write: ActionRules, which: string, { placeOfLine }: CheckedPolicy): FoundAt {
   const message = `whether somebody ${which} is not decided: the lines combine too much`
   const hint = 'name fewer relations and conditions in these lines'
   return { at: placeOfLine(firstLineOf(write), CELL.action), message, hint }
@@ -98,7 +98,7 @@ const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 type Beyond = UnreadWrite & { readonly pair: WritePair }
 
 /** `alike`: the actions of one line that get the same message. */
-function beyondRead(resource: Resource, alike: readonly Beyond[], checked: CheckedPolicy): readonly Finding[] {
+function beyondRead(resource: Resource, alike: readonly Beyond[], checked: CheckedPolicy): readonly FoundAt[] {
   const [first] = alike
   if (!first) return []
   const actions = namesText(new Set(alike.map(({ pair }) => pair.write.action.name)))
@@ -123,7 +123,7 @@ function whichText({ holding }: Pick<UnreadWrite, 'holding'>, { policy }: Checke
 const CHANGES: readonly Operation[] = ['replace', 'update']
 
 /** The first writer who learns something from the comparison. */
-function revealed(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Finding[] {
+function revealed(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly FoundAt[] {
   for (const pair of pairsOf(resource, checked.index, CHANGES)) {
     const { write } = pair
     for (const writer of writersIn(pair, checked)) {

@@ -3,7 +3,7 @@ import type { SourceFile } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isAbout, namesIn } from '../../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, type CodeEntry, check, type Finding } from '../check.ts'
+import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../check.ts'
 
 export const TRAILING_SPACE: CodeEntry = {
   code: 'trailing-space',
@@ -11,7 +11,7 @@ export const TRAILING_SPACE: CodeEntry = {
   mend: 'Delete it',
 }
 
-export const WHOLE_FILES: readonly Check[] = [
+export const WHOLE_FILES: readonly PolicyCheck[] = [
   check({
     ...TRAILING_SPACE,
     find: ({ files }) => {
@@ -42,7 +42,7 @@ export const WHOLE_FILES: readonly Check[] = [
 ]
 
 /** `space`: where a space is too much. */
-export function trailingSpaces({ name, text }: SourceFile, space = /[ \t]+$/): readonly Finding[] {
+export function trailingSpaces({ name, text }: SourceFile, space = /[ \t]+$/): readonly FoundAt[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const column = line.trimStart().startsWith('#') ? 0 : line.search(space) + 1
     if (column === 0) return []

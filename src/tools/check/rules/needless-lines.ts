@@ -2,10 +2,10 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
-import { CELL, type Check, check, linesText, warning } from '../check.ts'
+import { CELL, check, linesText, type PolicyCheck, warning } from '../check.ts'
 import { findWithoutEffect, type NeedlessRule } from '../reach/without-effect.ts'
 
-export const NEEDLESS_LINES: readonly Check[] = [
+export const NEEDLESS_LINES: readonly PolicyCheck[] = [
   check({
     code: 'duplicate-rule',
     meaning:

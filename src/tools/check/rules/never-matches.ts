@@ -8,10 +8,10 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesIn, relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, type CheckedPolicy, check, ruleCheck } from '../check.ts'
+import { CELL, type CheckedPolicy, check, type PolicyCheck, ruleCheck } from '../check.ts'
 import { coveredBy, explicitActions, performed, routedActions } from '../reach/writers.ts'
 
-export const NEVER_MATCHES: readonly Check[] = [
+export const NEVER_MATCHES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'relation-never-holds',
     meaning:

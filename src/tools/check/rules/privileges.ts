@@ -6,10 +6,10 @@ import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { coversResource, namesIn } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, check, ruleCheck } from '../check.ts'
+import { CELL, check, type PolicyCheck, ruleCheck } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/writers.ts'
 
-export const PRIVILEGES: readonly Check[] = [
+export const PRIVILEGES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'public-write',
     meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',

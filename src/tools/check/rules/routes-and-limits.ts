@@ -16,9 +16,9 @@ import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { fieldSchemas } from '../../../resources/schema/subschemas.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { MOST_CLIMBED } from '../../../store/lists/read-bounds.ts'
-import { type Check, check } from '../check.ts'
+import { check, type PolicyCheck } from '../check.ts'
 
-export const ROUTES_AND_LIMITS: readonly Check[] = [
+export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   check({
     code: 'route-unreached',
     meaning:

@@ -8,7 +8,7 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { lives } from '../../../decide/rules/rule-table.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { CELL, type Check, type CodeEntry, check, type Finding } from '../check.ts'
+import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../check.ts'
 import { routedActions } from '../reach/writers.ts'
 
 export const UNKNOWN_USER: CodeEntry = {
@@ -20,7 +20,7 @@ export const UNKNOWN_USER: CodeEntry = {
     'reason',
 }
 
-export const UNUSED: readonly Check[] = [
+export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'role-without-grant',
     meaning: 'No allow names the role or one that it inherits: its holders may do what `everyone` may, and no more',
@@ -147,7 +147,7 @@ function creates({ byName }: Resources, name: string): boolean {
   return resource !== undefined && routedActions(resource).has('create')
 }
 
-export function unknownUser(at: Place, subject: string): Finding {
+export function unknownUser(at: Place, subject: string): FoundAt {
   const hint = 'write the id as the directory has it, or delete the line'
   return { at, message: `the directory has no user \`${subject}\``, hint }
 }
