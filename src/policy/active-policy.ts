@@ -1,6 +1,7 @@
 /** The policy that decides, and what happens to it. */
 import type { SourceFile } from '../base/diagnostic.ts'
 import type { Snapshot } from '../decide/snapshot.ts'
+import type { FormerWord } from './former-words.ts'
 import type { Blocked } from './parse/parse-blocked.ts'
 import type { PolicyFiles, Revision } from './policy-files.ts'
 
@@ -25,6 +26,8 @@ export type PolicyEvent =
       readonly sequence?: number | undefined
     }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** The policy that takes over has these. */
+  | { readonly kind: 'former-words'; readonly words: readonly FormerWord[] }
   /** The files were changed back: they match the policy in force again. */
   | { readonly kind: 'recovered'; readonly revision: Revision }
   /** The `until=` of these lines of policy.csv has passed. */

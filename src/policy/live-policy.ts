@@ -9,6 +9,7 @@ import { type PackedPolicy, packPolicy } from '../decide/rules/rule-table.ts'
 import { Snapshots, type Warm } from '../decide/rules/snapshots.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { ActivePolicy, PolicyEvent, PolicySources } from './active-policy.ts'
+import { findFormerWords } from './former-words.ts'
 import { type Blocked, parseBlocked } from './parse/parse-blocked.ts'
 import { parsePolicy } from './parse/parse-policy.ts'
 import { findCutOff, saysItsEnd } from './parse/rule-lines.ts'
@@ -77,6 +78,7 @@ export class LivePolicy {
       blocked: parseBlocked(sources.blocked),
       sequence: reading.sequence,
     })
+    this.#reportFormerWords(sources.files)
   }
 
   /** Throws FileError: with a bad policy the server doesn't start. */
@@ -155,7 +157,13 @@ export class LivePolicy {
       sequence,
     })
     this.#observe({ kind: 'activated', revision, previous: previous.revision, before, after, sequence })
+    if (rules) this.#reportFormerWords(rules.files)
     return true
+  }
+
+  #reportFormerWords(files: PolicyFiles): void {
+    const words = findFormerWords(files)
+    if (words.length > 0) this.#observe({ kind: 'former-words', words })
   }
 
   /** Up to the returned number, all versions are in force: one part may be from a later version than the other. */

@@ -74,7 +74,7 @@ writer: { description: Tells of notes. }
 believer: { description: Believes everything. }
 `,
   'policies/conditions.yaml': `
-soft: { told: true }
+soft: { asserted: true }
 office: { network: [192.0.2.0/24] }
 password: { credential: [password] }
 `,
@@ -136,17 +136,17 @@ p, user:quinn, system/access, evaluate, any, *, allow`,
   'policies/callers.yaml': `
 crm:
   subjects: { identity: token, user: directory }
-  resources: { tools: word, sheets: word }
+  resources: { tools: asserted, sheets: asserted }
   actions: { "*": { can_read: read, GET: read }, tools: { tools/call: call } }
   conditions: { soft: action.soft, office: context.inOffice }
   fields: understood
 hr:
-  subjects: { employee: { word: [member] } }
-  resources: { tools: word, notes: word, sheets: word }
+  subjects: { employee: { asserted: [member] } }
+  resources: { tools: asserted, notes: asserted, sheets: asserted }
 writer:
-  resources: { notes: word }
+  resources: { notes: asserted }
 believer:
-  subjects: { user: { word: [member, admin] } }
+  subjects: { user: { asserted: [member, admin] } }
 `,
 }
 

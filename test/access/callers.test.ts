@@ -131,13 +131,13 @@ describe('what an asking service asserts', () => {
     const erin = about(ofMember('red'), 'call', { properties: TOOL })
     const reason = ({ body }: Answer) => body.context.reason ?? body.decision
     const asked = () => ask('hr', erin)
-    await writeFile(file, callers.replace('word: [member]', 'word: [membr]'))
+    await writeFile(file, callers.replace('asserted: [member]', 'asserted: [membr]'))
     await until(
       () => server.ask('GET', '/readyz'),
       ({ body }) => body.status === 'degraded',
     )
     expect(reason(await asked())).to.equal(true)
-    await writeFile(file, callers.replace('word: [member]', 'word: []'))
+    await writeFile(file, callers.replace('asserted: [member]', 'asserted: []'))
     await until(asked, (answer) => reason(answer) === 'not-granted')
     await writeFile(file, callers)
     await until(asked, (answer) => reason(answer) === true)

@@ -27,7 +27,7 @@ const FILES = {
     },
     additionalProperties: false,
   }),
-  'policies/conditions.yaml': CONDITIONS.map((name) => `${name}: { told: true }\n`).join(''),
+  'policies/conditions.yaml': CONDITIONS.map((name) => `${name}: { asserted: true }\n`).join(''),
   'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
 parts:
   relations:
@@ -37,7 +37,7 @@ ${FIELDS.map((name) => `    r${name}: { field: ${name}, in: [yes] }`).join('\n')
     SHIPPED('policy.csv'),
     ['p, member, parts, call, any, *, allow', ...DENIES].join('\n'),
   ),
-  'policies/callers.yaml': 'pdp-client: { resources: { parts: word } }\n',
+  'policies/callers.yaml': 'pdp-client: { resources: { parts: asserted } }\n',
 }
 
 describe('a batch of dear questions', () => {

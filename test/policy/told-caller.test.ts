@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type FactSource, withFacts } from '../../src/decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../src/decide/grants/direct.ts'
-import { decideTold, lacksAttributes } from '../../src/decide/grants/told-object.ts'
+import { decideWithUnknowns, lacksAttributes } from '../../src/decide/grants/told-object.ts'
 import { isRefusal } from '../../src/decide/refusal.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { Representation } from '../../src/resources/resource.ts'
@@ -85,7 +85,10 @@ const ofTold: Granted = async (one, claims) => {
   const { policy, question, facts } = ofCaller(one, claims)
   const values = [...question.resource.fields.keys()].map((name) => [name, one.object[name] ?? null] as const)
   const attributes = Object.fromEntries(values) as Representation
-  const found = await withFacts(decideTold(question, policy, { attributes, isCallerTold: true }), facts as FactSource)
+  const found = await withFacts(
+    decideWithUnknowns(question, policy, { attributes, isCallerAsserted: true }),
+    facts as FactSource,
+  )
   return isRefusal(found) ? NO_FIELDS : found.fields
 }
 

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { Question } from '../../src/decide/decide.ts'
 import { type FactSource, type FactsAtHand, withFacts } from '../../src/decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../src/decide/grants/direct.ts'
-import { decideTold } from '../../src/decide/grants/told-object.ts'
+import { decideWithUnknowns } from '../../src/decide/grants/told-object.ts'
 import { isRefusal } from '../../src/decide/refusal.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { Field, Representation } from '../../src/resources/resource.ts'
@@ -38,7 +38,10 @@ async function toldFields({ policy, question, object, told, facts }: Case, all =
   const names = all ? [...question.resource.fields.keys()] : told
   const values = names.map((name) => [name, Object.hasOwn(object, name) ? object[name] : null] as const)
   const attributes = { ...Object.fromEntries(values), id: String(object.id) } as Representation
-  const found = await withFacts(decideTold(question, policy, { attributes, isCallerTold: false }), facts as FactSource)
+  const found = await withFacts(
+    decideWithUnknowns(question, policy, { attributes, isCallerAsserted: false }),
+    facts as FactSource,
+  )
   return isRefusal(found) ? NO_FIELDS : found.fields
 }
 

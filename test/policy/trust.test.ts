@@ -17,7 +17,7 @@ import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'
 
 const ROLES = ['gateway', 'crm', 'member', 'admin']
-const CONDITIONS = 'soft: { told: true }\noffice: { network: [192.0.2.0/24] }\n'
+const CONDITIONS = 'soft: { asserted: true }\noffice: { network: [192.0.2.0/24] }\n'
 
 function entriesOf(callers: string): CallerEntries {
   const roles = ROLES.map((role) => `${role}: { description: The ${role}. }\n`).join('')
@@ -33,33 +33,36 @@ function trusted(callers: string, roles: readonly string[], id = 'service'): Tru
 
 describe('what an asking service may assert', () => {
   it('is nothing without an entry: people of the directory, objects of the store', () => {
-    expect(trusted('crm: { fields: understood, resources: { docs: word } }\n', ['gateway'])).to.equal(DEFAULT_TRUST)
+    expect(trusted('crm: { fields: understood, resources: { docs: asserted } }\n', ['gateway'])).to.equal(DEFAULT_TRUST)
     expect(DEFAULT_TRUST.subjects).to.deep.equal(new Map([['user', { kind: 'directory' }]]))
-    expect([...DEFAULT_TRUST.words, ...DEFAULT_TRUST.conditions]).to.deep.equal([])
+    expect([...DEFAULT_TRUST.assertedResources, ...DEFAULT_TRUST.conditions]).to.deep.equal([])
   })
 
   it('is what its entry says, and the default for what the entry leaves out', () => {
-    const { subjects, words, understandsFields } = trusted('crm: { fields: understood }\n', ['crm'])
-    expect({ subjects, words, understandsFields }).to.deep.equal({ ...DEFAULT_TRUST_PARTS, understandsFields: true })
+    const { subjects, assertedResources, understandsFields } = trusted('crm: { fields: understood }\n', ['crm'])
+    expect({ subjects, assertedResources, understandsFields }).to.deep.equal({
+      ...DEFAULT_TRUST_PARTS,
+      understandsFields: true,
+    })
   })
 
   it('is what user:<id> says alone, where that entry exists', () => {
-    const callers = '"user:a": { fields: understood }\ncrm: { resources: { docs: word } }\n'
-    expect(trusted(callers, ['crm'], 'a').words).to.deep.equal(new Set())
-    expect(trusted(callers, ['crm'], 'b').words).to.deep.equal(new Set(['docs']))
+    const callers = '"user:a": { fields: understood }\ncrm: { resources: { docs: asserted } }\n'
+    expect(trusted(callers, ['crm'], 'a').assertedResources).to.deep.equal(new Set())
+    expect(trusted(callers, ['crm'], 'b').assertedResources).to.deep.equal(new Set(['docs']))
   })
 
   it('is what each entry gives, where several roles have one', () => {
     const callers = `
 crm:
-  subjects: { user: directory, guest: { word: [member, admin] }, badge: token }
-  resources: { docs: word, jobs: word }
+  subjects: { user: directory, guest: { asserted: [member, admin] }, badge: token }
+  resources: { docs: asserted, jobs: asserted }
   actions: { "*": { can_read: read, GET: read } }
   conditions: { soft: action.soft }
   fields: understood
 gateway:
-  subjects: { user: token, guest: { word: [member] } }
-  resources: { docs: word }
+  subjects: { user: token, guest: { asserted: [member] } }
+  resources: { docs: asserted }
   actions: { "*": { can_read: read, GET: list } }
   conditions: { soft: context.soft }
   profiles: [nginx]
@@ -67,9 +70,9 @@ gateway:
     expect(trusted(callers, ['crm', 'gateway'])).to.deep.equal({
       subjects: new Map<string, unknown>([
         ['user', { kind: 'token' }],
-        ['guest', { kind: 'word', roles: new Set(['member']) }],
+        ['guest', { kind: 'asserted', roles: new Set(['member']) }],
       ]),
-      words: new Set(['docs']),
+      assertedResources: new Set(['docs']),
       understandsFields: false,
       aliases: new Map([['*', new Map([['can_read', 'read']])]]),
       conditions: new Map(),
@@ -99,7 +102,7 @@ gateway:
   })
 
   it('would grow if the last entry counted: the property sees it', () => {
-    const callers = 'crm: { resources: { docs: word } }\ngateway: { subjects: { user: { word: [admin] } } }\n'
+    const callers = 'crm: { resources: { docs: asserted } }\ngateway: { subjects: { user: { asserted: [admin] } } }\n'
     const [one, other] = [trusted(callers, ['crm']), trusted(callers, ['gateway'])]
     expect(beyond(one, other)).to.deep.equal(['docs'])
     expect(beyond(other, one)).to.deep.equal(['user'])
@@ -128,7 +131,7 @@ gateway:
   })
 })
 
-const DEFAULT_TRUST_PARTS = { subjects: DEFAULT_TRUST.subjects, words: DEFAULT_TRUST.words }
+const DEFAULT_TRUST_PARTS = { subjects: DEFAULT_TRUST.subjects, assertedResources: DEFAULT_TRUST.assertedResources }
 
 const randomEntry = fc.record(
   {
@@ -136,11 +139,11 @@ const randomEntry = fc.record(
       fc.constantFrom('user', 'guest', 'badge'),
       fc.oneof(
         fc.constantFrom('directory', 'token'),
-        fc.record({ word: fc.uniqueArray(fc.constantFrom(...ROLES), { maxLength: 3 }) }),
+        fc.record({ asserted: fc.uniqueArray(fc.constantFrom(...ROLES), { maxLength: 3 }) }),
       ),
       { minKeys: 1 },
     ),
-    resources: fc.dictionary(fc.constantFrom('docs', 'jobs'), fc.constantFrom('stored', 'word')),
+    resources: fc.dictionary(fc.constantFrom('docs', 'jobs'), fc.constantFrom('stored', 'asserted')),
     fields: fc.constant('understood'),
     actions: fc.dictionary(
       fc.constantFrom('*', 'docs'),
@@ -154,11 +157,11 @@ const randomEntry = fc.record(
 
 /** What the first trust gives and the second doesn't. */
 function beyond(one: Trust, other: Trust): readonly string[] {
-  const rank = ['token', 'directory', 'word']
+  const rank = ['token', 'directory', 'asserted']
   const subjects = [...one.subjects].filter(([type, source]) => {
     const there = other.subjects.get(type)
     if (!there || rank.indexOf(source.kind) > rank.indexOf(there.kind)) return true
-    return source.kind === 'word' && there.kind === 'word' && !source.roles.isSubsetOf(there.roles)
+    return source.kind === 'asserted' && there.kind === 'asserted' && !source.roles.isSubsetOf(there.roles)
   })
   const told = [...one.conditions].filter(([name, { in: place }]) => other.conditions.get(name)?.in !== place)
   const aliases = ['docs', 'jobs'].flatMap((resource) =>
@@ -170,5 +173,5 @@ function beyond(one: Trust, other: Trust): readonly string[] {
   const fields = one.understandsFields && !other.understandsFields ? ['fields'] : []
   const profiles = other.profiles && !one.profiles?.isSubsetOf(other.profiles) ? ['profiles'] : []
   const named = [...subjects, ...told, ...aliases].map(([name]) => name)
-  return [...named, ...one.words.difference(other.words), ...fields, ...profiles]
+  return [...named, ...one.assertedResources.difference(other.assertedResources), ...fields, ...profiles]
 }

@@ -150,10 +150,11 @@ interface Part {
 
 /** By words that name the thing. Without an entry, the defaults. */
 function partsOf(entry: CallerEntry | undefined): ReadonlyMap<string, Part> {
-  const { subjects, words, understandsFields, aliases, conditions, profiles }: Trust = entry ?? DEFAULT_TRUST
+  const { subjects, assertedResources, understandsFields, aliases, conditions, profiles }: Trust =
+    entry ?? DEFAULT_TRUST
   return new Map<string, Part>([
     ...[...subjects].flatMap(([type, source]) => subjectParts(type, source)),
-    ...[...words].map((resource) => part(say`attributes of ${resource}`, 'told')),
+    ...[...assertedResources].map((resource) => part(say`attributes of ${resource}`, 'asserted')),
     ...(understandsFields ? [part(say`fields`, 'understood')] : []),
     ...[...aliases].flatMap(([resource, names]) =>
       [...names].map(([alias, action]) => part(say`action ${alias} of ${resource}`, action)),
@@ -167,12 +168,12 @@ function partsOf(entry: CallerEntry | undefined): ReadonlyMap<string, Part> {
 /** Named profiles take the place of `each`, so a new one may be less than before. */
 const PROFILE = 'usable'
 
-const SOURCES: readonly SubjectSource['kind'][] = ['token', 'directory', 'word']
+const SOURCES: readonly SubjectSource['kind'][] = ['token', 'directory', 'asserted']
 
 function subjectParts(type: string, source: SubjectSource): readonly (readonly [string, Part])[] {
   const from = part(say`subject ${type}`, source.kind, 1 + SOURCES.indexOf(source.kind))
-  const roles = source.kind === 'word' ? [...source.roles] : []
-  return [from, ...roles.map((role) => part(say`role ${role} of ${type}`, 'told'))]
+  const roles = source.kind === 'asserted' ? [...source.roles] : []
+  return [from, ...roles.map((role) => part(say`role ${role} of ${type}`, 'asserted'))]
 }
 
 function part(what: Phrase, text: string, rank = 1): readonly [string, Part] {

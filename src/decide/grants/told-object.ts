@@ -25,15 +25,15 @@ import {
 /** With more unknown relations, nothing is granted: each doubles the cases. */
 const MOST_UNKNOWN = 6
 
-export interface ToldObject {
+export interface AssertedObject {
   /** The attributes that were told, and the id. */
   readonly attributes: Representation
   /** Whether the caller's attributes are told too, so that a missing one is unknown. */
-  readonly isCallerTold: boolean
+  readonly isCallerAsserted: boolean
 }
 
-export interface ToldDecision {
-  readonly kind: 'told'
+export interface PartialDecision {
+  readonly kind: 'partial'
   /** Granted whatever the unknown values are. */
   readonly fields: ReadonlySet<string>
   /** Granted for some values. */
@@ -41,7 +41,11 @@ export interface ToldDecision {
   readonly evidence: Evidence
 }
 
-export function* decideTold(question: Question, policy: Snapshot, told: ToldObject): Steps<ToldDecision | Refusal> {
+export function* decideWithUnknowns(
+  question: Question,
+  policy: Snapshot,
+  told: AssertedObject,
+): Steps<PartialDecision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind === 'refused') return grants
   if (grants.kind !== 'grants') throw new Error(`${question.resource.name} has no objects to decide about`)
@@ -71,8 +75,8 @@ export function* lacksAttributes(
 function* decideCases(
   grants: CallerGrants,
   { endpoint }: Question,
-  told: ToldObject,
-): Steps<ToldDecision | Refusal, FactNeed> {
+  told: AssertedObject,
+): Steps<PartialDecision | Refusal, FactNeed> {
   const related = yield* relate(relatingBy(grants), told.attributes)
   const leaves = [...new Set(grants.table.compared.flatMap(leavesOf))]
   const unknown = leaves.filter((leaf) => isUnknown(leaf, grants, told))
@@ -87,15 +91,21 @@ function* decideCases(
   const facts = { ...factsOf(grants, related), object: recordedOf(grants, told) }
   const evidence = evidenceOf(names, grantOn(grants, names), facts)
   const known = unknown.length > MOST_UNKNOWN ? new Set<string>() : fields
-  return possible.size === 0 ? refusalBy('object', { evidence }) : { kind: 'told', fields: known, possible, evidence }
+  return possible.size === 0
+    ? refusalBy('object', { evidence })
+    : { kind: 'partial', fields: known, possible, evidence }
 }
 
 /** Whether a value of the missing attributes could make it hold. */
-function isUnknown(leaf: Relation, { asking }: CallerGrants, { attributes, isCallerTold }: ToldObject): boolean {
+function isUnknown(
+  leaf: Relation,
+  { asking }: CallerGrants,
+  { attributes, isCallerAsserted }: AssertedObject,
+): boolean {
   const kind = kindOf(leaf)
   const lacks = (attribute: string) => asking.valuesOf(attribute).length === 0
-  if (!kind.couldHold(leaf, (attribute) => !lacks(attribute) || (isCallerTold && attribute !== 'id'))) return false
-  const isCallerUnknown = isCallerTold && kind.attributes(leaf).some((name) => name !== 'id' && lacks(name))
+  if (!kind.couldHold(leaf, (attribute) => !lacks(attribute) || (isCallerAsserted && attribute !== 'id'))) return false
+  const isCallerUnknown = isCallerAsserted && kind.attributes(leaf).some((name) => name !== 'id' && lacks(name))
   return isCallerUnknown || kind.fields(leaf).some((field) => !Object.hasOwn(attributes, field))
 }
 
@@ -114,7 +124,7 @@ function namesOf({ table }: CallerGrants, holds: (leaf: Relation) => boolean): r
 }
 
 /** The told fields that records keep. */
-function recordedOf({ recorded }: CallerGrants, { attributes }: ToldObject): Representation {
+function recordedOf({ recorded }: CallerGrants, { attributes }: AssertedObject): Representation {
   return Object.fromEntries(
     recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),
   )

@@ -2,32 +2,32 @@
 import { isInNetworks } from '../request-conditions/network.ts'
 
 /**
- * Where the roles and attributes of a subject come from. `word`: from the evaluation itself, with these roles at most.
- * Everywhere, a users record wins over told attributes.
+ * Where the roles and attributes of a subject come from. `asserted`: from the evaluation itself, with these roles
+ * at most. Everywhere, a users record wins over asserted attributes.
  */
 export type SubjectSource =
   | { readonly kind: 'directory' }
   | { readonly kind: 'token' }
-  | { readonly kind: 'word'; readonly roles: ReadonlySet<string> }
+  | { readonly kind: 'asserted'; readonly roles: ReadonlySet<string> }
 
 /** The member of an evaluation that says whether a condition holds: true or false; absent: unknown. */
-export interface ToldBy {
+export interface AssertedBy {
   readonly in: 'context' | 'action'
   readonly member: string
 }
 
-/** What one asking service may assert. */
+/** What one service that asks may assert. */
 export interface Trust {
   /** By the type of subject; other types can't be named. */
   readonly subjects: ReadonlyMap<string, SubjectSource>
-  /** The resources whose attributes count as told, where no object is stored. */
-  readonly words: ReadonlySet<string>
+  /** The resources whose asserted attributes count, where no object is stored. */
+  readonly assertedResources: ReadonlySet<string>
   /** Whether the service heeds `context.fields` of an answer. */
   readonly understandsFields: boolean
   /** By resource, or `*` for every resource: the policy's action for another name. */
   readonly aliases: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** By the name of a condition of conditions.yaml. */
-  readonly conditions: ReadonlyMap<string, ToldBy>
+  readonly conditions: ReadonlyMap<string, AssertedBy>
   /** The profiles of forward auth that it may use; undefined: each. */
   readonly profiles: ReadonlySet<string> | undefined
 }
@@ -52,7 +52,7 @@ interface Asker {
 /** For services without an entry: people as the directory has them, objects as they are stored. */
 export const DEFAULT_TRUST: Trust = {
   subjects: new Map([['user', { kind: 'directory' }]]),
-  words: new Set(),
+  assertedResources: new Set(),
   understandsFields: false,
   aliases: new Map(),
   conditions: new Map(),
@@ -85,7 +85,7 @@ export function actionNamed(trust: Trust, resource: string, name: string): strin
 function narrower(one: Trust, other: Trust): Trust {
   return {
     subjects: common(one.subjects, other.subjects, narrowerSource),
-    words: one.words.intersection(other.words),
+    assertedResources: one.assertedResources.intersection(other.assertedResources),
     understandsFields: one.understandsFields && other.understandsFields,
     aliases: commonAliases(one.aliases, other.aliases),
     conditions: common(one.conditions, other.conditions, (a, b) => (isSameMember(a, b) ? a : undefined)),
@@ -95,11 +95,11 @@ function narrower(one: Trust, other: Trust): Trust {
 }
 
 /** From the least trust to the most: a token proves the person, the directory proves what is known of a person. */
-const KINDS: readonly SubjectSource['kind'][] = ['token', 'directory', 'word']
+const KINDS: readonly SubjectSource['kind'][] = ['token', 'directory', 'asserted']
 
 function narrowerSource(one: SubjectSource, other: SubjectSource): SubjectSource {
-  if (one.kind === 'word' && other.kind === 'word') {
-    return { kind: 'word', roles: one.roles.intersection(other.roles) }
+  if (one.kind === 'asserted' && other.kind === 'asserted') {
+    return { kind: 'asserted', roles: one.roles.intersection(other.roles) }
   }
   return KINDS.indexOf(one.kind) <= KINDS.indexOf(other.kind) ? one : other
 }
@@ -125,7 +125,7 @@ function same(one: string, other: string): string | undefined {
   return one === other ? one : undefined
 }
 
-function isSameMember(one: ToldBy, other: ToldBy): boolean {
+function isSameMember(one: AssertedBy, other: AssertedBy): boolean {
   return one.in === other.in && one.member === other.member
 }
 

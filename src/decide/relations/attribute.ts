@@ -7,7 +7,7 @@ import {
   exactly,
   fieldOf,
   fieldText,
-  isTold,
+  isFieldKnown,
   type KnownFacts,
   type RelationKind,
   type RelationReason,
@@ -82,7 +82,7 @@ function explain(relation: AttributeRelation, known: KnownFacts): RelationReason
     return { holds: true, why: "the path shows the caller's own record" }
   }
   const { values, isKnown } = known.attribute(attribute)
-  if (!isKnown || !isTold(known.object, field)) {
+  if (!isKnown || !isFieldKnown(known.object, field)) {
     const asks = `it holds if ${field} is ${attributeText(attribute)}`
     const fromElsewhere = !isKnown && attribute !== 'id'
     return { holds: null, why: fromElsewhere ? `${asks}, which the caller's users record or token says` : asks }

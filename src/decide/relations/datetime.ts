@@ -2,7 +2,7 @@
 import ms, { type StringValue } from 'ms'
 import { say } from '../../present/phrase.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, fieldText, isTold, type RelationKind } from './relation-kind.ts'
+import { comparedField, fieldText, isFieldKnown, type RelationKind } from './relation-kind.ts'
 
 /** Each absent where there is no bound; at least one is there. As ownership.yaml writes them: `now`, `now-30d`. */
 interface Bounds {
@@ -63,7 +63,7 @@ export const datetime: RelationKind<DatetimeRelation, Form> = {
   define: ({ field, ...bounds }) => say`${field} ${boundsText(bounds)}`,
   explain(relation, { object, now }) {
     const { field, ...bounds } = relation
-    if (!isTold(object, field)) return { holds: null, why: `it holds if ${datetime.describe(relation)}` }
+    if (!isFieldKnown(object, field)) return { holds: null, why: `it holds if ${datetime.describe(relation)}` }
     const found = fieldText(object.fields, field)
     const holds = meets(conditionAt(relation, now), object.fields)
     return { holds, why: holds ? `${found}, ${boundsText(bounds)}` : `${found}, not ${boundsText(bounds)}` }

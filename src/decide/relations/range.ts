@@ -1,7 +1,7 @@
 /** A number lies between bounds, both included: `{ field: total, atLeast: 1, atMost: 10000 }`. */
 import { say } from '../../present/phrase.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, fieldText, isTold, type RelationKind } from './relation-kind.ts'
+import { comparedField, fieldText, isFieldKnown, type RelationKind } from './relation-kind.ts'
 
 export interface RangeRelation extends Bounds {
   readonly kind: 'range'
@@ -59,7 +59,7 @@ export const range: RelationKind<RangeRelation, Form> = {
   define: ({ field, ...bounds }) => say`${field} ${boundsText(bounds)}`,
   explain(relation, { object }) {
     const { field, ...bounds } = relation
-    if (!isTold(object, field)) return { holds: null, why: `it holds if ${range.describe(relation)}` }
+    if (!isFieldKnown(object, field)) return { holds: null, why: `it holds if ${range.describe(relation)}` }
     const found = fieldText(object.fields, field)
     if (meets(conditionOf(relation), object.fields)) return { holds: true, why: `${found}, ${boundsText(bounds)}` }
     return { holds: false, why: `${found}, not ${boundsText(bounds)}` }

@@ -198,7 +198,7 @@ export function acceptsField({ accepts }: AcceptedValues, value: Json | undefine
   return Array.isArray(value) ? value.some(accepts) : accepts(value)
 }
 
-export function isTold({ fields, complete }: KnownFacts['object'], field: string): boolean {
+export function isFieldKnown({ fields, complete }: KnownFacts['object'], field: string): boolean {
   return complete || Object.hasOwn(fields, field)
 }
 

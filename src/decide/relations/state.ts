@@ -7,7 +7,7 @@ import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, FieldType, Resource } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
-import { comparedField, exactly, fieldText, isTold, type RelationKind } from './relation-kind.ts'
+import { comparedField, exactly, fieldText, isFieldKnown, type RelationKind } from './relation-kind.ts'
 
 export interface StateRelation {
   readonly kind: 'state'
@@ -57,7 +57,7 @@ export const state: RelationKind<StateRelation, Form> = {
     values ? say`${field} in ${listed(values.map(String), say` or `)}` : say`${field} present`,
   explain(relation, { object }) {
     const { field, values } = relation
-    if (!isTold(object, field)) return { holds: null, why: `it holds if ${state.describe(relation)}` }
+    if (!isFieldKnown(object, field)) return { holds: null, why: `it holds if ${state.describe(relation)}` }
     const found = fieldText(object.fields, field)
     if (meets(condition(relation), object.fields)) return { holds: true, why: found }
     return { holds: false, why: values ? `${found}, not ${orList(values)}` : found }

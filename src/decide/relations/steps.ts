@@ -8,7 +8,7 @@ import {
   comparedField,
   type Declaration,
   fieldText,
-  isTold,
+  isFieldKnown,
   type KindOf,
   type KnownFacts,
   type Relation,
@@ -89,7 +89,7 @@ export function explainStep(field: string, step: RelationStep, known: KnownFacts
   const { resource, by, relation } = step
   const wanted = `${relation.name} of ${resource}`
   if (!known.hasCredentials && !kindOf(relation).couldHold(relation, () => false)) return WITHOUT_CREDENTIALS
-  if (!isTold(known.object, field))
+  if (!isFieldKnown(known.object, field))
     return { holds: null, why: `it holds if the object that ${field} names is ${wanted}` }
   const values = fieldValues(known.object.fields, field)
   if (values.length === 0) return { holds: false, why: fieldText(known.object.fields, field) }

@@ -4,16 +4,16 @@ import { type CredentialKind, credential } from './credential.ts'
 import { type Hours, hours } from './hours.ts'
 import { type Network, network } from './network.ts'
 import { type SignedIn, signedIn } from './signed-in.ts'
-import { type Told, told } from './told.ts'
+import { type Asserted, asserted } from './told.ts'
 
-export type RequestCondition = Network | Hours | SignedIn | CredentialKind | Told
+export type RequestCondition = Network | Hours | SignedIn | CredentialKind | Asserted
 
 const KINDS: Readonly<Record<RequestCondition['kind'], ConditionKind<RequestCondition>>> = {
   network,
   hours,
   signedIn,
   credential,
-  told,
+  asserted,
 }
 
 /** Makes a condition from its form in conditions.yaml; undefined if there was a fault, which is reported to `fault`. */

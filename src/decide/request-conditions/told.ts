@@ -1,25 +1,24 @@
 /**
- * The asking service says that it holds: `{ told: true }`. callers.yaml names the services that may say so, and the
- * member of their questions that says it. It never holds for a request to a route of the server itself.
+ * The service that asks asserts that it holds: `{ asserted: true }`. callers.yaml names the services that may say so, and the
+ * member of their questions that asserts it. It never holds for a request to a route of the server itself.
  */
 import type { ConditionKind } from './condition-kind.ts'
 
-export interface Told {
-  readonly kind: 'told'
+export interface Asserted {
+  readonly kind: 'asserted'
   readonly name: string
 }
 
-interface Form {
-  readonly told: true
-}
+/** `told` is the former name (policy/former-words.ts). */
+type Form = { readonly asserted: true } | { readonly told: true }
 
-export const told: ConditionKind<Told, Form> = {
-  isForm: (form): form is Form => 'told' in form,
+export const asserted: ConditionKind<Asserted, Form> = {
+  isForm: (form): form is Form => 'asserted' in form || 'told' in form,
   needsCaller: false,
-  parse: (name) => ({ kind: 'told', name }),
+  parse: (name) => ({ kind: 'asserted', name }),
   holds: () => false,
-  describe: () => 'the asking service says so',
-  /** Services tell each one by its name. */
+  describe: () => 'the service that asks asserts it',
+  /** Services assert each one by its name. Records have a hash of this text: so it keeps the former name. */
   meaning: ({ name }) => JSON.stringify(['told', name]),
   isWithin: (one, other) => one.name === other.name,
   mistakes: () => [],

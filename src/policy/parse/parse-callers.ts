@@ -5,11 +5,11 @@ import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import {
+  type AssertedBy,
   type CallerEntries,
   type CallerEntry,
   DEFAULT_TRUST,
   type SubjectSource,
-  type ToldBy,
 } from '../../decide/grants/trust.ts'
 import type { Role } from '../../decide/policy.ts'
 import type { RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
@@ -17,12 +17,13 @@ import { doNetworksMeet, parseNetwork } from '../../decide/request-conditions/ne
 import type { Resources } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
 
-type Source = 'directory' | 'token' | { readonly word: readonly string[] }
+/** `word` is the former name of `asserted` (former-words.ts). */
+type Source = 'directory' | 'token' | { readonly asserted: readonly string[] } | { readonly word: readonly string[] }
 type ByName<T> = Readonly<Record<string, T>>
 
 interface Entry {
   readonly subjects?: ByName<Source>
-  readonly resources?: ByName<'stored' | 'word'>
+  readonly resources?: ByName<'stored' | 'asserted' | 'word'>
   readonly fields?: 'understood'
   readonly actions?: ByName<ByName<string>>
   readonly conditions?: ByName<string>
@@ -69,10 +70,10 @@ function parseEntry(name: string, entry: Entry, known: Known, fault: Fault): Cal
   return {
     name,
     subjects: subjects ? parseSubjects(subjects, known, fault) : DEFAULT_TRUST.subjects,
-    words: new Set(Object.keys(resources).filter((resource) => resources[resource] === 'word')),
+    assertedResources: new Set(Object.keys(resources).filter((resource) => resources[resource] !== 'stored')),
     understandsFields: entry.fields === 'understood',
     aliases: parseAliases(actions, known, fault),
-    conditions: parseTold(conditions, known, fault),
+    conditions: parseAsserted(conditions, known, fault),
     addresses: addresses.flatMap((text, i) => parseAddresses(text, (...rest) => fault(['addresses', i], ...rest))),
     profiles: profiles && new Set(profiles),
   }
@@ -108,12 +109,13 @@ function reportName(name: string, { roles }: Known, fault: Fault): void {
 function parseSubjects(subjects: ByName<Source>, { roles }: Known, fault: Fault): ReadonlyMap<string, SubjectSource> {
   const parsed = Object.entries(subjects).map(([type, source]): readonly [string, SubjectSource] => {
     if (typeof source === 'string') return [type, { kind: source }]
-    for (const [i, role] of source.word.entries()) {
+    const [key, named] = 'word' in source ? (['word', source.word] as const) : (['asserted', source.asserted] as const)
+    for (const [i, role] of named.entries()) {
       if (roles.has(role)) continue
       const message = `the role \`${role}\` is not declared in roles.yaml`
-      fault(['subjects', type, 'word', i], 'unknown-role', message, oneOf(role, roles.keys()))
+      fault(['subjects', type, key, i], 'unknown-role', message, oneOf(role, roles.keys()))
     }
-    return [type, { kind: 'word', roles: new Set(source.word) }]
+    return [type, { kind: 'asserted', roles: new Set(named) }]
   })
   return new Map(parsed)
 }
@@ -147,8 +149,8 @@ function actionsOf(resource: string, { resources: { byName } }: Known): Readonly
   return new Set(data.flatMap(({ actions }) => [...actions.keys()]))
 }
 
-function parseTold(told: ByName<string>, { conditions }: Known, fault: Fault): ReadonlyMap<string, ToldBy> {
-  const parsed = Object.entries(told).map(([name, text]): readonly [string, ToldBy] => {
+function parseAsserted(members: ByName<string>, { conditions }: Known, fault: Fault): ReadonlyMap<string, AssertedBy> {
+  const parsed = Object.entries(members).map(([name, text]): readonly [string, AssertedBy] => {
     if (!conditions.has(name)) {
       const message = `the condition \`${name}\` is not declared in conditions.yaml`
       fault(['conditions', name], 'unknown-condition', message, oneOf(name, conditions.keys()))

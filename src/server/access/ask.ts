@@ -6,7 +6,12 @@ import type { Caller } from '../../decide/caller.ts'
 import { decide, isBlocked, type Question } from '../../decide/decide.ts'
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { decideTold, lacksAttributes, type ToldDecision, type ToldObject } from '../../decide/grants/told-object.ts'
+import {
+  type AssertedObject,
+  decideWithUnknowns,
+  lacksAttributes,
+  type PartialDecision,
+} from '../../decide/grants/told-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
@@ -15,6 +20,7 @@ import type { Endpoint, Operation, Resource, Resources, Route } from '../../reso
 import type { Asker } from './asker.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
 import {
+  assertedObject,
   type DenialReason,
   denialReasonOf,
   type Holding,
@@ -22,7 +28,6 @@ import {
   type KnownSubject,
   knownConditions,
   subjectOf,
-  toldObject,
 } from './trust.ts'
 
 export interface Evaluated {
@@ -75,18 +80,18 @@ function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
   if (target.route.kind === 'caller' && id !== subject.caller.id) return { decision: false, reason: 'object-missing' }
-  const told = () => toldObject(asker, target.resource, evaluation, subject)
+  const told = () => assertedObject(asker, target.resource, evaluation, subject)
   const elsewhere = target.resource.external ? told() : undefined
-  if (elsewhere) return decideAboutTold(asker, asked, elsewhere)
+  if (elsewhere) return decideAboutAsserted(asker, asked, elsewhere)
   return onceKnown(asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot)), (decision) => {
     // Of a stored object, nothing that is told counts, nor is refused.
     const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
-    if (unstored) return decideAboutTold(asker, asked, unstored)
+    if (unstored) return decideAboutAsserted(asker, asked, unstored)
     const granted = isRefusal(decision) ? decision : fieldsGranted(asker, decision, target, evaluation)
     return onceKnown(granted, (result) => {
       if (isRefusal(result)) return refusedBy(result)
       const judged = judge(asker, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
-      return subject.isTold && judged.decision ? unlessLacking(asker, asked, judged) : judged
+      return subject.isAsserted && judged.decision ? unlessLacking(asker, asked, judged) : judged
     })
   })
 }
@@ -103,12 +108,12 @@ function unlessLacking(asker: Asker, asked: Asked, judged: Judged): Judged | Pro
 }
 
 /** Stored objects win; this one isn't stored. */
-function decideAboutTold(asker: Asker, asked: Asked, told: ToldObject): Judged | Promise<Judged> {
-  const decision = asker.ask(decideTold(questionOf(asker, asked), asker.policy.snapshot, told))
-  return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgeTold(asker, asked, found)))
+function decideAboutAsserted(asker: Asker, asked: Asked, told: AssertedObject): Judged | Promise<Judged> {
+  const decision = asker.ask(decideWithUnknowns(questionOf(asker, asked), asker.policy.snapshot, told))
+  return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(asker, asked, found)))
 }
 
-function judgeTold(asker: Asker, asked: Asked, { fields, possible, evidence }: ToldDecision): Judged {
+function judgePartly(asker: Asker, asked: Asked, { fields, possible, evidence }: PartialDecision): Judged {
   const { target, evaluation } = asked
   const { resource, endpoint } = target
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }

@@ -9,7 +9,7 @@ import { onceKnown } from '../../base/now-or-later.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { subsets } from '../../base/subsets.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { ToldObject } from '../../decide/grants/told-object.ts'
+import type { AssertedObject } from '../../decide/grants/told-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
 import { conditionHolds, type RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
@@ -27,7 +27,7 @@ export const DENIAL_REASONS = {
   'subject-disabled': 'the subject is disabled',
   'subject-blocked': 'blocked.txt names the subject',
   'subject-token': 'the token of the subject is missing, not valid, or of somebody else',
-  'subject-named': 'a rule names the subject by its id, so the word of this service does not count',
+  'subject-named': 'a rule names the subject by its id, so what this service asserts of it does not count',
   'resource-unknown': 'no schema declares the type of the resource',
   'action-unknown': 'no route of the resource has the action',
   'object-missing': 'there is no such object, or the subject must not learn that it exists',
@@ -65,8 +65,8 @@ export interface KnownSubject {
   readonly caller: Caller
   /** Its own token proves its sign-in. */
   readonly byToken?: true
-  /** The service tells its roles and attributes, so that what isn't told is unknown. */
-  readonly isTold?: true
+  /** The service asserts its roles and attributes, so that others are unknown. */
+  readonly isAsserted?: true
 }
 
 type FoundSubject = KnownSubject | { readonly reason: DenialReason }
@@ -141,15 +141,15 @@ export function knownConditions(
   { caller, byToken }: KnownSubject,
 ): (condition: RequestCondition) => boolean | undefined {
   return (condition) => {
-    if (trust.conditions.has(condition.name)) return toldIn(evaluation, condition, trust)
-    if (condition.kind === 'network' || condition.kind === 'told') return undefined
+    if (trust.conditions.has(condition.name)) return assertedIn(evaluation, condition, trust)
+    if (condition.kind === 'network' || condition.kind === 'asserted') return undefined
     if (condition.kind !== 'hours' && !byToken) return undefined
     const { authTime, acr } = caller
     return conditionHolds(condition, { now, authTime, acr, credential: credentialKindOf(caller), hasCredentials: true })
   }
 }
 
-function toldIn(
+function assertedIn(
   evaluation: Pick<Evaluation, 'action' | 'context'>,
   { name }: RequestCondition,
   { conditions }: Asker['trust'],
@@ -164,21 +164,21 @@ function toldIn(
 }
 
 /** Undefined if only a stored object counts. Throws Problem invalid-body for attributes that the schema refuses. */
-export function toldObject(
+export function assertedObject(
   { trust }: Asker,
   resource: Resource,
   { resource: { id, properties = {} }, action }: Evaluation,
-  { isTold }: KnownSubject,
-): ToldObject | undefined {
-  const counts = trust.words.has(resource.name)
-  if (!counts) return resource.external ? { attributes: { id }, isCallerTold: isTold === true } : undefined
+  { isAsserted }: KnownSubject,
+): AssertedObject | undefined {
+  const counts = trust.assertedResources.has(resource.name)
+  if (!counts) return resource.external ? { attributes: { id }, isCallerAsserted: isAsserted === true } : undefined
   if (action.properties?.body !== undefined) {
     const detail = 'is only judged for objects that are stored here'
     refuseFaultyMembers([{ pointer: '/action/properties/body', detail, code: 'not-stored' }])
   }
   const { id: _, ...attributes } = properties
   refuseFaultyMembers(faultsOf(resource, attributes, '/resource/properties'))
-  return { attributes: { ...attributes, id }, isCallerTold: isTold === true }
+  return { attributes: { ...attributes, id }, isCallerAsserted: isAsserted === true }
 }
 
 /** What is missing is unknown, which is no fault. `at`: where the properties are in the evaluation. */
@@ -207,10 +207,10 @@ function subjectByToken(asker: Asker, { id, properties }: SubjectEntity): FoundS
 }
 
 /**
- * A disabled or deleted person stays out, whatever is told. So does a person that a rule names: an entry's roles bound
+ * A disabled or deleted person stays out, whatever is asserted. So does a person that a rule names: an entry's roles bound
  * no such grant. Throws Problem invalid-body for roles that aren't texts.
  */
-function subjectByWord(
+function subjectByAssertion(
   asker: Asker,
   { id, properties = {} }: SubjectEntity,
   most: ReadonlySet<string>,
@@ -221,7 +221,7 @@ function subjectByWord(
   if (asker.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
   return onceKnown(asker.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
-    return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isTold: true }
+    return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isAsserted: true }
   })
 }
 
@@ -249,7 +249,7 @@ export function subjectOf(asker: Asker, subject: SubjectEntity): FoundSubject | 
   if (!source) return { reason: 'subject-type' }
   if (!isSubject(id)) return { reason: 'subject-unknown' }
   if (source.kind === 'token') return subjectByToken(asker, subject)
-  if (source.kind === 'word') return subjectByWord(asker, subject, source.roles)
+  if (source.kind === 'asserted') return subjectByAssertion(asker, subject, source.roles)
   return asker.once(`subject/${id}`, () => {
     return onceKnown(asker.directory.standing(id), (standing) => subjectStanding(id, standing))
   })

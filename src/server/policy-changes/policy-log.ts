@@ -6,6 +6,7 @@
 import type { Logger } from 'pino'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import type { PolicyEvent } from '../../policy/active-policy.ts'
+import type { FormerWord } from '../../policy/former-words.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import { Comparer, type ComparerOptions } from './comparer.ts'
 
@@ -59,6 +60,10 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
       if (event.kind === 'ended') {
         log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
       }
+      if (event.kind === 'former-words') {
+        const places = event.words.slice(0, MOST_FAULTS).map(formerWordText)
+        log.warn({ places }, 'the policy has former words: `sallyport policy check --fix` replaces them')
+      }
       if (event.kind === 'recovered') log.info({ revision: event.revision }, 'policy files are valid again')
       if (event.kind === 'failed')
         log.error(faultFields(event.error), 'policy refused; the previous policy stays in force')
@@ -101,4 +106,8 @@ function placeText({ file, line, column, code }: Diagnostic): string {
 
 function nameOf(file: string): string {
   return file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1)
+}
+
+function formerWordText({ file, line, column, former, now }: FormerWord): string {
+  return `${file}:${line}:${column}: \`${former}\` is \`${now}\` now`
 }

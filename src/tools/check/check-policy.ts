@@ -1,9 +1,13 @@
 /** Checks the files of a policy: errors, which the server would refuse, and warnings, which are probably mistakes. */
 
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { TooManyRegions } from '../../analysis/regions.ts'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
+import { replaceFile } from '../../base/files/durable-file.ts'
 import type { Policy } from '../../decide/policy.ts'
+import { findFormerWords, withoutFormerWords } from '../../policy/former-words.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { findCutOff } from '../../policy/parse/rule-lines.ts'
@@ -11,7 +15,7 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
 import { type FindingReport, findingFormats } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type PolicyPlace, readPlace } from '../load-policy.ts'
+import { loadPolicy, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
@@ -37,6 +41,20 @@ interface Part {
   readonly more: number
   /** The codes that were looked for: a suppression of one of them is needless if it suppressed nothing. */
   readonly lookedFor: ReadonlySet<string>
+}
+
+/** Writes the new names in place of former words. Returns how many words it replaced, by file. Throws ToolError. */
+export async function fixFormerWords(place: PolicyPlace, resources: Resources): Promise<ReadonlyMap<string, number>> {
+  if (typeof place !== 'string') {
+    throw new ToolError('`--fix` changes a folder: write the version to one with `sallyport policy export DIR`')
+  }
+  const { files } = await loadPolicy(place, resources)
+  const words = Map.groupBy(findFormerWords(files), ({ file }) => file)
+  for (const [file, { name, text }] of Object.entries(files)) {
+    const found = words.get(name)
+    if (found) await replaceFile(await realpath(join(place, file)), withoutFormerWords(text, found))
+  }
+  return new Map([...words].map(([file, found]) => [file, found.length]))
 }
 
 /** Faults of the files are findings; other errors are thrown, such as ToolError without a directory. */

@@ -163,7 +163,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'target-external',
     'A relation leads to objects that are kept elsewhere, so the server can not look them up',
-    'Compare a field of the resource itself; the asking service tells it',
+    'Compare a field of the resource itself; the service that asks asserts it',
   ),
   entry(
     'climb-resource',
@@ -217,7 +217,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'unknown-condition',
     '`callers.yaml` names a condition that `conditions.yaml` does not declare',
-    'Declare it there, as in `soft: { told: true }`, or correct it',
+    'Declare it there, as in `soft: { asserted: true }`, or correct it',
   ),
   entry(
     'alias-action',

@@ -4,6 +4,7 @@
  */
 
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
+import { FORMER_CODES } from '../../policy/former-words.ts'
 import { type CodeEntry, warning } from './check.ts'
 
 export const SUPPRESSION_CODES: readonly CodeEntry[] = [
@@ -50,7 +51,8 @@ export function readSuppressions({ name, text }: SourceFile, suppressible: Reado
     const written = /^\s*#\s*check-ignore(?![\w-])(.*)$/.exec(line)?.[1]
     if (written === undefined) continue
     const place = { file: name, line: index + 1, column: line.indexOf('#') + 1 }
-    const { code, reason } = /^\s+(?<code>[^\s:]+)\s*:\s*(?<reason>\S.*)$/.exec(written)?.groups ?? {}
+    const { code: named, reason } = /^\s+(?<code>[^\s:]+)\s*:\s*(?<reason>\S.*)$/.exec(written)?.groups ?? {}
+    const code = named && (FORMER_CODES.get(named) ?? named)
     if (!code || !reason) faults.push(malformed(place))
     else if (!suppressible.has(code)) faults.push(unknownCode(place, code))
     else {

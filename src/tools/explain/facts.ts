@@ -50,7 +50,7 @@ function missingFact(
 ): string | undefined {
   switch (kind) {
     case 'hours':
-    case 'told':
+    case 'asserted':
       return undefined
     case 'network':
       return address === undefined ? 'give --address or --with' : undefined
@@ -247,13 +247,15 @@ function countedText(entries: readonly CallerEntry[]): string {
     : `callers.yaml has the entries ${names}, and what each of them gives counts`
 }
 
-function assertedText({ subjects, words, understandsFields, conditions }: Trust): string {
+function assertedText({ subjects, assertedResources, understandsFields, conditions }: Trust): string {
   const types = [...subjects].map(([type, source]) => `${quote(type)} (${sourceText(source)})`)
-  const told = [...words].map(quote)
+  const asserted = [...assertedResources].map(quote)
   return [
     types.length === 0 ? 'it may name no subjects' : `it may name subjects of ${types.join(', ')}`,
-    told.length === 0 ? 'objects are as they are stored' : `it tells objects of ${told.join(', ')} that aren't stored`,
-    ...(conditions.size === 0 ? [] : [`it tells the conditions ${[...conditions.keys()].map(quote).join(', ')}`]),
+    asserted.length === 0
+      ? 'objects are as they are stored'
+      : `it may assert attributes of ${asserted.join(', ')} for objects that aren't stored`,
+    ...(conditions.size === 0 ? [] : [`it may assert the conditions ${[...conditions.keys()].map(quote).join(', ')}`]),
     ...(understandsFields ? ['it heeds `context.fields`'] : []),
   ].join('; ')
 }
@@ -262,5 +264,5 @@ function sourceText(source: SubjectSource): string {
   if (source.kind === 'directory') return 'from the directory'
   if (source.kind === 'token') return 'by their tokens'
   const roles = [...source.roles].map(quote).join(', ')
-  return roles === '' ? 'by its word, without roles' : `by its word, at most ${roles}`
+  return roles === '' ? 'asserted, without roles' : `asserted, at most ${roles}`
 }

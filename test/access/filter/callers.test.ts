@@ -22,7 +22,7 @@ crm: { description: Asks about users. }
 hr: { description: Tells who works in which department. }
 `,
   'policies/conditions.yaml': `
-soft: { told: true }
+soft: { asserted: true }
 office: { network: [192.0.2.0/24] }
 `,
   'policies/ownership.yaml': `${SHIPPED('ownership.yaml')}
@@ -54,13 +54,13 @@ p, member, tools, read,   owned,           *,     allow`,
   'policies/callers.yaml': `
 crm:
   subjects: { user: directory }
-  resources: { tools: word }
+  resources: { tools: asserted }
   actions: { tools: { tools/call: call } }
   conditions: { soft: action.soft, office: context.inOffice }
   fields: understood
 hr:
-  subjects: { employee: { word: [member] } }
-  resources: { tools: word }
+  subjects: { employee: { asserted: [member] } }
+  resources: { tools: asserted }
 `,
 }
 

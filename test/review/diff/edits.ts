@@ -285,14 +285,17 @@ export const CASES: Readonly<Record<string, Case>> = {
   'an asking service is trusted more, and less': {
     first: {
       'callers.yaml': [
-        ['', 'support:\n  subjects: { user: token, badge: { word: [member] } }\n  resources: { orders: word }\n'],
+        [
+          '',
+          'support:\n  subjects: { user: token, badge: { asserted: [member] } }\n  resources: { orders: asserted }\n',
+        ],
       ],
     },
     edits: {
       'callers.yaml': [
         [
           '',
-          'support:\n  subjects: { user: directory, badge: { word: [member, auditor] } }\n  fields: understood\n' +
+          'support:\n  subjects: { user: directory, badge: { asserted: [member, auditor] } }\n  fields: understood\n' +
             '  actions: { "*": { can_read: read } }\n  profiles: [nginx]\nadmin: { fields: understood }\n',
         ],
       ],

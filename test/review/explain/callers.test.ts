@@ -8,11 +8,11 @@ import { run, SHIPPED } from './program.ts'
 
 const CALLERS = `
 pdp-client:
-  subjects: { user: directory, identity: token, device: { word: [member] } }
-  resources: { orders: word }
+  subjects: { user: directory, identity: token, device: { asserted: [member] } }
+  resources: { orders: asserted }
   fields: understood
 member: { subjects: { user: token } }
-"user:batch": { subjects: { job: { word: [] } } }
+"user:batch": { subjects: { job: { asserted: [] } } }
 `
 
 describe('an explanation of a question that another service asks', () => {
@@ -37,7 +37,7 @@ describe('an explanation of a question that another service asks', () => {
   it('names the entry and what it lets the service assert', async () => {
     expect(await told(policies, '--role', 'pdp-client')).to.deep.equal([
       'callers.yaml has the entry pdp-client: it may name subjects of user (from the directory), identity (by their ' +
-        "tokens), device (by its word, at most member); it tells objects of orders that aren't stored; it heeds " +
+        "tokens), device (asserted, at most member); it may assert attributes of orders for objects that aren't stored; it heeds " +
         '`context.fields`',
     ])
   })
@@ -48,7 +48,7 @@ describe('an explanation of a question that another service asks', () => {
       `${both}: it may name subjects of user (by their tokens); objects are as they are stored`,
     ])
     expect(await told(policies, '--role', 'pdp-client', '--subject', 'batch')).to.deep.equal([
-      'callers.yaml has the entry user:batch: it may name subjects of job (by its word, without roles); objects are ' +
+      'callers.yaml has the entry user:batch: it may name subjects of job (asserted, without roles); objects are ' +
         'as they are stored',
     ])
   })

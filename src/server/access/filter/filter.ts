@@ -213,7 +213,7 @@ async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<FilterDec
   const cases = all.filter((one) => !isRefusal(one))
   if (isRefusal(first)) return { reason: cases.length > 0 ? 'condition-unknown' : denialReasonOf(first), evidence }
   // What a service doesn't tell of a subject is unknown, and may be what a deny asks for.
-  if (subject.isTold && first.lacking.length > 0) return { reason: 'attributes-missing', evidence }
+  if (subject.isAsserted && first.lacking.length > 0) return { reason: 'attributes-missing', evidence }
   if (cases.length < all.length) return { reason: 'condition-unknown', evidence }
   return cases.length === 1 ? first : { ...first, granted: inAll(cases) }
 }

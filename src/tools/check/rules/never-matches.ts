@@ -136,13 +136,13 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     find: ({ policy, resources, placeOfKey }) => {
       // Without a directory, tokens alone have attributes, and no file declares their claims.
       const users = resources.byName.get(USERS)
-      const isTold = hasToldAttributes(policy)
+      const areAsserted = hasAssertedAttributes(policy)
       return [...policy.ownership].flatMap(([name, { relations }]) =>
         [...relations.values()].flatMap((relation) => {
           const { attribute = 'id' } = kindOf(relation).equates?.(relation) ?? {}
           if (!users || attribute === 'id' || users.fields.has(attribute)) return []
           const meant = nearestName(attribute, users.fields.keys())
-          if (isTold && meant === undefined) return []
+          if (areAsserted && meant === undefined) return []
           const message = `\`${USERS}\` declares no \`${attribute}\`, so \`${relation.name}\` of \`${name}\` holds for no user`
           const hint = meant === undefined ? `declare it in the schema of \`${USERS}\`` : `did you mean \`${meant}\`?`
           const place = placeOfKey('ownership.yaml', [name, 'relations', relation.name])
@@ -219,6 +219,6 @@ function gap(rule: Rule, missing: Iterable<string>, lacking: readonly Resource[]
 }
 
 /** Whether a service may ask about people whose attributes come from a token, or from its own word. */
-function hasToldAttributes({ callers }: Policy): boolean {
+function hasAssertedAttributes({ callers }: Policy): boolean {
   return [...callers.values()].some(({ subjects }) => [...subjects.values()].some(({ kind }) => kind !== 'directory'))
 }

@@ -132,14 +132,14 @@ function writesOfRoles(rule: Rule, resource: Resource, { views }: Policy): reado
   return named ? performed(rule, writingActions(resource)).filter((name) => resource.actions.get(name)?.hasFields) : []
 }
 
-interface PrivilegedWord {
+interface AssertedPrivilege {
   readonly type: string
   readonly roles: readonly string[]
 }
 
-function privilegedIn({ subjects }: CallerEntry, policy: Policy): readonly PrivilegedWord[] {
+function privilegedIn({ subjects }: CallerEntry, policy: Policy): readonly AssertedPrivilege[] {
   return [...subjects].flatMap(([type, source]) => {
-    if (source.kind !== 'word') return []
+    if (source.kind !== 'asserted') return []
     const roles = [...source.roles].filter((role) =>
       [...inheritedBy(policy, role)].some((one) => policy.roles.get(one)?.privileged),
     )

@@ -107,7 +107,7 @@ function factsAround(condition: RequestCondition, now: number): readonly Partial
       return condition.credentials.map((credential) => ({ credential }))
     case 'signedIn':
       return signInsAround(condition, now)
-    case 'told':
+    case 'asserted':
       return []
   }
 }
@@ -136,7 +136,7 @@ export function conditionsAbout(
   const actions = actionsAbout(policy, resource, endpoint)
   const named = new Set(actions.flatMap((action) => namedConditions(policy, resource, action)))
   return [...policy.conditions.values()]
-    .filter(({ name, kind }) => named.has(name) && kind !== 'told')
+    .filter(({ name, kind }) => named.has(name) && kind !== 'asserted')
     .map(({ name }) => name)
 }
 
