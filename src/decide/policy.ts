@@ -92,7 +92,7 @@ export interface Policy {
   readonly limits: Limits
   /** The fields that decision records leave out. */
   readonly masks: Masks
-  /** What asking services may assert. */
+  /** What PEPs may assert. */
   readonly callers: CallerEntries
 }
 

@@ -1,17 +1,17 @@
 /** The subject of an evaluation is the person that the question names, whatever the directory shares between people. */
 import { expect } from 'chai'
-import type { Asker } from '../../src/server/access/asker.ts'
+import type { Pep } from '../../src/server/access/asker.ts'
 import { subjectOf } from '../../src/server/access/trust.ts'
 
 describe('the subject of an evaluation', () => {
   it('is never another person who stands alike, though a directory gives both one standing', async () => {
     const standing = { roles: ['member'], disabled: false, deleted: false }
-    const asker = {
+    const pep = {
       trust: { subjects: new Map([['user', { kind: 'directory' }]]) },
       directory: { standing: () => standing },
       once: (_key: string, find: () => unknown) => find(),
-    } as unknown as Asker
-    const found = await Promise.all(['alice', 'bob', 'alice'].map((id) => subjectOf(asker, { type: 'user', id })))
+    } as unknown as Pep
+    const found = await Promise.all(['alice', 'bob', 'alice'].map((id) => subjectOf(pep, { type: 'user', id })))
     expect(found.map((one) => 'caller' in one && one.caller.id)).to.deep.equal(['alice', 'bob', 'alice'])
   })
 })

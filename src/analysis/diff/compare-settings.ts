@@ -125,7 +125,7 @@ function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
   return new Set([...fields, ...ofFacts])
 }
 
-// ---- callers.yaml: what an asking service may assert in one policy and not in the other. More trust widens.
+// ---- callers.yaml: what a PEP may assert in one policy and not in the other. More trust widens.
 
 export function compareTrust({ before, after }: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...before.callers.keys(), ...after.callers.keys()])

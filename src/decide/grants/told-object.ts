@@ -1,5 +1,5 @@
 /**
- * The decision about an object that isn't stored here: an asking service tells its attributes, and those that it doesn't
+ * The decision about an object that isn't stored here: a PEP tells its attributes, and those that it doesn't
  * tell are unknown. What is granted is granted whatever values the unknown ones have: each relation that looks at one is
  * taken once as holding and once as not (docs/decisions/0066).
  */

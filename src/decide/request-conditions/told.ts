@@ -1,5 +1,5 @@
 /**
- * The service that asks asserts that it holds: `{ asserted: true }`. callers.yaml names the services that may say so, and the
+ * The PEP asserts that it holds: `{ asserted: true }`. callers.yaml names the services that may say so, and the
  * member of their questions that asserts it. It never holds for a request to a route of the server itself.
  */
 import type { ConditionKind } from './condition-kind.ts'

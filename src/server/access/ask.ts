@@ -1,4 +1,4 @@
-/** One evaluation is one decision of the gate (src/decide/decide.ts), about a subject that the asking service names. */
+/** One evaluation is one decision of the gate (src/decide/decide.ts), about a subject that the PEP names. */
 
 import { v7 as uuidv7 } from 'uuid'
 import { onceKnown } from '../../base/now-or-later.ts'
@@ -17,7 +17,7 @@ import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/perm
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
-import type { Asker } from './asker.ts'
+import type { Pep } from './asker.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
 import {
   assertedObject,
@@ -46,20 +46,20 @@ export interface Evaluated {
 type Judged = Omit<Evaluated, 'caller' | 'action'>
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
-export function evaluate(asker: Asker, evaluation: Evaluation): Evaluated | Promise<Evaluated> {
+export function evaluate(pep: Pep, evaluation: Evaluation): Evaluated | Promise<Evaluated> {
   const { subject, resource, action } = evaluation
-  const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
+  const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
   if ('reason' in target) return { decision: false, reason: target.reason }
-  return onceKnown(subjectOf(asker, subject), (found): Evaluated | Promise<Evaluated> => {
+  return onceKnown(subjectOf(pep, subject), (found): Evaluated | Promise<Evaluated> => {
     if ('reason' in found) return { decision: false, reason: found.reason }
-    return evaluateFor(asker, { target, subject: found, evaluation })
+    return evaluateFor(pep, { target, subject: found, evaluation })
   })
 }
 
-function evaluateFor(asker: Asker, about: Omit<Asked, 'holding'>): Evaluated | Promise<Evaluated> {
+function evaluateFor(pep: Pep, about: Omit<Asked, 'holding'>): Evaluated | Promise<Evaluated> {
   const { target, subject, evaluation } = about
-  const known = knownConditions(asker, evaluation, subject)
-  const judged = inEveryCase<Judged>(known, (holding) => decideAbout(asker, { ...about, holding }))
+  const known = knownConditions(pep, evaluation, subject)
+  const judged = inEveryCase<Judged>(known, (holding) => decideAbout(pep, { ...about, holding }))
   return onceKnown(judged, (one) => ({ caller: subject.caller, action: target.endpoint.action, ...one }))
 }
 
@@ -75,60 +75,60 @@ interface AskedAbout {
   readonly holding: Holding
 }
 
-function decideAbout(asker: Asker, asked: Asked): Judged | Promise<Judged> {
+function decideAbout(pep: Pep, asked: Asked): Judged | Promise<Judged> {
   const { target, subject, evaluation } = asked
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
   if (target.route.kind === 'caller' && id !== subject.caller.id) return { decision: false, reason: 'object-missing' }
-  const told = () => assertedObject(asker, target.resource, evaluation, subject)
+  const told = () => assertedObject(pep, target.resource, evaluation, subject)
   const elsewhere = target.resource.external ? told() : undefined
-  if (elsewhere) return decideAboutAsserted(asker, asked, elsewhere)
-  return onceKnown(asker.ask(decide(questionOf(asker, asked), asker.policy.snapshot)), (decision) => {
+  if (elsewhere) return decideAboutAsserted(pep, asked, elsewhere)
+  return onceKnown(pep.ask(decide(questionOf(pep, asked), pep.policy.snapshot)), (decision) => {
     // Of a stored object, nothing that is told counts, nor is refused.
     const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
-    if (unstored) return decideAboutAsserted(asker, asked, unstored)
-    const granted = isRefusal(decision) ? decision : fieldsGranted(asker, decision, target, evaluation)
+    if (unstored) return decideAboutAsserted(pep, asked, unstored)
+    const granted = isRefusal(decision) ? decision : fieldsGranted(pep, decision, target, evaluation)
     return onceKnown(granted, (result) => {
       if (isRefusal(result)) return refusedBy(result)
-      const judged = judge(asker, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
-      return subject.isAsserted && judged.decision ? unlessLacking(asker, asked, judged) : judged
+      const judged = judge(pep, result, { resource: target.resource, asked: fieldsAsked(evaluation) })
+      return subject.isAsserted && judged.decision ? unlessLacking(pep, asked, judged) : judged
     })
   })
 }
 
 /** An attribute that the service didn't tell of the subject may be what a deny asks for. */
-function unlessLacking(asker: Asker, asked: Asked, judged: Judged): Judged | Promise<Judged> {
+function unlessLacking(pep: Pep, asked: Asked, judged: Judged): Judged | Promise<Judged> {
   const { action, resource } = asked.evaluation
   const isChange = action.properties?.body !== undefined
   const given = new Set(Object.keys(resource.properties ?? {}))
-  const lacks = asker.ask(lacksAttributes(questionOf(asker, asked), asker.policy.snapshot, { isChange, given }))
+  const lacks = pep.ask(lacksAttributes(questionOf(pep, asked), pep.policy.snapshot, { isChange, given }))
   return onceKnown(lacks, (unsure) =>
     unsure ? { decision: false, reason: 'attributes-missing', evidence: judged.evidence } : judged,
   )
 }
 
 /** Stored objects win; this one isn't stored. */
-function decideAboutAsserted(asker: Asker, asked: Asked, told: AssertedObject): Judged | Promise<Judged> {
-  const decision = asker.ask(decideWithUnknowns(questionOf(asker, asked), asker.policy.snapshot, told))
-  return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(asker, asked, found)))
+function decideAboutAsserted(pep: Pep, asked: Asked, told: AssertedObject): Judged | Promise<Judged> {
+  const decision = pep.ask(decideWithUnknowns(questionOf(pep, asked), pep.policy.snapshot, told))
+  return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(pep, asked, found)))
 }
 
-function judgePartly(asker: Asker, asked: Asked, { fields, possible, evidence }: PartialDecision): Judged {
+function judgePartly(pep: Pep, asked: Asked, { fields, possible, evidence }: PartialDecision): Judged {
   const { target, evaluation } = asked
   const { resource, endpoint } = target
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
   const hasFields = resource.actions.get(endpoint.action)?.hasFields
-  const concerned = endpoint.operation === 'read' ? shownBy(asker, target) : new Set(resource.fields.keys())
+  const concerned = endpoint.operation === 'read' ? shownBy(pep, target) : new Set(resource.fields.keys())
   const all = hasFields ? concerned : new Set<string>()
   const wanted = fieldsAsked(evaluation)
   const granted = { kind: 'granted', fields: hasFields ? fields : all, all, evidence } as const
-  const judged = judge(asker, granted, { resource, asked: wanted })
+  const judged = judge(pep, granted, { resource, asked: wanted })
   const depends = !judged.decision && new Set(wanted ?? all).isSubsetOf(possible)
   return depends ? { ...judged, reason: 'attributes-missing' } : judged
 }
 
 export function questionOf(
-  { policy, now }: Asker,
+  { policy, now }: Pep,
   { target, subject: { caller }, evaluation, holding }: AskedAbout,
 ): Question {
   const subject = policy.snapshot.subjectOf(caller)
@@ -142,7 +142,7 @@ function refusedBy(refusal: Refusal): Judged {
 
 /** True only if every field is granted; a service that heeds fields gets a part of them instead of a refusal. */
 function judge(
-  { trust: { understandsFields } }: Asker,
+  { trust: { understandsFields } }: Pep,
   { fields, all, evidence, dependsOnBody }: GrantedFields,
   { resource, asked }: { readonly resource: Resource; readonly asked: readonly string[] | undefined },
 ): Judged {
@@ -249,7 +249,7 @@ interface GrantedFields {
 }
 
 function fieldsGranted(
-  asker: Asker,
+  pep: Pep,
   decision: Decision,
   target: AskedRoute,
   evaluation: Evaluation,
@@ -258,46 +258,46 @@ function fieldsGranted(
   const { evidence } = decision
   switch (decision.kind) {
     case 'read':
-      return { kind: 'granted', fields: decision.shown, all: shownBy(asker, target), evidence }
+      return { kind: 'granted', fields: decision.shown, all: shownBy(pep, target), evidence }
     case 'delete':
       return { kind: 'granted', fields: allOf(resource), all: NO_FIELDS, evidence }
     case 'create':
-      return grantedToCreate(asker, decision, resource, evaluation)
+      return grantedToCreate(pep, decision, resource, evaluation)
     case 'update':
-      return grantedToUpdate(asker, decision, target, evaluation)
+      return grantedToUpdate(pep, decision, target, evaluation)
     default:
       throw new Error(`an evaluation is about one object, but the decision is of the kind ${decision.kind}`)
   }
 }
 
 /** The fields that an action on rows concerns; empty for an action on the whole object. */
-export function fieldsConcerned(asker: Asker, target: AskedRoute): Fields {
+export function fieldsConcerned(pep: Pep, target: AskedRoute): Fields {
   const { resource, endpoint } = target
   if (!resource.actions.get(endpoint.action)?.hasFields) return NO_FIELDS
   if (resource.external) return allOf(resource)
-  return endpoint.operation === 'read' ? shownBy(asker, target) : writableOf(resource)
+  return endpoint.operation === 'read' ? shownBy(pep, target) : writableOf(resource)
 }
 
 /** Those of the route's view. */
-function shownBy({ policy }: Asker, { resource, route: { view } }: AskedRoute): Fields {
+function shownBy({ policy }: Pep, { resource, route: { view } }: AskedRoute): Fields {
   return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
 }
 
 /** The new object has the properties of the resource. Without any, only the policy is asked, about each field. */
 async function grantedToCreate(
-  asker: Asker,
+  pep: Pep,
   decision: CreateDecision,
   resource: Resource,
   evaluation: Evaluation,
 ): Promise<GrantedFields | Refusal> {
   const { properties } = evaluation.resource
   const all = writableOf(resource)
-  const now = new Date(asker.now).toISOString()
+  const now = new Date(pep.now).toISOString()
   const proposal = proposeNew(resource, properties ?? {}, { id: uuidv7(), filled: decision.filled, now })
   const asked = fieldsAsked(evaluation) ?? (properties ? [] : all)
   const named = proposal.named.union(new Set(asked))
   const faults = properties ? proposal.faults : () => []
-  const permitted = await asker.ask(decision.permit({ ...proposal, named, faults }))
+  const permitted = await pep.ask(decision.permit({ ...proposal, named, faults }))
   if (!isRefusal(permitted)) return { kind: 'granted', fields: all, all, evidence: permitted.evidence }
   const { check, evidence } = permitted
   if (properties || check !== 'write' || !evidence) return permitted
@@ -306,7 +306,7 @@ async function grantedToCreate(
 
 /** With a body: whether the route would take it. Without one: the fields that could be written. */
 async function grantedToUpdate(
-  asker: Asker,
+  pep: Pep,
   decision: UpdateDecision,
   { resource, endpoint }: AskedRoute,
   { action }: Evaluation,
@@ -314,11 +314,11 @@ async function grantedToUpdate(
   const all = writableOf(resource)
   const body = action.properties?.body
   if (!body) {
-    const fields = all.intersection(await asker.ask(decision.writableAsIs()))
+    const fields = all.intersection(await pep.ask(decision.writableAsIs()))
     const dependsOnBody = all.intersection(decision.writable).size > fields.size
     return { kind: 'granted', fields, all, evidence: decision.evidence, dependsOnBody }
   }
-  const permitted = await asker.ask(decision.permit(proposalOf(decision, resource, endpoint.operation, body)))
+  const permitted = await pep.ask(decision.permit(proposalOf(decision, resource, endpoint.operation, body)))
   if (isRefusal(permitted)) return permitted
   return { kind: 'granted', fields: all.intersection(decision.writable), all: NO_FIELDS, evidence: permitted.evidence }
 }

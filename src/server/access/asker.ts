@@ -1,5 +1,5 @@
 /**
- * Who asks, and its long work, which runs in slices: one slice in a turn of the event loop, and callers in turn. So
+ * The PEP (policy enforcement point, the service that asks), and its long work, which runs in slices: one slice in a turn of the event loop, and callers in turn. So
  * other requests wait for one slice, however many batches are under way, and no caller's batches hold up another's.
  */
 
@@ -29,7 +29,9 @@ export interface AccessParts {
   readonly turns: Turns
 }
 
-export interface Asker extends AccessParts {
+/** The service that asks, and all that its questions need. */
+/** The service that asks, and all that its questions need. */
+export interface Pep extends AccessParts {
   /** The service itself; undefined without credentials. */
   readonly caller: Caller | undefined
   readonly policy: ActivePolicy
@@ -60,7 +62,7 @@ interface Request {
   readonly at: number
 }
 
-export function askerOf(parts: AccessParts, request: Request): Asker {
+export function pepOf(parts: AccessParts, request: Request): Pep {
   const { caller, policy, at } = request
   const known = new Map<string, unknown>()
   const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
@@ -169,11 +171,11 @@ interface InSlices<Q, A> {
 
 /** Rejects with the signal's reason soon after the client is gone. */
 export async function answerInSlices<Q, A>(
-  asker: Asker,
+  pep: Pep,
   questions: readonly Q[],
   { most, answer, isLast = () => false }: InSlices<Q, A>,
 ): Promise<readonly A[]> {
-  const { turn, gone } = asker
+  const { turn, gone } = pep
   const answered: A[] = []
   let size = Math.min(most, FIRST_TOGETHER)
   let since = Number.NEGATIVE_INFINITY
@@ -185,7 +187,7 @@ export async function answerInSlices<Q, A>(
     }
     const group = questions.slice(answered.length, answered.length + size)
     const begun = performance.now()
-    const answers = asker.store.atOnce(() => onceAllKnown(group.map(answer)))
+    const answers = pep.store.atOnce(() => onceAllKnown(group.map(answer)))
     // While a store is waited for, others are answered.
     size = performance.now() - begun < SLICE_MS / 2 ? Math.min(most, 2 * size) : 1
     answered.push(...(answers instanceof Promise ? await answers : answers))

@@ -10,7 +10,7 @@ import { METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { type Evaluated, evaluate } from './ask.ts'
-import { type Asker, answerInSlices, askerOf } from './asker.ts'
+import { answerInSlices, type Pep, pepOf } from './asker.ts'
 import {
   type Evaluation,
   type Evaluations,
@@ -29,14 +29,14 @@ export function answerEvaluation(
   body: Members,
 ): Outcome | Promise<Outcome> {
   const evaluation = readEvaluation(body)
-  return answerOne(askerOf(services.access, request), evaluation)
+  return answerOne(pepOf(services.access, request), evaluation)
 }
 
-function answerOne(asker: Asker, evaluation: Evaluation): Outcome | Promise<Outcome> {
-  const found = asker.store.atOnce(() => evaluate(asker, evaluation))
+function answerOne(pep: Pep, evaluation: Evaluation): Outcome | Promise<Outcome> {
+  const found = pep.store.atOnce(() => evaluate(pep, evaluation))
   return onceKnown(found, (evaluated) => {
     const asked = [recordOfAsked(evaluation, evaluated)]
-    return { status: 200, headers: {}, body: decisionOf(asker, evaluated), asked }
+    return { status: 200, headers: {}, body: decisionOf(pep, evaluated), asked }
   })
 }
 
@@ -49,10 +49,10 @@ interface Answered {
 
 /** Throws Problem invalid-body, and quota-exceeded for too many at a time. */
 export async function answerEvaluations(services: Services, request: HandledRequest, body: Members): Promise<Outcome> {
-  const asker = askerOf(services.access, request)
+  const pep = pepOf(services.access, request)
   const evaluations = readEvaluations(body)
-  if (!('items' in evaluations)) return answerOne(asker, evaluations)
-  const answered = await asker.atLength(() => answerAll(asker, evaluations))
+  if (!('items' in evaluations)) return answerOne(pep, evaluations)
+  const answered = await pep.atLength(() => answerAll(pep, evaluations))
   return {
     status: 200,
     headers: {},
@@ -65,10 +65,10 @@ export async function answerEvaluations(services: Services, request: HandledRequ
 const MOST_TOGETHER = 25
 
 /** With a semantic that stops, each decision is waited for. */
-function answerAll(asker: Asker, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
-  return answerInSlices<Evaluation | FaultyItem, Answered>(asker, items, {
+function answerAll(pep: Pep, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
+  return answerInSlices<Evaluation | FaultyItem, Answered>(pep, items, {
     most: semantic === 'execute_all' ? MOST_TOGETHER : 1,
-    answer: (item) => answerItem(asker, item),
+    answer: (item) => answerItem(pep, item),
     isLast: ({ decision }) => decision === STOPS[semantic],
   })
 }
@@ -80,13 +80,13 @@ const STOPS: Readonly<Record<Semantic, boolean | undefined>> = {
   permit_on_first_permit: true,
 }
 
-function answerItem(asker: Asker, item: Evaluation | FaultyItem): Answered | Promise<Answered> {
-  if ('faults' in item) return { decision: false, body: faultyDecision(asker, item) }
-  const found = orElse<Evaluated | FaultyItem>(() => evaluate(asker, item), faultsOf)
+function answerItem(pep: Pep, item: Evaluation | FaultyItem): Answered | Promise<Answered> {
+  if ('faults' in item) return { decision: false, body: faultyDecision(pep, item) }
+  const found = orElse<Evaluated | FaultyItem>(() => evaluate(pep, item), faultsOf)
   return onceKnown(found, (evaluated): Answered => {
-    if ('faults' in evaluated) return { decision: false, body: faultyDecision(asker, evaluated) }
+    if ('faults' in evaluated) return { decision: false, body: faultyDecision(pep, evaluated) }
     const { decision } = evaluated
-    return { decision, body: decisionOf(asker, evaluated), asked: recordOfAsked(item, evaluated) }
+    return { decision, body: decisionOf(pep, evaluated), asked: recordOfAsked(item, evaluated) }
   })
 }
 
@@ -97,7 +97,7 @@ function faultsOf(error: unknown): FaultyItem {
 }
 
 /** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */
-function faultyDecision({ policy }: Asker, { faults }: FaultyItem): Json {
+function faultyDecision({ policy }: Pep, { faults }: FaultyItem): Json {
   const message = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
   const error = { status: 400, message }
   return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
@@ -108,7 +108,7 @@ interface AskedAbout extends Pick<Evaluation, 'subject' | 'action'> {
 }
 
 /** Rule lines go to the record, not to strangers. */
-function decisionOf({ policy }: Asker, { decision, reason, fields }: Evaluated): Json {
+function decisionOf({ policy }: Pep, { decision, reason, fields }: Evaluated): Json {
   const context = {
     ...(reason === undefined ? {} : { reason }),
     revision: policy.revision,

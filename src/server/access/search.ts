@@ -19,7 +19,7 @@ import { canonicalJson } from '../routes/create-object.ts'
 import type { Cursors } from '../routes/cursor.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { type AskedRoute, actionsAsked, evaluate, routeAsked } from './ask.ts'
-import { type Asker, answerInSlices, askerOf } from './asker.ts'
+import { answerInSlices, type Pep, pepOf } from './asker.ts'
 import {
   type ActionEntity,
   type ContextMembers,
@@ -47,10 +47,10 @@ export async function answerSearch(
   const search = readSearch(kind, body)
   const { page: limits } = request.snapshot.limits
   const pages = pagesOf(search, { cursors: services.cursors, service: request.caller?.id, page: limits })
-  const makeAsker = () => askerOf(services.access, request)
-  const asker = makeAsker()
-  const { results, next, decided } = await asker.atLength(async () => {
-    return findPage(await candidatesOf(asker, services, search), pages.current, makeAsker)
+  const makePep = () => pepOf(services.access, request)
+  const pep = makePep()
+  const { results, next, decided } = await pep.atLength(async () => {
+    return findPage(await candidatesOf(pep, services, search), pages.current, makePep)
   })
   const token = next === undefined ? '' : pages.tokenAfter(next.after)
   return {
@@ -65,14 +65,14 @@ export async function answerSearch(
   }
 }
 
-function candidatesOf(asker: Asker, { store }: Services, search: Search): Candidates | Promise<Candidates> {
+function candidatesOf(pep: Pep, { store }: Services, search: Search): Candidates | Promise<Candidates> {
   switch (search.for) {
     case 'subject':
-      return subjectsFor(asker, store, search)
+      return subjectsFor(pep, store, search)
     case 'resource':
-      return objectsFor(asker, store, search)
+      return objectsFor(pep, store, search)
     case 'action':
-      return actionsFor(asker, search)
+      return actionsFor(pep, search)
   }
 }
 
@@ -88,14 +88,14 @@ interface FoundPage {
 async function findPage(
   candidates: Candidates,
   { limit, after: first }: SearchPage,
-  makeAsker: () => Asker,
+  makePep: () => Pep,
 ): Promise<FoundPage> {
   const results: Candidate[] = []
   let after = first
   let decided = 0
   while (decided < MOST_CANDIDATES) {
     const some = await candidates(after, AT_A_TIME)
-    const allowed = await allowedOf(makeAsker(), some)
+    const allowed = await allowedOf(makePep(), some)
     decided += some.length
     for (const [i, candidate] of some.entries()) {
       if (allowed[i] && results.length === limit) return { results, decided, next: { after } }
@@ -107,10 +107,10 @@ async function findPage(
   return { results, decided, next: { after } }
 }
 
-async function allowedOf(asker: Asker, some: readonly Candidate[]): Promise<readonly boolean[]> {
-  const evaluated = await answerInSlices(asker, some, {
+async function allowedOf(pep: Pep, some: readonly Candidate[]): Promise<readonly boolean[]> {
+  const evaluated = await answerInSlices(pep, some, {
     most: AT_A_TIME,
-    answer: ({ evaluation }: Candidate) => evaluate(asker, evaluation),
+    answer: ({ evaluation }: Candidate) => evaluate(pep, evaluation),
   })
   return evaluated.map(({ decision }) => decision)
 }
@@ -194,7 +194,7 @@ interface SearchPages {
 
 interface About {
   readonly cursors: Cursors
-  /** The id of the asking service. */
+  /** The id of the PEP. */
   readonly service: string | undefined
   readonly page: Limits['page']
 }
@@ -234,7 +234,7 @@ function faulty(pointer: string, detail: string): Problem {
   })
 }
 
-async function objectsFor(asker: Asker, store: Pick<Store, 'list'>, search: ResourceSearch): Promise<Candidates> {
+async function objectsFor(pep: Pep, store: Pick<Store, 'list'>, search: ResourceSearch): Promise<Candidates> {
   const { subject, action, resource, context } = search
   const evaluationOf = (id: string) => ({
     subject,
@@ -242,18 +242,18 @@ async function objectsFor(asker: Asker, store: Pick<Store, 'list'>, search: Reso
     resource: { type: resource.type, id },
     ...(context && { context }),
   })
-  const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
+  const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
   // A new object isn't stored, so a search can't find it.
   if ('reason' in target || target.resource.external || target.endpoint.operation === 'create') return NO_CANDIDATES
-  const found = await subjectOf(asker, subject)
+  const found = await subjectOf(pep, subject)
   if ('reason' in found) return NO_CANDIDATES
-  const grants = await asker.ask(
-    passRoleLevel(listing(asker, { target, subject: found, evaluation: evaluationOf('') }), asker.policy.snapshot),
+  const grants = await pep.ask(
+    passRoleLevel(listing(pep, { target, subject: found, evaluation: evaluationOf('') }), pep.policy.snapshot),
   )
   if (grants.kind !== 'grants') return NO_CANDIDATES
   const where = candidatesWhere(grants, target, search)
   return async (after, most) => {
-    const ids = await idsAfter(store, { resource: resource.type, where, by: asker }, after, most)
+    const ids = await idsAfter(store, { resource: resource.type, where, by: pep }, after, most)
     return ids.map((id) => {
       const evaluation = evaluationOf(id)
       return { key: id, evaluation, result: evaluation.resource }
@@ -279,10 +279,10 @@ interface Asked {
  * The question that a list by this action would be. An evaluation is true only if it is true whichever way the unknown
  * conditions are, so it is also true where none of them holds.
  */
-function listing(asker: Asker, { target, subject, evaluation }: Asked): Question {
-  const { policy, now } = asker
+function listing(pep: Pep, { target, subject, evaluation }: Asked): Question {
+  const { policy, now } = pep
   const { caller } = subject
-  const known = knownConditions(asker, evaluation, subject)
+  const known = knownConditions(pep, evaluation, subject)
   return {
     ...target,
     route: shownBy(target),
@@ -299,14 +299,14 @@ function shownBy({ route: { view, ...route }, endpoint }: AskedRoute): Route {
   return endpoint.operation === 'read' && view !== undefined ? { ...route, view } : route
 }
 
-function subjectsFor(asker: Asker, store: Pick<Store, 'list'>, search: SubjectSearch): Candidates {
-  const { resources, trust } = asker
+function subjectsFor(pep: Pep, store: Pick<Store, 'list'>, search: SubjectSearch): Candidates {
+  const { resources, trust } = pep
   const { subject, page: _, ...rest } = search
   // Only the directory can be walked through: other subjects are known by what a service says of them.
   const isOfDirectory = trust.subjects.get(subject.type)?.kind === 'directory'
   if (!isOfDirectory || !resources.byName.has(USERS)) return NO_CANDIDATES
   return async (after, most) => {
-    const ids = await idsAfter(store, { resource: USERS, where: { kind: 'always' }, by: asker }, after, most)
+    const ids = await idsAfter(store, { resource: USERS, where: { kind: 'always' }, by: pep }, after, most)
     return ids.map((id) => {
       const result = { type: subject.type, id }
       return { key: id, evaluation: { ...rest, subject: result }, result }
@@ -314,9 +314,9 @@ function subjectsFor(asker: Asker, store: Pick<Store, 'list'>, search: SubjectSe
   }
 }
 
-function actionsFor(asker: Asker, search: ActionSearch): Candidates {
+function actionsFor(pep: Pep, search: ActionSearch): Candidates {
   const { subject, resource, context } = search
-  const names = actionNames(asker, resource.type).map((name) => ({
+  const names = actionNames(pep, resource.type).map((name) => ({
     key: name,
     evaluation: { subject, resource, action: { name }, ...(context && { context }) },
     result: { name },
@@ -328,7 +328,7 @@ function actionsFor(asker: Asker, search: ActionSearch): Candidates {
  * Each action by the names that the service has for it in callers.yaml, or else by its own. A new object is no object
  * that is searched about, so creating it is left out.
  */
-function actionNames({ resources, trust }: Asker, type: string): readonly string[] {
+function actionNames({ resources, trust }: Pep, type: string): readonly string[] {
   const aliases = new Set(['*', type].flatMap((resource) => [...(trust.aliases.get(resource)?.keys() ?? [])]))
   const namesOf = (action: string) => {
     const own = [...aliases].filter((alias) => actionNamed(trust, type, alias) === action)

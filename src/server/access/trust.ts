@@ -1,6 +1,6 @@
 /**
  * The subject, the object and the conditions of an evaluation, as far as the directory, the subject's own token, and
- * what callers.yaml lets the asking service say make them known; and why a decision is false, as stable codes for
+ * what callers.yaml lets the PEP say make them known; and why a decision is false, as stable codes for
  * services that ask (docs/authzen.md has the table).
  */
 
@@ -18,7 +18,7 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Standing } from '../../store/directory.ts'
 import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
-import type { Asker } from './asker.ts'
+import type { Pep } from './asker.ts'
 import { type Evaluation, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
 
 export const DENIAL_REASONS = {
@@ -136,7 +136,7 @@ export function nonEmptySubsets(names: readonly string[]): readonly ReadonlySet<
 
 /** Whether a condition holds, as far as that is known. Throws Problem invalid-body for a member that isn't a boolean. */
 export function knownConditions(
-  { trust, now }: Asker,
+  { trust, now }: Pep,
   evaluation: Pick<Evaluation, 'action' | 'context'>,
   { caller, byToken }: KnownSubject,
 ): (condition: RequestCondition) => boolean | undefined {
@@ -152,7 +152,7 @@ export function knownConditions(
 function assertedIn(
   evaluation: Pick<Evaluation, 'action' | 'context'>,
   { name }: RequestCondition,
-  { conditions }: Asker['trust'],
+  { conditions }: Pep['trust'],
 ): boolean | undefined {
   const by = conditions.get(name)
   if (!by) return undefined
@@ -165,7 +165,7 @@ function assertedIn(
 
 /** Undefined if only a stored object counts. Throws Problem invalid-body for attributes that the schema refuses. */
 export function assertedObject(
-  { trust }: Asker,
+  { trust }: Pep,
   resource: Resource,
   { resource: { id, properties = {} }, action }: Evaluation,
   { isAsserted }: KnownSubject,
@@ -194,14 +194,14 @@ const TOKEN = 'token'
 const ROLES = ['roles', 'role']
 
 /** Throws StoreUnavailable, and Problem where no key server answers. */
-function subjectByToken(asker: Asker, { id, properties }: SubjectEntity): FoundSubject | Promise<FoundSubject> {
+function subjectByToken(pep: Pep, { id, properties }: SubjectEntity): FoundSubject | Promise<FoundSubject> {
   const token = properties?.[TOKEN]
   if (typeof token !== 'string') return { reason: 'subject-token' }
-  return asker.once(`token/${JSON.stringify([id, token])}`, () =>
-    onceKnown(verifyCredentials(asker.verifier, { kind: 'bearer', token }), (found): FoundSubject => {
+  return pep.once(`token/${JSON.stringify([id, token])}`, () =>
+    onceKnown(verifyCredentials(pep.verifier, { kind: 'bearer', token }), (found): FoundSubject => {
       if (found.kind === 'failed') throw failureOf(found)
       if (found.kind !== 'caller' || found.caller.id !== id) return { reason: 'subject-token' }
-      return { caller: asker.policy.snapshot.withRoles(found.caller), byToken: true }
+      return { caller: pep.policy.snapshot.withRoles(found.caller), byToken: true }
     }),
   )
 }
@@ -211,16 +211,16 @@ function subjectByToken(asker: Asker, { id, properties }: SubjectEntity): FoundS
  * no such grant. Throws Problem invalid-body for roles that aren't texts.
  */
 function subjectByAssertion(
-  asker: Asker,
+  pep: Pep,
   { id, properties = {} }: SubjectEntity,
   most: ReadonlySet<string>,
 ): FoundSubject | Promise<FoundSubject> {
   const roles = rolesIn(properties).filter((role) => most.has(role) && isClaimableRole(role))
   const told = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
-  refuseFaultyMembers(faultsOfAttributes(asker, told))
-  if (asker.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
+  refuseFaultyMembers(faultsOfAttributes(pep, told))
+  if (pep.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
-  return onceKnown(asker.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
+  return onceKnown(pep.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isAsserted: true }
   })
 }
@@ -236,22 +236,22 @@ function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly
 }
 
 /** Attributes that users records have are of their types. Null is unknown, like a missing one. */
-function faultsOfAttributes({ resources }: Asker, told: readonly (readonly [string, Json])[]): readonly FieldFault[] {
+function faultsOfAttributes({ resources }: Pep, told: readonly (readonly [string, Json])[]): readonly FieldFault[] {
   const users = resources.byName.get(USERS)
   const known = told.filter(([name, value]) => name !== 'id' && value !== null && users?.fields.has(name))
   return users ? faultsOf(users, Object.fromEntries(known), '/subject/properties') : []
 }
 
 /** Throws StoreUnavailable. */
-export function subjectOf(asker: Asker, subject: SubjectEntity): FoundSubject | Promise<FoundSubject> {
+export function subjectOf(pep: Pep, subject: SubjectEntity): FoundSubject | Promise<FoundSubject> {
   const { type, id } = subject
-  const source = asker.trust.subjects.get(type)
+  const source = pep.trust.subjects.get(type)
   if (!source) return { reason: 'subject-type' }
   if (!isSubject(id)) return { reason: 'subject-unknown' }
-  if (source.kind === 'token') return subjectByToken(asker, subject)
-  if (source.kind === 'asserted') return subjectByAssertion(asker, subject, source.roles)
-  return asker.once(`subject/${id}`, () => {
-    return onceKnown(asker.directory.standing(id), (standing) => subjectStanding(id, standing))
+  if (source.kind === 'token') return subjectByToken(pep, subject)
+  if (source.kind === 'asserted') return subjectByAssertion(pep, subject, source.roles)
+  return pep.once(`subject/${id}`, () => {
+    return onceKnown(pep.directory.standing(id), (standing) => subjectStanding(id, standing))
   })
 }
 

@@ -233,10 +233,10 @@ const ASKING = 'system/access'
 export function trustNotes({ reviewed: { policy }, caller, request }: ExplainQuestion): readonly string[] {
   if (request.kind !== 'route' || request.route.resource !== ASKING || caller.kind !== 'caller') return []
   const roles = new Set(explainRoles(policy, caller).flatMap(({ name, inherits }) => [name, ...inherits]))
-  const asker = { caller: caller.subject === undefined ? undefined : { id: caller.subject }, roles }
-  const own = asker.caller && policy.callers.get(`user:${asker.caller.id}`)
+  const pep = { caller: caller.subject === undefined ? undefined : { id: caller.subject }, roles }
+  const own = pep.caller && policy.callers.get(`user:${pep.caller.id}`)
   const entries = own ? [own] : [...roles].flatMap((role) => policy.callers.get(role) ?? [])
-  return [`${countedText(entries)}: ${assertedText(trustOf(policy.callers, asker))}`]
+  return [`${countedText(entries)}: ${assertedText(trustOf(policy.callers, pep))}`]
 }
 
 function countedText(entries: readonly CallerEntry[]): string {

@@ -10,7 +10,7 @@ import type { ActivePolicy } from '../../../src/policy/active-policy.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Field, Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { evaluate } from '../../../src/server/access/ask.ts'
-import { type Asker, askerOf, Turns } from '../../../src/server/access/asker.ts'
+import { type Pep, pepOf, Turns } from '../../../src/server/access/asker.ts'
 import type { Sql } from '../../../src/server/access/filter/condition-sql.ts'
 import { type FilterRequest, filter, readForms, tellFilter } from '../../../src/server/access/filter/filter.ts'
 import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
@@ -76,7 +76,7 @@ function timeIn(value: unknown): Json {
   return typeof value === 'string' ? (instantOf(value) ?? null) : null
 }
 
-function askerIn(world: World): Asker {
+function askerIn(world: World): Pep {
   const { now = 0, caller } = world
   const snapshot = directPolicy(parsePolicy(filesOfWorld(world), LANGUAGE_RESOURCES), LANGUAGE_RESOURCES, now)
   const facts = factsOf(world)
@@ -87,8 +87,8 @@ function askerIn(world: World): Asker {
     directory: { standing: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
     publicUrl: () => '',
     turns: new Turns(),
-  } as unknown as Parameters<typeof askerOf>[0]
-  return askerOf(parts, {
+  } as unknown as Parameters<typeof pepOf>[0]
+  return pepOf(parts, {
     caller: undefined,
     address: '127.0.0.1',
     gone: () => new AbortController().signal,
@@ -107,11 +107,11 @@ function requestOf({ world, action, fields }: Question): FilterRequest {
 }
 
 /** The objects on which an evaluation is true, with the fields that it tells. */
-async function evaluated(question: Question, asker: Asker): Promise<Rows> {
+async function evaluated(question: Question, pep: Pep): Promise<Rows> {
   const request = requestOf(question)
   const rows: [string, readonly string[]][] = []
   for (const { id } of objectsIn(question.world, request.resource.type)) {
-    const { decision, fields } = await evaluate(asker, {
+    const { decision, fields } = await evaluate(pep, {
       ...request,
       resource: { ...request.resource, id: String(id) },
     })
@@ -128,13 +128,13 @@ type Rows = Readonly<Record<string, readonly string[]>>
 
 async function filtered(
   question: Question,
-  { asker, database, change }: { asker: Asker; database: ForeignDatabase; change: (sql: Sql) => Sql },
+  { pep, database, change }: { pep: Pep; database: ForeignDatabase; change: (sql: Sql) => Sql },
 ): Promise<Rows> {
   const request = requestOf(question)
   const name = request.resource.type
   const related = Object.fromEntries(STORED.map((one) => [one.name, { table: one.name }]))
   const sql = { dialect: database.dialect.name, table: name, related }
-  const { rows } = await filter(asker, request)
+  const { rows } = await filter(pep, request)
   const told = tellFilter(rows, readForms({ sql }, LANGUAGE_RESOURCES, name))
   const idsOf = (part: Sql | undefined) =>
     database.select('id', name, part ? change(part) : { text: 'null', parameters: [] })
@@ -189,10 +189,10 @@ for (const [engine, open] of Object.entries(ENGINES)) {
         const asking = askerIn(world)
         for (const question of questionsOf(questions)) {
           const { action, fields, understandsFields } = question
-          const asker = { ...asking, trust: { ...asking.trust, understandsFields } }
-          const found = await filtered(question, { asker, database, change })
+          const pep = { ...asking, trust: { ...asking.trust, understandsFields } }
+          const found = await filtered(question, { pep, database, change })
           expect(found, JSON.stringify({ action, fields, understandsFields })).to.deep.equal(
-            await evaluated(question, asker),
+            await evaluated(question, pep),
           )
         }
       })
