@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../src/config/config.ts'
-import { mendOf } from '../src/config/mend-of.ts'
+import { fixOf } from '../src/config/mend-of.ts'
 
 const BAD = [
   ['PORT', 'eighty'],
@@ -69,16 +69,16 @@ describe('a setting', () => {
     })
   }
 
-  it('that is refused has a command that mends it: the command that failed, with a value that is taken', () => {
+  it('that is refused has a command that fixes it: the command that failed, with a value that is taken', () => {
     for (const [name, value] of BAD) {
-      const mend = mendOf(refusalOf({ [name]: value })) ?? ''
-      expect(mend, name).to.match(/ \{again\}$/)
-      const [, other, set] = /^(?:env -u (\w+)|(?:\w+=(\S+))) \{again\}$/.exec(mend) ?? []
+      const fix = fixOf(refusalOf({ [name]: value })) ?? ''
+      expect(fix, name).to.match(/ \{again\}$/)
+      const [, other, set] = /^(?:env -u (\w+)|(?:\w+=(\S+))) \{again\}$/.exec(fix) ?? []
       if (/<|\$/.test(set ?? '')) continue
-      expect(other ?? name, mend).to.equal(name)
-      expect(refusalOf(set === undefined ? {} : { [name]: set }), mend).to.equal(undefined)
+      expect(other ?? name, fix).to.equal(name)
+      expect(refusalOf(set === undefined ? {} : { [name]: set }), fix).to.equal(undefined)
     }
-    expect(mendOf(new TypeError('PORT is no setting of this error'))).to.equal(undefined)
+    expect(fixOf(new TypeError('PORT is no setting of this error'))).to.equal(undefined)
   })
 
   it('is refused for what it is, not for others: the defaults are taken', () => {

@@ -12,7 +12,7 @@ type Verb = 'read' | 'list' | 'create' | 'replace' | 'update' | 'delete'
 
 interface Fault {
   readonly name: string
-  /** Breaks something, and returns how to mend it where it would outlive the server. */
+  /** Breaks something, and returns how to fix it where it would outlive the server. */
   readonly inject: (server: TestServer) => undefined | (() => void)
   /** The requests that pass the broken part. */
   readonly verbs?: readonly Verb[]
@@ -31,7 +31,7 @@ const boom = (): never => {
 }
 const rejects = async (): Promise<never> => boom()
 
-/** Replaces a member of an object (or prototype) until it is mended. */
+/** Replaces a member of an object (or prototype) until it is fixed. */
 function put(target: object, member: string, value: unknown): () => void {
   const before = Object.getOwnPropertyDescriptor(target, member)
   Object.defineProperty(target, member, { value, configurable: true, writable: true })
@@ -158,13 +158,13 @@ async function outcomes(fault: Fault): Promise<readonly { verb: Verb; status: nu
     { id: ID.replace('0', '1'), document },
   ])
   const token = await server.token(subject, ...roles)
-  const mend = fault.inject(server)
+  const fix = fault.inject(server)
   try {
     const answers: { verb: Verb; status: number; text: string }[] = []
     for (const verb of fault.verbs ?? VERBS) answers.push({ verb, ...(await request(server, verb, token)) })
     return answers
   } finally {
-    mend?.()
+    fix?.()
     await server.stop()
   }
 }

@@ -1,6 +1,6 @@
 /**
  * docs/operating.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything,
- * mended, put in force and taken back; and the logs tell that story.
+ * fixed, put in force and taken back; and the logs tell that story.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, symlink } from 'node:fs/promises'
@@ -70,7 +70,7 @@ describe('docs/operating.md', () => {
     expect(story.filter((line) => !line.startsWith('policy candidate'))).to.deep.equal([
       'policy shadow difference: refused-now',
       'policy activated: 0 1',
-      // Back again, the mended candidate is compared with: an admin undoes what it would freeze.
+      // Back again, the fixed candidate is compared with: an admin undoes what it would freeze.
       ...['policy activated: 2 0', 'policy shadow difference: refused-now'],
       ...['policy activated: 0 1', 'policy activated: 1 0'],
     ])

@@ -44,7 +44,7 @@ Exit code: 0 without errors, 1 with errors, 2 when the check could not run.`,
       if (!report || report.findings.length === 0) return
       printReport('text', CHECK_FORMATS.text(report))
       if (report.errors === 0) return
-      tell('sallyport: the staged files have errors, so there is no commit: mend them, stage them, and commit again\n')
+      tell('sallyport: the staged files have errors, so there is no commit: fix them, stage them, and commit again\n')
       setExitCode(1)
     })
 }

@@ -35,7 +35,7 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
 /** What a workflow or a hook judges are the files of a commit, and `.env` could name others. */
 const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['ci', 'completion', '--version', '-V', '--help', '-h'])
 
-/** They help whoever mends the file, and doctor reports its fault. */
+/** They help whoever fixes the file, and doctor reports its fault. */
 const WITH_UNREADABLE: ReadonlySet<string> = new Set(['', 'help', 'doctor'])
 
 /** Earlier names of groups, which still work. */

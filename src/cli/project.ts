@@ -186,7 +186,7 @@ async function reserve(path: string): Promise<void> {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    const why = code === 'EEXIST' ? 'exists already: move it away' : `can't be written (${code}): mend that`
+    const why = code === 'EEXIST' ? 'exists already: move it away' : `can't be written (${code}): fix that`
     throw new ToolError(`${path} ${why}, or give the service another name`)
   }
 }
@@ -261,7 +261,7 @@ function onlyLooks(): ToolError {
 
 export function doctorCommand() {
   return withHelp(new Command('doctor'), {
-    about: 'find what is wrong with this installation, and the command that mends it',
+    about: 'find what is wrong with this installation, and the command that fixes it',
     note: `Give it the environment and the flags of \`sallyport serve\`. It changes nothing but a temporary file of its own in the
 data folder, and a server may be running.
 Exit code: 0 when all is well, also with warnings, 1 with a fault, 2 when the command could not run.`,
@@ -283,7 +283,7 @@ Exit code: 0 when all is well, also with warnings, 1 with a fault, 2 when the co
         placeOf: (config) => policyPlace(config.policies, config),
       })
       const shown = checks.map((one) => withCommand(one, wordsOf(flags)))
-      printResult(format, { state, checks: shown }, textOf(shown))
+      printResult(format, { state, checks: shown.map(withFormerName) }, textOf(shown))
       if (state === 'fault') setExitCode(1)
     })
 }
@@ -295,13 +295,19 @@ function wordsOf({ demo, ...values }: Flags): readonly string[] {
 }
 
 function withCommand(checked: Checked, words: readonly string[]): Checked {
-  const { message, mend } = checked
-  return { ...checked, message: withCommands(message), ...(mend && { mend: commandHere(mend, words) }) }
+  const { message, fix } = checked
+  return { ...checked, message: withCommands(message), ...(fix && { fix: commandHere(fix, words) }) }
+}
+
+/** For one release, programs find the command by its former name too. */
+function withFormerName(checked: Checked): Checked & { readonly fix?: string } {
+  const { fix } = checked
+  return fix === undefined ? checked : { ...checked, fix: fix }
 }
 
 function textOf(checks: readonly Checked[]): string {
-  const rows = checks.map(({ check, state, message, mend }) => {
-    return [state, check, `${printable(message)}${mend === undefined ? '' : `: run \`${mend}\``}`]
+  const rows = checks.map(({ check, state, message, fix }) => {
+    return [state, check, `${printable(message)}${fix === undefined ? '' : `: run \`${fix}\``}`]
   })
   const number = (wanted: Checked['state']) => checks.filter(({ state }) => state === wanted).length
   return `${table(rows).join('\n')}\n\n${count(number('fault'), 'fault')}, ${count(number('warning'), 'warning')}\n`

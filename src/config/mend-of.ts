@@ -1,5 +1,5 @@
-/** The command that mends an error: its own, or for a faulty setting another value of it. */
-import { AGAIN, againWith, mendIn } from '../base/problems/mend.ts'
+/** The command that fixes an error: its own, or for a faulty setting another value of it. */
+import { AGAIN, againWith, fixIn } from '../base/problems/mend.ts'
 import { commandHere, withCommands } from '../present/invocation.ts'
 import { printable } from '../present/quote.ts'
 
@@ -44,23 +44,23 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 
 const OF_SETTINGS: ReadonlySet<string> = new Set(['ConfigError', 'KeyError'])
 
-export function mendOf(error: unknown): string | undefined {
-  return mendIn(error) ?? mendOfSetting(error)
+export function fixOf(error: unknown): string | undefined {
+  return fixIn(error) ?? fixOfSetting(error)
 }
 
-/** What is wrong, and the command that mends it. `words`: of the command line that failed. */
+/** What is wrong, and the command that fixes it. `words`: of the command line that failed. */
 export function failureText(error: Error, words: readonly string[]): string {
   const { name } = error
   const message = withCommands(error.message)
-  const mend = mendOf(error)
-  const command = mend === undefined ? '' : `run \`${commandHere(mend, words)}\``
+  const fix = fixOf(error)
+  const command = fix === undefined ? '' : `run \`${commandHere(fix, words)}\``
   // Faults of files have a line each; a line end in another message belongs to a value, and could look like a message.
   if (name === 'FileError') return `${message}${command && '\n'}${command}`
   return `${printable(message)}${command && ': '}${command}`
 }
 
 /** The sentence about a setting begins with its name (test/config.test.ts). */
-function mendOfSetting(error: unknown): string | undefined {
+function fixOfSetting(error: unknown): string | undefined {
   const { name, message } = error as Error
   if (!OF_SETTINGS.has(name)) return undefined
   const [, flag, setting = ''] = /^(--)?([A-Za-z_]+) /.exec(message) ?? []

@@ -5,15 +5,15 @@ import ipaddr from 'ipaddr.js'
 import { isIpAddress } from '../base/ip-address.ts'
 
 /**
- * Its message is one sentence: the variable, the wrong value, and what to set it to. `mend`: the command for it
+ * Its message is one sentence: the variable, the wrong value, and what to set it to. `fix`: the command for it
  * (src/base/problems/mend.ts).
  */
 export class ConfigError extends Error {
-  readonly mend: string | undefined
-  constructor(message: string, mend?: string) {
+  readonly fix: string | undefined
+  constructor(message: string, fix?: string) {
     super(message)
     this.name = 'ConfigError'
-    this.mend = mend
+    this.fix = fix
   }
 }
 

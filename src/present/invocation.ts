@@ -58,14 +58,14 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 
 /** A command of src/base/problems/mend.ts as it can be copied. `words`: of the command line that AGAIN stands for. */
 export function commandHere(
-  mend: string,
+  fix: string,
   words: readonly string[],
   variables: Readonly<Record<string, string | undefined>> = environment(),
 ): string {
   const program = programHere(variables)
-  const [, settings = ''] = /^((?:[A-Z_]+=\S+ )*)\{again\}$/.exec(mend) ?? []
+  const [, settings = ''] = /^((?:[A-Z_]+=\S+ )*)\{again\}$/.exec(fix) ?? []
   const again = [program, ...withoutOverridden(words, settings).map(shellWord)].join(' ')
-  return mend.replace(/(?<=^|&& |^[A-Z_]+=\S+ )sallyport(?= )/g, program).replace(AGAIN, () => again)
+  return fix.replace(/(?<=^|&& |^[A-Z_]+=\S+ )sallyport(?= )/g, program).replace(AGAIN, () => again)
 }
 
 /** A flag would win over the new value of its setting. */

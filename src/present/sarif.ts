@@ -11,7 +11,7 @@ export interface FindingRule {
   readonly severity: Diagnostic['severity']
   /** Sentences without a final period. */
   readonly meaning: string
-  readonly mend: string
+  readonly fix: string
 }
 
 export interface SarifFindings {
@@ -56,11 +56,11 @@ function notShown(more: number): unknown {
   return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
 }
 
-function rule({ code, meaning, mend, severity }: FindingRule): unknown {
+function rule({ code, meaning, fix, severity }: FindingRule): unknown {
   return {
     id: code,
     shortDescription: { text: `${meaning}.` },
-    help: { text: `${mend}.` },
+    help: { text: `${fix}.` },
     defaultConfiguration: { level: severity },
   }
 }

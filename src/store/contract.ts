@@ -210,8 +210,8 @@ export interface StoreEngine {
   readonly examine: (database: string, options: ExamineOptions) => Promise<Examined>
   /** Of a database in a file, without changing it; undefined where there is no file. */
   readonly layoutOf: (database: string) => Promise<number | undefined>
-  /** The command that mends what kept a database from being opened; undefined if no command does. */
-  readonly mendOf: (database: string, cause: unknown) => string | undefined
+  /** The command that fixes what kept a database from being opened; undefined if no command does. */
+  readonly fixOf: (database: string, cause: unknown) => string | undefined
   /** Throws StoreUnavailable. */
   readonly openInstances: (
     database: string,

@@ -163,9 +163,9 @@ export async function storedLayout({ engine, location }: Pick<Database, 'engine'
   return (await ENGINES[engine].load()).layoutOf(location)
 }
 
-/** The command that mends what kept the database from being opened; undefined if no command does. */
-export async function mendOfDatabase({ engine, location }: Database, { cause }: StoreUnavailable) {
-  return (await ENGINES[engine].load()).mendOf(location, cause)
+/** The command that fixes what kept the database from being opened; undefined if no command does. */
+export async function fixOfDatabase({ engine, location }: Database, { cause }: StoreUnavailable) {
+  return (await ENGINES[engine].load()).fixOf(location, cause)
 }
 
 /**

@@ -38,7 +38,7 @@ for (const [name, open] of ENGINES) {
       }
       return ids
     }
-    const mend = (ids: readonly string[]) =>
+    const fix = (ids: readonly string[]) =>
       on.run(`delete from objects_notes where id in (${ids.map((id) => `'${id}'`).join()})`)
 
     it('finds nothing in what only a server has written', async () => {
@@ -96,7 +96,7 @@ for (const [name, open] of ENGINES) {
       ])
       expect(report.findings.find(({ code }) => code === 'document-not-object')?.ids).to.deep.equal(ids.slice(0, 2))
       expect(report.resources).to.deep.equal([{ resource: 'notes', objects: 11, faulty: 3 }])
-      await mend(ids)
+      await fix(ids)
     })
 
     it('finds owners that do not exist, and no longer when they do', async () => {
@@ -110,7 +110,7 @@ for (const [name, open] of ENGINES) {
       ])
       await check('--resource', 'notes')
       expect(report.findings.filter(({ code }) => code === 'user-missing')).to.deep.equal([])
-      await mend(ids)
+      await fix(ids)
       await on.run(`delete from objects_users where id = 'nobody'`)
     })
 
@@ -118,7 +118,7 @@ for (const [name, open] of ENGINES) {
       const ids = await damaged('version = 0')
       await check()
       expect(found()).to.deep.equal([['notes', 'version-invalid', undefined, 1]])
-      await mend(ids)
+      await fix(ids)
       const folder = `${on.server.folder}/schemas-fewer`
       await copySchemas(on.server.folder, folder, 'notes.json')
       await check('--schemas', folder)
@@ -137,7 +137,7 @@ for (const [name, open] of ENGINES) {
       await check('--schemas', folder, '--resource', 'notes')
       const shared = report.findings.find(({ code }) => code === 'value-shared')
       expect(shared).to.deep.include({ pointer: '/code', objects: 2, ids: ids.slice(0, 2) })
-      await mend(ids)
+      await fix(ids)
     })
 
     if (name === 'PostgreSQL') {
@@ -146,14 +146,14 @@ for (const [name, open] of ENGINES) {
         await check()
         expect(found()).to.deep.equal([['notes', 'index-disagrees', '/title', 1]])
         expect(report.findings[0]?.ids).to.deep.equal(ids)
-        await mend(ids)
+        await fix(ids)
       })
 
       it('finds documents that are not JSON', async () => {
         const ids = await damaged(`document = '{"title":'`)
         await check()
         expect(found()).to.deep.equal([['notes', 'document-not-json', undefined, 1]])
-        await mend(ids)
+        await fix(ids)
       })
     }
 
@@ -182,7 +182,7 @@ for (const [name, open] of ENGINES) {
       const { code, ...printed } = await check()
       expect(validate(printed), JSON.stringify(validate.errors)).to.equal(true)
       expect(validate({ ...printed, findings: [{ ...printed.findings[0], code: 'other' }] })).to.equal(false)
-      await mend(ids)
+      await fix(ids)
     })
 
     it('says in text what is wrong and what to do', async () => {
@@ -192,7 +192,7 @@ for (const [name, open] of ENGINES) {
       expect(stdout).to.include('notes: 9 objects\n  1 object: `/title` is required [schema-misfit]\n')
       expect(stdout).to.include(`    ${ids[0]}\n    = migrate the objects, or let the schema accept them\n`)
       expect(stdout).to.match(/9 objects checked, 1 with findings\n$/)
-      await mend(ids)
+      await fix(ids)
     })
 
     it('refuses bad input with one sentence and exit code 2', async () => {

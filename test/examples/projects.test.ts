@@ -155,7 +155,7 @@ describe('examples/projects', () => {
     expect(await status('alice', 'DELETE', `/projects/${made.project}`), 'just now').to.equal(204)
   })
 
-  it('lets the author of a comment mend it for a quarter of an hour', async () => {
+  it('lets the author of a comment fix it for a quarter of an hour', async () => {
     const path = `/comments/${made.comment}`
     expect(await status('bob', 'PATCH', path, { text: 'Which colours?' })).to.equal(200)
     ahead = 15 * 60_000

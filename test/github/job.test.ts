@@ -45,7 +45,7 @@ describe('sallyport ci github', function () {
     expect(api.comments).to.deep.equal([])
   })
 
-  it('tells a hole everywhere, in a project within a larger repository, and then that it is mended', async () => {
+  it('tells a hole everywhere, in a project within a larger repository, and then that it is fixed', async () => {
     one = await openRepository('apps/my api')
     const event = await pullRequest(one, () => one.openHole())
     const sarif = join(one.folder, '.git/report.sarif')

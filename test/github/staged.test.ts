@@ -69,7 +69,7 @@ describe('sallyport ci staged', function () {
     await one.openHole()
     one.git('add', '.')
     await writeFile(file, good)
-    expect((await commit()).code, 'a staged hole, mended in the work tree alone').to.equal(1)
+    expect((await commit()).code, 'a staged hole, fixed in the work tree alone').to.equal(1)
     one.git('add', '.')
     await one.openHole()
     await appendFile(join(one.project, 'policies/roles.yaml'), '# reviewed\n')

@@ -76,7 +76,7 @@ describe('the record of a change by signing in', () => {
     await start({})
     const { password } = await oneTimePassword()
     const session = await signIn()
-    const mend = breakOutbox(server)
+    const fix = breakOutbox(server)
     const broken = [
       await refresh(session),
       await signIn({ newPassword: NEW_PASSWORD }),
@@ -86,14 +86,14 @@ describe('the record of a change by signing in', () => {
     expect(broken.map(({ status, body }) => [status, body.code])).to.deep.equal(
       broken.map(() => [503, 'store-unavailable']),
     )
-    mend()
-    const mended = [
+    fix()
+    const fixed = [
       await refresh(session),
       await signIn(),
       await post({ email: 'sam@example.com', password }),
       await signOut(session),
     ]
-    expect(mended.map(({ status }) => status)).to.deep.equal([200, 200, 200, 204])
+    expect(fixed.map(({ status }) => status)).to.deep.equal([200, 200, 200, 204])
   })
 
   it('leaves a refresh token unused where its user is disabled', async () => {

@@ -42,7 +42,7 @@ describe('a migration on a disk that fills', () => {
     const { code, stdout, stderr } = await migrateWithin(await roomFor('some batches'), '--no-backup')
     expect([code, stdout]).to.deep.equal([2, ''])
     expect(stderr).to.match(
-      /^sallyport: the database `data\/sallyport.db` can't be used \([^)]+\): mend that, and run the command again, .*\n$/,
+      /^sallyport: the database `data\/sallyport.db` can't be used \([^)]+\): fix that, and run the command again, .*\n$/,
     )
     const { objects, place, endedAt } = await progress()
     expect(objects).to.be.within(1, ORDERS - 1)

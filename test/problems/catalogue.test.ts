@@ -61,12 +61,12 @@ describe('diagnostics', () => {
     const error = new FileError([
       { ...fault, file: 'b', line: 1, column: 1 },
       { ...fault, file: 'a', line: 10, column: 1 },
-      { ...fault, file: 'a', line: 9, column: 2, hint: 'mend it' },
+      { ...fault, file: 'a', line: 9, column: 2, hint: 'fix it' },
       { ...fault, file: 'a', line: 9, column: 1 },
     ])
     expect(error.message.split('\n')).to.deep.equal([
       'a:9:1: is wrong [x]',
-      'a:9:2: is wrong (mend it) [x]',
+      'a:9:2: is wrong (fix it) [x]',
       'a:10:1: is wrong [x]',
       'b:1:1: is wrong [x]',
     ])

@@ -31,7 +31,7 @@ describe('a command that is printed', () => {
   it('is the command that failed with another setting, which no flag overrides', () => {
     const words = ['serve', '--demo', '--port', '80', '--workers=2']
     const inCheckout = { npm_lifecycle_event: 'sallyport' }
-    const again = (mend: string) => commandHere(mend, words, inCheckout)
+    const again = (fix: string) => commandHere(fix, words, inCheckout)
     const program = 'npm run -s sallyport --'
     expect(again('PORT=81 {again}')).to.equal(`PORT=81 ${program} serve --demo --workers=2`)
     expect(again('WORKERS=1 {again}')).to.equal(`WORKERS=1 ${program} serve --demo --port 80`)

@@ -27,7 +27,7 @@ import { pino } from 'pino'
 import type { Checked } from '../../src/base/problems/checked.ts'
 import { policyPlace } from '../../src/cli/policy/policy-place.ts'
 import { type Flags, readConfig } from '../../src/config/config.ts'
-import { mendOf } from '../../src/config/mend-of.ts'
+import { fixOf } from '../../src/config/mend-of.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { type Diagnosis, examineInstallation } from '../../src/tools/project/doctor/doctor.ts'
 import { removeNow, removeWithTests } from '../ends-with-tests.ts'
@@ -49,7 +49,7 @@ interface Found {
   readonly check: string
   readonly says: RegExp
   readonly state?: Checked['state']
-  readonly mend?: RegExp
+  readonly fix?: RegExp
   readonly env?: Environment
   readonly flags?: Flags
   /** A server with these settings refuses to start, with the same words. */
@@ -88,28 +88,28 @@ describe('sallyport doctor', () => {
 
   for (const [name, prepare] of Object.entries(breaks())) {
     it(`finds ${name}, and goes on`, async () => {
-      const { check, says, state = 'fault', mend, env = {}, flags = {}, stops } = await prepare()
+      const { check, says, state = 'fault', fix, env = {}, flags = {}, stops } = await prepare()
       const { checks } = await examine(env, flags)
       const told = checks.find((one) => one.check === check && one.state === state && says.test(one.message))
       expect(told, JSON.stringify(checks, null, 1)).to.not.equal(undefined)
-      if (mend) expect(told?.mend).to.match(mend)
+      if (fix) expect(told?.fix).to.match(fix)
       expect([...new Set(checks.map((one) => one.check))]).to.include.members(EACH.filter((one) => one !== 'schemas'))
       expect(JSON.stringify(checks)).to.not.include('sesame')
       if (!stops) return
       const failure = await start(given(env), flags).catch((error: Error) => error)
       expect(failure).to.be.instanceOf(Error)
-      expect([(failure as Error).message, mendOf(failure)]).to.deep.equal([told?.message, told?.mend])
+      expect([(failure as Error).message, fixOf(failure)]).to.deep.equal([told?.message, told?.fix])
     })
   }
 
-  it('says of Redis what mends it, which does', async () => {
+  it('says of Redis what fixes it, which does', async () => {
     const env = { REDIS_URL: redis.url }
     const cli = ['-p', `${redis.port}`, 'config', 'set', 'maxmemory-policy', 'allkeys-lru']
     execFileSync(join(dirname(program('redis-server')), 'redis-cli'), cli, { stdio: 'pipe' })
     const [told] = (await examine(env)).checks.filter(({ check, state }) => check === 'redis' && state === 'warning')
     expect(told?.message).to.match(/allkeys-lru/)
-    const { status } = spawnSync('bash', ['-c', told?.mend ?? 'false'], { env: { PATH: pathOf() } })
-    expect(status, told?.mend).to.equal(0)
+    const { status } = spawnSync('bash', ['-c', told?.fix ?? 'false'], { env: { PATH: pathOf() } })
+    expect(status, told?.fix).to.equal(0)
     expect(warningsOf((await examine(env)).checks, 'redis')).to.deep.equal([])
   })
 
@@ -156,7 +156,7 @@ describe('sallyport doctor', () => {
     const diagnosis: Diagnosis = JSON.parse(faulty.stdout)
     expect(validate(diagnosis), JSON.stringify(validate.errors)).to.equal(true)
     const [fault] = faultsOf(diagnosis.checks)
-    expect(fault?.mend).to.match(/^PORT=3000 .* serve$/)
+    expect(fault?.fix).to.match(/^PORT=3000 .* serve$/)
     expect((await doctor('--colour')).code).to.equal(2)
   })
 
@@ -184,8 +184,8 @@ describe('sallyport doctor', () => {
     expect([atOnce.code, atOnce.stderr.replace(sentence, '')]).to.deep.equal([2, ''])
   })
 
-  for (const [name, { close, mend }] of Object.entries(closed())) {
-    it(`finds ${name}, and its command mends it`, async () => {
+  for (const [name, { close, fix }] of Object.entries(closed())) {
+    it(`finds ${name}, and its command fixes it`, async () => {
       cpSync(own, folder, { recursive: true })
       for (const one of ['policies', 'schemas']) cpSync(join(ROOT, one), join(folder, one), { recursive: true })
       chmodSync(folder, 0o755)
@@ -200,32 +200,32 @@ describe('sallyport doctor', () => {
       const [told, ...others] = await found()
       expect([told?.state, told?.message, others]).to.deep.equal(['fault', told?.message, []])
       expect(told?.message).to.match(/can't be opened \(EACCES/)
-      expect(told?.mend).to.match(mend)
-      execFileSync('bash', ['-c', (told?.mend ?? 'false').replace(/^sudo /, '')], { cwd: folder })
+      expect(told?.fix).to.match(fix)
+      execFileSync('bash', ['-c', (told?.fix ?? 'false').replace(/^sudo /, '')], { cwd: folder })
       expect(faultsOf(await found())).to.deep.equal([])
     })
   }
 
-  function closed(): Readonly<Record<string, { close: (data: string) => void; mend: RegExp }>> {
+  function closed(): Readonly<Record<string, { close: (data: string) => void; fix: RegExp }>> {
     return {
       'a database that its user may not write': {
         close: (data) => chmodSync(join(data, 'sallyport.db'), 0o400),
-        mend: /^chmod -R u\+rwX data\/sallyport\.db$/,
+        fix: /^chmod -R u\+rwX data\/sallyport\.db$/,
       },
       'a database that its user may not read': {
         close: (data) => chownSync(join(data, 'sallyport.db'), 0, 0),
-        mend: /^sudo chown -R \d+:\d+ data\/sallyport\.db$/,
+        fix: /^sudo chown -R \d+:\d+ data\/sallyport\.db$/,
       },
       'a database in a folder that is closed': {
         close: (data) => execFileSync('chown', ['root:root', data]),
-        mend: /^sudo chown -R \d+:\d+ data$/,
+        fix: /^sudo chown -R \d+:\d+ data$/,
       },
       'a folder in which its user may not make a database': {
         close: (data) => {
           rmSync(join(data, 'sallyport.db'))
           chmodSync(data, 0o500)
         },
-        mend: /^chmod -R u\+rwX \S*data$/,
+        fix: /^chmod -R u\+rwX \S*data$/,
       },
     }
   }
@@ -236,7 +236,7 @@ describe('sallyport doctor', () => {
         check: 'settings',
         says: /LOG_LEVEL is "loud"/,
         env: { LOG_LEVEL: 'loud' },
-        mend: /^LOG_LEVEL=info /,
+        fix: /^LOG_LEVEL=info /,
         stops: true,
       }),
       'a slip in the name of a setting': () => {
@@ -245,24 +245,24 @@ describe('sallyport doctor', () => {
           state: 'warning',
           says: /`REDIS_URL`/,
           env: { REDIS_URI: 'redis://h' },
-          mend: /^env -u REDIS_URI /,
+          fix: /^env -u REDIS_URI /,
         }
       },
       'a data folder that is a file': () => {
         writeFileSync(join(folder, 'data'), '')
-        return { check: 'data folder', says: /EEXIST/, mend: /^mv /, stops: true }
+        return { check: 'data folder', says: /EEXIST/, fix: /^mv /, stops: true }
       },
       'a data folder that others can read': () => {
         mkdirSync(join(folder, 'data'))
         chmodSync(join(folder, 'data'), 0o755)
-        return { check: 'data folder', state: 'warning', says: /others can look/, mend: /^chmod 700 / }
+        return { check: 'data folder', state: 'warning', says: /others can look/, fix: /^chmod 700 / }
       },
       'a disk that is nearly full': () => {
         mkdirSync(join(folder, 'data'))
         execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', join(folder, 'data')])
         const mounted = join(folder, 'data')
         closing.push(() => execFileSync('umount', [mounted]))
-        return { check: 'disk', says: /1 MiB are free|2 MiB are free/, mend: /^df -h / }
+        return { check: 'disk', says: /1 MiB are free|2 MiB are free/, fix: /^df -h / }
       },
       'a decision log that is none': () => {
         writeFileSync(join(folder, 'mine.txt'), 'mine')
@@ -280,7 +280,7 @@ describe('sallyport doctor', () => {
           check: 'policy',
           says: /[1-9]\d* errors?, .*; first /,
           env: { POLICIES },
-          mend: /^sallyport policy check /,
+          fix: /^sallyport policy check /,
         }
       },
       'a policy that everybody may change': () => {
@@ -292,19 +292,19 @@ describe('sallyport doctor', () => {
           state: 'warning',
           says: /can change files/,
           env: { POLICIES },
-          mend: /^chmod -R o-w /,
+          fix: /^chmod -R o-w /,
         }
       },
       'a faulty schema': () => {
         const SCHEMAS = join(folder, 'schemas')
         cpSync(join(ROOT, 'schemas'), SCHEMAS, { recursive: true })
         writeFileSync(join(SCHEMAS, 'broken.json'), '{')
-        return { check: 'schemas', says: /broken\.json:1:/, env: { SCHEMAS }, mend: /^sallyport schema check / }
+        return { check: 'schemas', says: /broken\.json:1:/, env: { SCHEMAS }, fix: /^sallyport schema check / }
       },
       'a file that is no database': () => {
         mkdirSync(join(folder, 'data'), { mode: 0o700 })
         writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
-        return { check: 'database', says: /not a database/, mend: /^sallyport restore .*\.damaged && mv /, stops: true }
+        return { check: 'database', says: /not a database/, fix: /^sallyport restore .*\.damaged && mv /, stops: true }
       },
       'a damaged page': () => {
         cpSync(own, folder, { recursive: true })
@@ -312,30 +312,30 @@ describe('sallyport doctor', () => {
         const bytes = readFileSync(file)
         bytes.fill(0xff, bytes.length - 3 * 4096)
         writeFileSync(file, bytes)
-        return { check: 'database', says: /is damaged|malformed/, mend: /^sallyport restore .*\.damaged && mv / }
+        return { check: 'database', says: /is damaged|malformed/, fix: /^sallyport restore .*\.damaged && mv / }
       },
       'a database of a later version': () => {
         cpSync(own, folder, { recursive: true })
         const database = new DatabaseSync(join(folder, 'data/sallyport.db'))
         database.exec('pragma user_version = 99')
         database.close()
-        return { check: 'database', says: /layout 99/, mend: /^npm install/, stops: true }
+        return { check: 'database', says: /layout 99/, fix: /^npm install/, stops: true }
       },
       'a signing key that others can read': () => {
         cpSync(own, folder, { recursive: true })
         chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
-        return { check: 'keys', says: /others can read/, mend: /^chmod 600 /, stops: true }
+        return { check: 'keys', says: /others can read/, fix: /^chmod 600 /, stops: true }
       },
       'an old signing key': () => {
         cpSync(own, folder, { recursive: true })
         const file = join(folder, 'data/keys/signing.jwk')
         const key = JSON.parse(readFileSync(file, 'utf8'))
         writeFileSync(file, JSON.stringify({ ...key, created: '2020-01-01T00:00:00Z' }))
-        return { check: 'keys', state: 'warning', says: /\d{4} days old/, mend: /signing-keys rotate$/ }
+        return { check: 'keys', state: 'warning', says: /\d{4} days old/, fix: /signing-keys rotate$/ }
       },
       'a key server that does not answer': async () => {
         const env = { JWT_JWKS_URL: `http://127.0.0.1:${await freePort()}/keys` }
-        return { check: 'keys', says: /gives no keys/, env, mend: /^curl / }
+        return { check: 'keys', says: /gives no keys/, env, fix: /^curl / }
       },
       'a key server whose URL has a password': () => {
         const env = { JWT_JWKS_URL: 'https://u:sesame@127.0.0.1/keys' }
@@ -354,7 +354,7 @@ describe('sallyport doctor', () => {
           check: 'policy',
           says: /^POLICY_DATABASE is another, but/,
           env,
-          mend: /^POLICY_DATABASE=/,
+          fix: /^POLICY_DATABASE=/,
           stops: true,
         }
       },
@@ -366,19 +366,19 @@ describe('sallyport doctor', () => {
         await once(server, 'listening')
         closing.push(() => server.close())
         const { port } = server.address() as AddressInfo
-        return { check: 'ports', says: /EADDRINUSE.*another program/, env: { PORT: `${port}` }, mend: /^PORT=\d+ / }
+        return { check: 'ports', says: /EADDRINUSE.*another program/, env: { PORT: `${port}` }, fix: /^PORT=\d+ / }
       },
       'an address that no other service can reach': () => {
         const env = { HOST: '0.0.0.0', PORT: '0' }
-        return { check: 'ports', state: 'warning', says: /^PUBLIC_URL is not set/, env, mend: /^PUBLIC_URL=https:/ }
+        return { check: 'ports', state: 'warning', says: /^PUBLIC_URL is not set/, env, fix: /^PUBLIC_URL=https:/ }
       },
       'a PostgreSQL that does not answer': async () => {
         const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
-        return { check: 'database', says: /ECONNREFUSED/, env, mend: /systemctl/, stops: true }
+        return { check: 'database', says: /ECONNREFUSED/, env, fix: /systemctl/, stops: true }
       },
       'a database that was not created': () => {
         const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'nowhere') }
-        return { check: 'database', says: /does not exist/, env, mend: /^createdb /, stops: true }
+        return { check: 'database', says: /does not exist/, env, fix: /^createdb /, stops: true }
       },
       'a PostgreSQL that takes no writes': () => {
         sql('create database taking_none', 'alter database taking_none set default_transaction_read_only = on')
@@ -386,7 +386,7 @@ describe('sallyport doctor', () => {
           check: 'database',
           says: /takes no writes/,
           env: { DATABASE_URL: databaseNamed('taking_none') },
-          mend: /<primary>/,
+          fix: /<primary>/,
         }
       },
       'more connections than PostgreSQL takes': () => {
@@ -396,7 +396,7 @@ describe('sallyport doctor', () => {
           state: 'warning',
           says: /3 processes may open 612 connections/,
           env,
-          mend: /^DATABASE_POOL=\d+ /,
+          fix: /^DATABASE_POOL=\d+ /,
         }
       },
       'a pooler that nobody told of': async () => {
@@ -406,24 +406,24 @@ describe('sallyport doctor', () => {
           check: 'database',
           says: /unsupported startup parameter/,
           env: { DATABASE_URL },
-          mend: /^DATABASE_POOLER=transaction /,
+          fix: /^DATABASE_POOLER=transaction /,
           stops: true,
         }
       },
       'keys of one instance on a shared database': () => {
         const env = { DATABASE_URL: postgres.url }
-        return { check: 'keys', state: 'warning', says: /other instances/, env, mend: /^KEYS_SECRET=/ }
+        return { check: 'keys', state: 'warning', says: /other instances/, env, fix: /^KEYS_SECRET=/ }
       },
       'a Redis that does not answer': async () => {
         const env = { REDIS_URL: `redis://:sesame@127.0.0.1:${await freePort()}` }
-        return { check: 'redis', says: /ECONNREFUSED/, env, mend: /systemctl/ }
+        return { check: 'redis', says: /ECONNREFUSED/, env, fix: /systemctl/ }
       },
       'a Redis that is another server': async () => {
         const server = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
         await once(server, 'listening')
         closing.push(() => server.close())
         const env = { REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` }
-        return { check: 'redis', says: /answers, but not as Redis does/, env, mend: /^REDIS_URL=redis:/ }
+        return { check: 'redis', says: /answers, but not as Redis does/, env, fix: /^REDIS_URL=redis:/ }
       },
       'a Redis that wants a password': async () => {
         const closed = await startRedis({ args: ['--requirepass', 'sesame'] })
@@ -432,7 +432,7 @@ describe('sallyport doctor', () => {
           check: 'redis',
           says: /NOAUTH/,
           env: { REDIS_URL: closed.url },
-          mend: /^REDIS_URL='redis:\/\/:<password>@/,
+          fix: /^REDIS_URL='redis:\/\/:<password>@/,
         }
       },
       'a Redis with another clock': async () => {

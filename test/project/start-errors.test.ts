@@ -1,5 +1,5 @@
 /**
- * A start that fails says why in one sentence, with the command that mends it: each is provoked, its command is run as
+ * A start that fails says why in one sentence, with the command that fixes it: each is provoked, its command is run as
  * printed, and then the server starts. What depends on the process (its rights, its folder, its flags, its workers) is
  * tried with real processes, the rest in this one.
  */
@@ -27,7 +27,7 @@ import { parseEnv } from 'node:util'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { type Flags, readConfig } from '../../src/config/config.ts'
-import { failureText, mendOf } from '../../src/config/mend-of.ts'
+import { failureText, fixOf } from '../../src/config/mend-of.ts'
 import { startApp } from '../../src/server/app.ts'
 import { endNow, removeWithTests } from '../ends-with-tests.ts'
 import { AS_NOBODY, NOBODY } from '../nobody.ts'
@@ -45,7 +45,7 @@ interface Broken {
   /** What the sentence says. */
   readonly says: RegExp
   /** The command that is printed. */
-  readonly mend: RegExp
+  readonly fix: RegExp
   readonly env?: Environment
   readonly flags?: Flags
   /** What to fill in, where only the reader knows it. */
@@ -68,7 +68,7 @@ const RESTORED =
 
 type Cases<B> = Readonly<Record<string, (folder: string) => B | Promise<B>>>
 
-describe('a start that fails says so and what mends it, which does', () => {
+describe('a start that fails says so and what fixes it, which does', () => {
   let postgres: PostgresServer
   let folder: string
   /** A data folder after a first start, and one with the demo. */
@@ -100,13 +100,13 @@ describe('a start that fails says so and what mends it, which does', () => {
 
   for (const [name, broken] of Object.entries(casesHere())) {
     it(name, async () => {
-      const { says, mend, env = {}, flags = {}, fill = {}, untried } = await broken(folder)
+      const { says, fix, env = {}, flags = {}, fill = {}, untried } = await broken(folder)
       const found = await failureIn(given(env), flags)
       expect(failureText(found as Error, ['serve']))
         .to.match(says)
         .and.to.match(/^[^\n]+: run `[^`]+`$/)
-      const printed = mendOf(found) ?? ''
-      expect(printed).to.match(mend)
+      const printed = fixOf(found) ?? ''
+      expect(printed).to.match(fix)
       const command = Object.entries(fill).reduce((text, [word, value]) => text.replaceAll(word, value), printed)
       if (untried) return
       const after = shell(command, given(env))
@@ -120,32 +120,32 @@ describe('a start that fails says so and what mends it, which does', () => {
       const { code, said } = await start(found)
       expect(code, said).to.equal(2)
       expect(said).to.match(found.says)
-      const [, mend = ''] = /^sallyport: [^\n]+: run `([^`]+)`\n$/.exec(said) ?? []
-      expect(mend, said).to.match(found.mend)
+      const [, fix = ''] = /^sallyport: [^\n]+: run `([^`]+)`\n$/.exec(said) ?? []
+      expect(fix, said).to.match(found.fix)
       // Root runs what asks for root; the rest runs as whoever started the server.
-      const asNobody = Boolean(found.asNobody) && !mend.startsWith('sudo ')
-      const command = Object.entries(found.fill ?? {}).reduce((text, [word, to]) => text.replaceAll(word, to), mend)
-      const mended = await run(['bash', '-c', command], { ...found, asNobody })
+      const asNobody = Boolean(found.asNobody) && !fix.startsWith('sudo ')
+      const command = Object.entries(found.fill ?? {}).reduce((text, [word, to]) => text.replaceAll(word, to), fix)
+      const fixed = await run(['bash', '-c', command], { ...found, asNobody })
       if (found.opens !== undefined) {
-        expect((await run(['test', '-w', found.opens], found)).code, `${command}\n${mended.said}`).to.equal(0)
+        expect((await run(['test', '-w', found.opens], found)).code, `${command}\n${fixed.said}`).to.equal(0)
         return
       }
-      const { listens, said: later } = mended.listens ? mended : await start(found)
-      expect(listens, `${command}\n${mended.said}\n${later}`).to.equal(true)
+      const { listens, said: later } = fixed.listens ? fixed : await start(found)
+      expect(listens, `${command}\n${fixed.said}\n${later}`).to.equal(true)
     })
   }
 
   it('a KEYS_SECRET that is too short, by a new one that the next start finds, and that no other one replaces', async () => {
     const weak = await failureIn(given({ KEYS_SECRET: 'hunter2' }))
     expect((weak as Error).message).to.match(/a new one that you keep/)
-    shell(mendOf(weak) ?? '', given({}))
+    shell(fixOf(weak) ?? '', given({}))
     expect(statSync(join(folder, '.env')).mode & 0o077).to.equal(0)
     const kept = parseEnv(readFileSync(join(folder, '.env'), 'utf8')) as Environment
     expect(await failureIn(given(kept))).to.equal(undefined)
     const other = await failureIn(given({ KEYS_SECRET: randomBytes(32).toString('base64') }))
     const command = failureText(other as Error, ['serve'])
     expect(command).to.match(/can't decrypt .*: run `KEYS_SECRET='<the value that encrypted them>' /)
-    const filled = (mendOf(other) ?? '').replace('<the value that encrypted them>', kept.KEYS_SECRET ?? '')
+    const filled = (fixOf(other) ?? '').replace('<the value that encrypted them>', kept.KEYS_SECRET ?? '')
     expect(await failureIn(shell(filled, given({})))).to.equal(undefined)
   })
 
@@ -154,16 +154,16 @@ describe('a start that fails says so and what mends it, which does', () => {
     const [file, ownFile] = [join(folder, 'data/sallyport.db'), join(own, 'data/sallyport.db')]
     truncateSync(file, 5000)
     const damaged = readFileSync(file)
-    const mend = mendOf(await failureIn(given({}))) ?? ''
-    expect(mend).to.match(RESTORED)
-    const without = spawnSync('bash', ['-c', mend.replace('<archive>', 'none.tar')], {
+    const fix = fixOf(await failureIn(given({}))) ?? ''
+    expect(fix).to.match(RESTORED)
+    const without = spawnSync('bash', ['-c', fix.replace('<archive>', 'none.tar')], {
       cwd: folder,
       env: { PATH: pathOf() },
     })
     expect(without.status).to.equal(2)
     expect(readFileSync(file).equals(damaged)).to.equal(true)
     expect(await failureIn(given({}))).to.be.instanceOf(Error)
-    shell(mend.replace('<archive>', archive()), given({}))
+    shell(fix.replace('<archive>', archive()), given({}))
     expect(secretsIn(file)).to.deep.equal(secretsIn(ownFile))
     expect(await failureIn(given({}))).to.equal(undefined)
     // The negative control: an empty database makes its own secrets.
@@ -180,9 +180,9 @@ describe('a start that fails says so and what mends it, which does', () => {
     return file
   }
 
-  it('a start with nothing to mend would be noticed', async () => {
+  it('a start with nothing to fix would be noticed', async () => {
     expect(await failureIn(given({}))).to.equal(undefined)
-    expect(mendOf(new Error('PORT is no setting here'))).to.equal(undefined)
+    expect(fixOf(new Error('PORT is no setting here'))).to.equal(undefined)
   })
 
   function casesHere(): Cases<Broken> {
@@ -190,106 +190,106 @@ describe('a start that fails says so and what mends it, which does', () => {
       'a setting with a wrong value': () => ({
         says: /PORT is "x"/,
         env: { PORT: 'x' },
-        mend: /^PORT=3000 /,
+        fix: /^PORT=3000 /,
         fill: { '3000': '0' },
       }),
       'a setting that is none': () => {
-        return { says: /OIDC_SECRET is not a setting/, env: { OIDC_SECRET: 'x' }, mend: /^env -u OIDC_SECRET / }
+        return { says: /OIDC_SECRET is not a setting/, env: { OIDC_SECRET: 'x' }, fix: /^env -u OIDC_SECRET / }
       },
       'a port that is taken': async () => {
-        return { says: /EADDRINUSE/, env: { PORT: `${await taken()}` }, mend: /^PORT=\d+ / }
+        return { says: /EADDRINUSE/, env: { PORT: `${await taken()}` }, fix: /^PORT=\d+ / }
       },
       'an address of another machine': () => {
-        return { says: /EADDRNOTAVAIL/, env: { HOST: '192.0.2.1' }, mend: /^HOST=127\.0\.0\.1 / }
+        return { says: /EADDRNOTAVAIL/, env: { HOST: '192.0.2.1' }, fix: /^HOST=127\.0\.0\.1 / }
       },
       'a data folder that is a file': () => {
         writeFileSync(join(folder, 'data'), '')
-        return { says: /DATA_DIR is `.*EEXIST/, mend: /^mv \S+data \S+data\.before$/ }
+        return { says: /DATA_DIR is `.*EEXIST/, fix: /^mv \S+data \S+data\.before$/ }
       },
       'a full disk': () => {
         const data = mounted('size=64k')
-        return { says: /disk is full/, env: { DATA_DIR: data }, mend: /^df -h \S+$/, untried: true }
+        return { says: /disk is full/, env: { DATA_DIR: data }, fix: /^df -h \S+$/, untried: true }
       },
       'a file that is no database': () => {
         mkdirSync(join(folder, 'data'))
         writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
-        return { says: /not a database/, mend: RESTORED, fill: { '<archive>': archive() } }
+        return { says: /not a database/, fix: RESTORED, fill: { '<archive>': archive() } }
       },
       'a database that another process has locked': async () => {
         cpSync(own, folder, { recursive: true })
         await locked(join(folder, 'data/sallyport.db'))
-        return { says: /database is locked/, mend: /^kill \d+$/ }
+        return { says: /database is locked/, fix: /^kill \d+$/ }
       },
       'a database of a later version': () => {
         cpSync(own, folder, { recursive: true })
         const database = new DatabaseSync(join(folder, 'data/sallyport.db'))
         database.exec('pragma user_version = 99')
         database.close()
-        return { says: /layout 99/, mend: /^npm install sallyport@latest$/, untried: true }
+        return { says: /layout 99/, fix: /^npm install sallyport@latest$/, untried: true }
       },
       'demo data': () => {
         const env = { DATA_DIR: join(demo, 'data') }
-        return { says: /demo callers/, env, mend: /^sallyport serve --demo$/, untried: true }
+        return { says: /demo callers/, env, fix: /^sallyport serve --demo$/, untried: true }
       },
       'data that is not of the demo': () => {
         const env = { DATA_DIR: join(own, 'data') }
         const fill = { 'demo-data': join(folder, 'demo-data') }
-        return { says: /data of its own/, env, flags: { demo: true }, mend: /^DATA_DIR=demo-data /, fill }
+        return { says: /data of its own/, env, flags: { demo: true }, fix: /^DATA_DIR=demo-data /, fill }
       },
       'a signing key that others can read': () => {
         cpSync(own, folder, { recursive: true })
         chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
-        return { says: /others can read/, mend: /^chmod 600 \S+signing\.jwk$/ }
+        return { says: /others can read/, fix: /^chmod 600 \S+signing\.jwk$/ }
       },
       'signing keys that others can replace': () => {
         cpSync(own, folder, { recursive: true })
         chmodSync(join(folder, 'data/keys'), 0o777)
-        return { says: /others can replace/, mend: /^chmod 700 \S+keys$/ }
+        return { says: /others can replace/, fix: /^chmod 700 \S+keys$/ }
       },
       'a damaged signing key': () => {
         cpSync(own, folder, { recursive: true })
         writeFileSync(join(folder, 'data/keys/signing.jwk'), '{')
-        return { says: /not an Ed25519 key/, mend: /^rm \S+signing\.jwk$/ }
+        return { says: /not an Ed25519 key/, fix: /^rm \S+signing\.jwk$/ }
       },
       'a weak KEYS_SECRET': () => {
-        return { says: /KEYS_SECRET is not 32/, env: { KEYS_SECRET: 'hunter2' }, mend: /^KEYS_SECRET="\$\(openssl/ }
+        return { says: /KEYS_SECRET is not 32/, env: { KEYS_SECRET: 'hunter2' }, fix: /^KEYS_SECRET="\$\(openssl/ }
       },
       'a decision log that is another file': () => {
         const file = join(folder, 'notes.txt')
         writeFileSync(file, 'mine\n')
-        return { says: /not a decision log/, env: { DECISION_LOG_FILE: file }, mend: /^mv \S+ \S+notes\.txt\.before$/ }
+        return { says: /not a decision log/, env: { DECISION_LOG_FILE: file }, fix: /^mv \S+ \S+notes\.txt\.before$/ }
       },
       'a decision log that is a folder': () => {
-        return { says: /EISDIR/, env: { DECISION_LOG_FILE: folder }, mend: /^DECISION_LOG_FILE=- / }
+        return { says: /EISDIR/, env: { DECISION_LOG_FILE: folder }, fix: /^DECISION_LOG_FILE=- / }
       },
       'a policy of the database without keys': () => {
         const env = { POLICIES: 'database:' }
-        return { says: /POLICY_PUBLIC_KEYS is not set/, env, mend: /^POLICY_PUBLIC_KEYS=<file> /, untried: true }
+        return { says: /POLICY_PUBLIC_KEYS is not set/, env, fix: /^POLICY_PUBLIC_KEYS=<file> /, untried: true }
       },
       'a public key of policies that is the private one': () => {
         const key = join(folder, 'key.pem')
         execFileSync(program('openssl'), ['genpkey', '-algorithm', 'ed25519', '-out', key])
         const env = { POLICIES: 'database:', POLICY_PUBLIC_KEYS: key }
         // There is no published policy yet, so the server wouldn't start.
-        return { says: /holds a private key/, env, mend: /^openssl pkey -in \S+key\.pem -pubout/, untried: true }
+        return { says: /holds a private key/, env, fix: /^openssl pkey -in \S+key\.pem -pubout/, untried: true }
       },
       'a PostgreSQL that does not answer': async () => {
         const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
-        return { says: /ECONNREFUSED(?!.*sesame)/, env, mend: /^sudo systemctl start postgresql$/, untried: true }
+        return { says: /ECONNREFUSED(?!.*sesame)/, env, fix: /^sudo systemctl start postgresql$/, untried: true }
       },
       'a database that was not created': () => {
         const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'not-there') }
         return {
           says: /does not exist/,
           env,
-          mend: /^createdb -h 127\.0\.0\.1 -p \d+ -U postgres -O sallyport not-there$/,
+          fix: /^createdb -h 127\.0\.0\.1 -p \d+ -U postgres -O sallyport not-there$/,
         }
       },
       'a user of PostgreSQL that was not created': () => {
         sql('postgres', 'create database for_all')
         sql('for_all', 'grant all on schema public to public')
         const env = { DATABASE_URL: `postgres://newcomer@127.0.0.1:${postgres.port}/for_all` }
-        return { says: /role "newcomer" does not exist/, env, mend: /^createuser .* newcomer$/ }
+        return { says: /role "newcomer" does not exist/, env, fix: /^createuser .* newcomer$/ }
       },
       'a user of PostgreSQL without rights': () => {
         sql('postgres', 'create role guest login', 'create database not_theirs')
@@ -297,18 +297,18 @@ describe('a start that fails says so and what mends it, which does', () => {
         return {
           says: /permission denied/,
           env,
-          mend: /^psql .* -d not_theirs -c 'GRANT CREATE, USAGE .* TO "guest"'$/,
+          fix: /^psql .* -d not_theirs -c 'GRANT CREATE, USAGE .* TO "guest"'$/,
         }
       },
       'a PostgreSQL without TLS': () => {
         sql('postgres', 'create database plain')
         const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/plain?sslmode=verify-full` }
-        return { says: /SSL/, env, mend: /^DATABASE_URL='.*sslmode=disable' /, fill: { ':<password>': '' } }
+        return { says: /SSL/, env, fix: /^DATABASE_URL='.*sslmode=disable' /, fill: { ':<password>': '' } }
       },
       'a replica in place of the database': () => {
         sql('postgres', 'create database follower', 'alter database follower set default_transaction_read_only = on')
         const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/follower` }
-        return { says: /read-only/, env, mend: /@<primary>:/, untried: true }
+        return { says: /read-only/, env, fix: /@<primary>:/, untried: true }
       },
     }
   }
@@ -317,34 +317,34 @@ describe('a start that fails says so and what mends it, which does', () => {
     return {
       'an empty folder': () => ({
         says: /SCHEMAS is `schemas`, but there is no such folder/,
-        mend: /init \. --yes && .* serve$/,
+        fix: /init \. --yes && .* serve$/,
       }),
       'a folder beside the project': () => {
         mkdirSync(join(folder, 'my api'))
         makeProject(join(folder, 'my api'))
-        return { says: /no such folder/, mend: /^POLICIES='my api\/policies' SCHEMAS='my api\/schemas' / }
+        return { says: /no such folder/, fix: /^POLICIES='my api\/policies' SCHEMAS='my api\/schemas' / }
       },
       'a policy folder of a flag that has nothing of a policy': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'empty'))
         const args = ['--policies', 'empty']
-        return { says: /`empty`, but that folder has no policy files/, args, mend: /^POLICIES=policies .* serve$/ }
+        return { says: /`empty`, but that folder has no policy files/, args, fix: /^POLICIES=policies .* serve$/ }
       },
       'a port of a flag that is taken, with workers': async () => {
         makeProject(folder)
         const args = ['--port', `${await taken()}`, '--workers', '2']
-        return { says: /EADDRINUSE/, args, mend: /^PORT=\d+ .* serve --workers 2$/ }
+        return { says: /EADDRINUSE/, args, fix: /^PORT=\d+ .* serve --workers 2$/ }
       },
       'a port that needs rights': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'data'))
         chownSync(join(folder, 'data'), NOBODY, NOBODY)
-        return { says: /EACCES/, env: { PORT: '80' }, asNobody: true, mend: /^PORT=8080 /, fill: { '=8080': '=0' } }
+        return { says: /EACCES/, env: { PORT: '80' }, asNobody: true, fix: /^PORT=8080 /, fill: { '=8080': '=0' } }
       },
       'a data folder of another user': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'data'), { mode: 0o755 })
-        return { says: /DATA_DIR is `data`.*EACCES/, asNobody: true, mend: /^sudo chown -R 65534:65534 data$/ }
+        return { says: /DATA_DIR is `data`.*EACCES/, asNobody: true, fix: /^sudo chown -R 65534:65534 data$/ }
       },
       'a data folder that its user may not make': () => {
         makeProject(folder)
@@ -355,14 +355,14 @@ describe('a start that fails says so and what mends it, which does', () => {
           env,
           asNobody: true,
           opens: 'srv/data',
-          mend: /^sudo install -d -m 700 -o 65534 -g 65534 srv\/data$/,
+          fix: /^sudo install -d -m 700 -o 65534 -g 65534 srv\/data$/,
         }
       },
       'a data folder that its owner closed': () => {
         makeProject(folder)
         mkdirSync(join(folder, 'data'), { mode: 0o500 })
         chownSync(join(folder, 'data'), NOBODY, NOBODY)
-        return { says: /EACCES/, asNobody: true, opens: 'data', mend: /^chmod -R u\+rwX data$/ }
+        return { says: /EACCES/, asNobody: true, opens: 'data', fix: /^chmod -R u\+rwX data$/ }
       },
       'a signing key of another user': () => {
         makeProject(folder)
@@ -372,7 +372,7 @@ describe('a start that fails says so and what mends it, which does', () => {
         return {
           says: /can't be read \(EACCES\)/,
           asNobody: true,
-          mend: /^sudo chown -R 65534:65534 data\/keys\/signing\.jwk$/,
+          fix: /^sudo chown -R 65534:65534 data\/keys\/signing\.jwk$/,
         }
       },
       'a database file of another user': () => {
@@ -384,7 +384,7 @@ describe('a start that fails says so and what mends it, which does', () => {
           says: /EACCES/,
           asNobody: true,
           opens: 'data/sallyport.db',
-          mend: /^sudo chown -R 65534:65534 data\/sallyport\.db$/,
+          fix: /^sudo chown -R 65534:65534 data\/sallyport\.db$/,
         }
       },
     }

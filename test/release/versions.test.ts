@@ -131,7 +131,7 @@ describe('a policy directory with versions', () => {
     )
   })
 
-  it('loses no version where the link to the one in force is broken or gone: it says how to mend it', async () => {
+  it('loses no version where the link to the one in force is broken or gone: it says how to fix it', async () => {
     for (const name of ['a', 'b'])
       await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
     const versions = await readdir(join(folders.live, '.versions'))

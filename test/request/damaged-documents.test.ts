@@ -63,7 +63,7 @@ describe('a stored document that is damaged', () => {
       ]
       expect(answers.map(seen)).to.deep.equal(answers.map(() => FAULT))
       expect(told(id)).to.have.length(1)
-      database.prepare('update objects_notes set document = ? where id = ?').run('{"title":"mended"}', id)
+      database.prepare('update objects_notes set document = ? where id = ?').run('{"title":"fixed"}', id)
       expect((await server.ask('GET', '/api/v1/notes', { token: admin })).status).to.equal(200)
     })
 

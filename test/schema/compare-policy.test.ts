@@ -38,7 +38,7 @@ describe('findings of another policy', () => {
     return changes.map(({ file, line }) => (file.endsWith('policy.csv') ? (texts[line - 1] ?? '') : file))
   }
 
-  it('are new for another line, though an equal message about a mended line is gone', async () => {
+  it('are new for another line, though an equal message about a fixed line is gone', async () => {
     const earlier = await policy('earlier', [], [one])
     expect(await newOnes(earlier, await policy('next', [], [other]))).to.deep.equal([other])
     expect(await newOnes(earlier, await policy('both', [], [one, other]))).to.deep.equal([other])

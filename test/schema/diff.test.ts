@@ -339,6 +339,6 @@ describe('sallyport schema diff', () => {
   it('has every code on the page, with what to do', async () => {
     const page = await readFile(PAGE, 'utf8')
     const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \| (.*) \|$/gm)].map((row) => row.slice(1))
-    expect(rows).to.deep.equal(CHANGE_CODES.map(({ code, meaning, mend }) => [code, meaning, mend]))
+    expect(rows).to.deep.equal(CHANGE_CODES.map(({ code, meaning, fix }) => [code, meaning, fix]))
   })
 })

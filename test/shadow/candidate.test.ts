@@ -145,7 +145,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     expect(logged('policy shadow difference').length).to.be.lessThan(50)
   })
 
-  it('that is broken is said, and no request notices; once it is mended it is compared with', async () => {
+  it('that is broken is said, and no request notices; once it is fixed it is compared with', async () => {
     await start({ 'policy.csv': 'p, member, notes\n' })
     await untilLogged('policy candidate refused; requests are decided as before')
     expect((await server.ask('GET', order, { token: sam })).status).to.equal(200)

@@ -3,10 +3,10 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { shellWord } from '../problems/mend.ts'
 
-/** `code`: of the system's error; `elsewhere`: the command for another place. Undefined if no command mends it. */
-export function mendOfPath(path: string, code: string | undefined, elsewhere?: string): string | undefined {
-  if (code === 'EACCES' || code === 'EPERM') return mendOfRights(path)
-  if (code === 'EEXIST' || code === 'ENOTDIR') return mendOfNoFolder(path)
+/** `code`: of the system's error; `elsewhere`: the command for another place. Undefined if no command fixes it. */
+export function fixOfPath(path: string, code: string | undefined, elsewhere?: string): string | undefined {
+  if (code === 'EACCES' || code === 'EPERM') return fixOfRights(path)
+  if (code === 'EEXIST' || code === 'ENOTDIR') return fixOfNoFolder(path)
   if (code === 'ENOSPC' || code === 'EDQUOT') return `df -h ${shellWord(nearest(path))}`
   return elsewhere
 }
@@ -20,7 +20,7 @@ export function namesFile(text: string, code?: string): boolean {
 }
 
 /** The rights belong to the first folder on the way that doesn't let this user in, or else to the path itself. */
-function mendOfRights(path: string): string | undefined {
+function fixOfRights(path: string): string | undefined {
   const closed = waysTo(path).find((folder) => existsSync(folder) && !permits(folder, constants.X_OK))
   const found = closed ?? path
   if (!existsSync(found))
@@ -30,7 +30,7 @@ function mendOfRights(path: string): string | undefined {
   return `sudo chown -R ${owner()} ${shellWord(found)}`
 }
 
-function mendOfNoFolder(path: string): string | undefined {
+function fixOfNoFolder(path: string): string | undefined {
   const file = [...waysTo(path), path].find((one) => existsSync(one) && !statSync(one).isDirectory())
   return file && `mv ${shellWord(file)} ${shellWord(`${file}.before`)}`
 }

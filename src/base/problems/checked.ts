@@ -5,8 +5,8 @@ export interface Checked {
   readonly state: 'ok' | 'warning' | 'fault' | 'not checked'
   /** One sentence, without a final period. */
   readonly message: string
-  /** The command that mends it (mend.ts). */
-  readonly mend?: string
+  /** The command that fixes it (mend.ts). */
+  readonly fix?: string
 }
 
 export function passed(check: string, message: string): Checked {
@@ -17,12 +17,12 @@ export function unchecked(check: string, why: string): Checked {
   return { check, state: 'not checked', message: why }
 }
 
-export function warned(check: string, message: string, mend?: string): Checked {
-  return { check, state: 'warning', message, ...(mend !== undefined && { mend }) }
+export function warned(check: string, message: string, fix?: string): Checked {
+  return { check, state: 'warning', message, ...(fix !== undefined && { fix }) }
 }
 
-export function faulted(check: string, message: string, mend?: string): Checked {
-  return { check, state: 'fault', message, ...(mend !== undefined && { mend }) }
+export function faulted(check: string, message: string, fix?: string): Checked {
+  return { check, state: 'fault', message, ...(fix !== undefined && { fix }) }
 }
 
 /** If two clocks differ by more, in milliseconds, somebody should know. */

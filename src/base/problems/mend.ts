@@ -1,17 +1,17 @@
 /**
- * The command that mends what an error is about: a line of a shell. In it, `sallyport` stands for this program, AGAIN
+ * The command that fixes what an error is about: a line of a shell. In it, `sallyport` stands for this program, AGAIN
  * for the command line that failed, and `<words>` for what only the reader knows.
  */
 export const AGAIN = '{again}'
 
 /** The same error, which now names its command. */
-export function withMend<E extends Error>(error: E, mend: string | undefined): E {
-  return mend === undefined ? error : Object.assign(error, { mend })
+export function withFix<E extends Error>(error: E, fix: string | undefined): E {
+  return fix === undefined ? error : Object.assign(error, { fix })
 }
 
-export function mendIn(error: unknown): string | undefined {
-  const { mend } = error as { readonly mend?: unknown }
-  return typeof mend === 'string' ? mend : undefined
+export function fixIn(error: unknown): string | undefined {
+  const { fix } = error as { readonly fix?: unknown }
+  return typeof fix === 'string' ? fix : undefined
 }
 
 /** The command that failed, with another setting. */

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
-import { mendOfPath } from '../../base/files/mend-path.ts'
-import { AGAIN, shellWord, withMend } from '../../base/problems/mend.ts'
+import { fixOfPath } from '../../base/files/mend-path.ts'
+import { AGAIN, shellWord, withFix } from '../../base/problems/mend.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Config } from '../config.ts'
@@ -47,22 +47,22 @@ async function faultOfFolder(kind: keyof ServedFolders, folders: ServedFolders):
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') {
-      return new ConfigError(`${setting} is \`${folder}\`, which can't be read (${code})`, mendOfPath(folder, code))
+      return new ConfigError(`${setting} is \`${folder}\`, which can't be read (${code})`, fixOfPath(folder, code))
     }
     return new ConfigError(
       `${setting} is \`${folder}\`, but there is no such folder; name one, or make a project with \`sallyport init\``,
-      mendOfMissing(folders),
+      fixOfMissing(folders),
     )
   }
   return new ConfigError(
     `${setting} is \`${folder}\`, but that folder has no ${files}; name another one, or make a project with ` +
       '`sallyport init`',
-    mendOfMissing(folders),
+    fixOfMissing(folders),
   )
 }
 
 /** The folders of a project that is here, or a new project. */
-function mendOfMissing(folders: ServedFolders): string {
+function fixOfMissing(folders: ServedFolders): string {
   const present = presentProject(folders)
   if (present !== undefined) return present
   const names = (['schemas', 'policies'] as const).map((kind) => ({ kind, isHere: isFit(kind, folders[kind]) }))
@@ -113,10 +113,10 @@ export function policyCheckOf({ policies, schemas }: ServedFolders): string {
   return `sallyport policy check ${shellWord(policies)} --schemas ${shellWord(schemas)}`
 }
 
-async function named<T>(mend: string, read: () => Promise<T>): Promise<T> {
+async function named<T>(fix: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    throw error instanceof FileError ? withMend(error, mend) : error
+    throw error instanceof FileError ? withFix(error, fix) : error
   }
 }

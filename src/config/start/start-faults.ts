@@ -2,11 +2,11 @@
 import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { makeFolder } from '../../base/files/make-folder.ts'
-import { mendOfPath } from '../../base/files/mend-path.ts'
+import { fixOfPath } from '../../base/files/mend-path.ts'
 import { againWith, shellWord } from '../../base/problems/mend.ts'
 import { NotALog } from '../../decision-log/log-file.ts'
 import type { StoreUnavailable } from '../../store/errors.ts'
-import { type Database, mendOfDatabase, settingsOf } from '../../store/open.ts'
+import { type Database, fixOfDatabase, settingsOf } from '../../store/open.ts'
 import { ConfigError } from '../values.ts'
 
 /** Makes the folder if it is missing. Throws ConfigError. */
@@ -22,7 +22,7 @@ export async function openDataFolder(folder: string): Promise<void> {
 export function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException): ConfigError {
   return new ConfigError(
     `DATA_DIR is \`${folder}\`, which can't be used by user ${process.getuid?.() ?? ''} (${code}); set it to a writable folder`,
-    mendOfPath(folder, code, againWith('DATA_DIR', '"$HOME/sallyport-data"')),
+    fixOfPath(folder, code, againWith('DATA_DIR', '"$HOME/sallyport-data"')),
   )
 }
 
@@ -31,7 +31,7 @@ export function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException)
 export async function databaseFault(database: Database, error: StoreUnavailable): Promise<ConfigError> {
   return new ConfigError(
     `the database ${database.name} can't be opened (${error.why}); check ${settingsOf(database)}`,
-    await mendOfDatabase(database, error),
+    await fixOfDatabase(database, error),
   )
 }
 
@@ -45,7 +45,7 @@ export function decisionLogFault(file: string, error: unknown): ConfigError {
   const { code } = error as NodeJS.ErrnoException
   return new ConfigError(
     `the decision log ${file} can't be written (${code}); set DECISION_LOG_FILE to another file`,
-    mendOfPath(file, code === 'EISDIR' ? 'EEXIST' : code) ?? againWith('DECISION_LOG_FILE', '-'),
+    fixOfPath(file, code === 'EISDIR' ? 'EEXIST' : code) ?? againWith('DECISION_LOG_FILE', '-'),
   )
 }
 

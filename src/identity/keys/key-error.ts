@@ -1,12 +1,12 @@
 /**
  * A key that can't be used, or an operation on it that isn't possible. Its message is one sentence that says what to
- * do, and `mend` is the command for it (src/base/problems/mend.ts).
+ * do, and `fix` is the command for it (src/base/problems/mend.ts).
  */
 export class KeyError extends Error {
-  readonly mend: string | undefined
-  constructor(message: string, mend?: string) {
+  readonly fix: string | undefined
+  constructor(message: string, fix?: string) {
     super(message)
     this.name = 'KeyError'
-    this.mend = mend
+    this.fix = fix
   }
 }

@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
-import { mendOfPath, namesFile } from '../../base/files/mend-path.ts'
+import { fixOfPath, namesFile } from '../../base/files/mend-path.ts'
 import { againWith, shellWord } from '../../base/problems/mend.ts'
 import type { VersionKeys, VersionSigner } from '../../policy/published/signed-version.ts'
 import { KeyError } from './key-error.ts'
@@ -62,8 +62,8 @@ function contentOf(variable: string, file: string): string {
     const { code } = error as NodeJS.ErrnoException
     const isFile = namesFile(file, code)
     const named = isFile ? ` names ${file}, which` : ': the file that it names'
-    const mend = isFile ? mendOfPath(file, code) : undefined
-    throw new KeyError(`${variable}${named} can't be read (${code}); set it to the name of a readable file`, mend)
+    const fix = isFile ? fixOfPath(file, code) : undefined
+    throw new KeyError(`${variable}${named} can't be read (${code}); set it to the name of a readable file`, fix)
   }
 }
 

@@ -91,8 +91,8 @@ function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREF
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
   const fault = `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)}, but OIDC_SUBJECT_PREFIX is not set`
   const advice = 'set a prefix like corp:, or an empty one if nobody can choose the value of this claim'
-  const mend = againWith('OIDC_SUBJECT_PREFIX', 'corp:')
-  throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`, mend)
+  const fix = againWith('OIDC_SUBJECT_PREFIX', 'corp:')
+  throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`, fix)
 }
 
 function claimPath(environment: Environment, name: string, preset: string): ClaimPath {

@@ -3,7 +3,7 @@
  * looked at once after a change of the schemas; the database keeps what they fitted last.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withMend } from '../../base/problems/mend.ts'
+import { withFix } from '../../base/problems/mend.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { MigrationRefused, type Pending, pendingOf } from '../run/pending.ts'
 import { rehearse } from '../run/rehearse.ts'
@@ -30,7 +30,7 @@ export async function fitToStart(options: StartOptions): Promise<void> {
   if (pending.length > 0) {
     if (!(await noteBaseline(options, pending))) {
       if (!migrate)
-        throw withMend(new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`), 'sallyport data migrate')
+        throw withFix(new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`), 'sallyport data migrate')
       tell('migrating stored objects', { migrations: pending.map(({ name }) => name) })
       const result = await runMigrations({ ...options, patienceMs: FOREVER_MS })
       refuseUnended(result)
@@ -61,7 +61,7 @@ function sentenceOf(pending: readonly Pending[]): string {
 }
 
 function unfit(fault: string): MigrationRefused {
-  return withMend(new MigrationRefused(`${fault}: ${TO_FIND_ALL}`), 'sallyport data check')
+  return withFix(new MigrationRefused(`${fault}: ${TO_FIND_ALL}`), 'sallyport data check')
 }
 
 /** Throws MigrationRefused for a run that was stopped, or would leave objects that don't fit. */

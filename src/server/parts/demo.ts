@@ -14,11 +14,11 @@ const SEEDED = 'demo-seeded'
 
 /** Its message is one sentence for whoever started the server. */
 class DemoRefused extends Error {
-  readonly mend: string
-  constructor(message: string, mend: string) {
+  readonly fix: string
+  constructor(message: string, fix: string) {
     super(message)
     this.name = 'DemoRefused'
-    this.mend = mend
+    this.fix = fix
   }
 }
 

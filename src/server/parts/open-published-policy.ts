@@ -10,7 +10,7 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import { databaseExists, mendOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
+import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { KeptSequence, tellChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
 import { tellInstance } from '../policy-changes/tell-instance.ts'
@@ -99,6 +99,6 @@ async function openVersions({ database, published }: Config): Promise<PolicyVers
 async function unreadable({ database }: Pick<Config, 'database'>, error: StoreUnavailable): Promise<ConfigError> {
   return new ConfigError(
     `the published policy can't be read from ${database.name} (${error.why}); check ${settingsOf(database)}`,
-    await mendOfDatabase(database, error),
+    await fixOfDatabase(database, error),
   )
 }

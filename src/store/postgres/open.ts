@@ -8,7 +8,7 @@ import { openedStore, planTables, sweepsAtStart } from '../sql/opened.ts'
 import { done, type SqlEngine, sql } from '../sql/statement.ts'
 import { DEFAULT_SETTINGS } from './connections/client-options.ts'
 import { Connections } from './connections/connections.ts'
-import { mendOfServer } from './connections/mend.ts'
+import { fixOfServer } from './connections/mend.ts'
 import { DIALECT } from './dialect.ts'
 import { answering, asOfContract } from './failures.ts'
 import { openInstanceLines } from './instances.ts'
@@ -30,7 +30,7 @@ export const postgres: StoreEngine = {
   open: (url, options) => openPostgres({ ...options, url }),
   openBeside: (url, options) => openPostgresBeside({ ...options, url }),
   openReader: openPostgresReader,
-  mendOf: mendOfServer,
+  fixOf: fixOfServer,
   layoutOf: async () => undefined,
   examine: async (url, options) => (await import('./reader/examine.ts')).examinePostgres(url, options),
   openInstances: async (url, kind) => openInstanceLines(url, kind),

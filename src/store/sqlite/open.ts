@@ -10,7 +10,7 @@ import { InstanceFile } from './instances.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { layoutOfFile } from './reader/file-beside.ts'
-import { mendOfFile } from './reader/mend.ts'
+import { fixOfFile } from './reader/mend.ts'
 import { openSqliteReader } from './reader/reader.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
 
@@ -23,7 +23,7 @@ export const sqlite = {
   open: (file, options) => openSqlite({ ...options, file }),
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
-  mendOf: mendOfFile,
+  fixOf: fixOfFile,
   layoutOf: layoutOfFile,
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openInstances: async (file, _kind, writer) => {

@@ -10,16 +10,16 @@ import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 
-/** A line of docs/checks.md. `meaning` and `mend` are sentences without a final period, values in backticks. */
+/** A line of docs/checks.md. `meaning` and `fix` are sentences without a final period, values in backticks. */
 export interface CodeEntry {
   readonly code: string
   readonly meaning: string
-  readonly mend: string
+  readonly fix: string
 }
 
 /** For tables of codes. */
-export function codeEntry(code: string, meaning: string, mend: string): CodeEntry {
-  return { code, meaning, mend }
+export function codeEntry(code: string, meaning: string, fix: string): CodeEntry {
+  return { code, meaning, fix }
 }
 
 /** A check: the codes of its findings, and the findings. */

@@ -11,19 +11,19 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {
     code: 'suppression-unused',
     meaning: 'A `check-ignore` comment suppresses nothing: the line below it has no such warning',
-    mend: 'Delete the comment, or put it directly above the line that it is about',
+    fix: 'Delete the comment, or put it directly above the line that it is about',
   },
   {
     code: 'suppression-form',
     meaning: 'A `check-ignore` comment lacks the code or the reason, so it suppresses nothing',
-    mend: 'Write `# check-ignore CODE: reason`',
+    fix: 'Write `# check-ignore CODE: reason`',
   },
   {
     code: 'suppression-unknown-code',
     meaning:
       'A `check-ignore` comment names a code that no comment can suppress: an error, a warning about suppressions, ' +
       'or an unknown code',
-    mend: 'Write the code of a warning from this page',
+    fix: 'Write the code of a warning from this page',
   },
 ]
 

@@ -34,7 +34,7 @@ export async function orTell<T>(folder: string, write: () => Promise<T>): Promis
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
     throw new ToolError(
-      `${folder} can't be written (${code}), and nothing was changed: name another directory, or mend it`,
+      `${folder} can't be written (${code}), and nothing was changed: name another directory, or fix it`,
     )
   }
 }

@@ -22,7 +22,7 @@ describe('the catalogue of findings', () => {
     ] as const) {
       const rows = section.split('\n').filter((line) => /^\| `[a-z0-9-]+` \|/.test(line))
       const told = [...CODES.values()].filter((one) => one.severity === severity)
-      expect(rows).to.deep.equal(told.map(({ code, meaning, mend }) => `| \`${code}\` | ${meaning} | ${mend} |`))
+      expect(rows).to.deep.equal(told.map(({ code, meaning, fix }) => `| \`${code}\` | ${meaning} | ${fix} |`))
       expect(rows).to.have.length.greaterThan(30)
     }
   })
@@ -36,7 +36,7 @@ describe('the catalogue of findings', () => {
   })
 
   it('speaks in sentences without a period at the end', () => {
-    const texts = [...CODES.values()].flatMap(({ meaning, mend }) => [meaning, mend])
+    const texts = [...CODES.values()].flatMap(({ meaning, fix }) => [meaning, fix])
     expect(texts.filter((text) => !/^[A-Z`].*[^.]$/.test(text))).to.deep.equal([])
   })
 })

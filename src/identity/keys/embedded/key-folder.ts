@@ -8,7 +8,7 @@
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../base/files/make-folder.ts'
-import { mendOfPath } from '../../../base/files/mend-path.ts'
+import { fixOfPath } from '../../../base/files/mend-path.ts'
 import { shellWord } from '../../../base/problems/mend.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
@@ -37,7 +37,7 @@ function unusableFolder(folder: string, error: unknown): KeyError {
   const code = codeOf(error)
   return new KeyError(
     `the signing key can't be stored in ${folder} (${code}); set DATA_DIR to a writable folder`,
-    mendOfPath(folder, code),
+    fixOfPath(folder, code),
   )
 }
 
@@ -142,7 +142,7 @@ async function readKey(folder: string, name: string): Promise<NotedKey | undefin
   const file = join(folder, name)
   await using handle = await open(file).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw new KeyError(`the signing key ${file} can't be read (${codeOf(error)})`, mendOfPath(file, codeOf(error)))
+    throw new KeyError(`the signing key ${file} can't be read (${codeOf(error)})`, fixOfPath(file, codeOf(error)))
   })
   if (!handle) return undefined
   const found = await handle.stat()

@@ -27,8 +27,8 @@ export interface Keys {
 export class UnreadableKeys extends KeyError {
   readonly #present: ReadonlySet<string>
 
-  constructor({ message, mend }: KeyError, present: readonly Pick<KeptKey, 'number' | 'createdAt'>[]) {
-    super(message, mend)
+  constructor({ message, fix }: KeyError, present: readonly Pick<KeptKey, 'number' | 'createdAt'>[]) {
+    super(message, fix)
     this.#present = new Set(present.map(idOf))
   }
 

@@ -4,8 +4,8 @@ import { StoreUnavailable, whileOpen } from '../../../store/errors.ts'
 import {
   type Database,
   databaseExists,
+  fixOfDatabase,
   isShared,
-  mendOfDatabase,
   openSigningKeys,
   settingsOf,
 } from '../../../store/open.ts'
@@ -65,7 +65,7 @@ async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Pro
 
 async function unusable(database: Database, error: StoreUnavailable): Promise<KeyError> {
   const sentence = `the database ${database.name} can't be used (${error.why}); check ${settingsOf(database)}`
-  return new KeyError(sentence, await mendOfDatabase(database, error))
+  return new KeyError(sentence, await fixOfDatabase(database, error))
 }
 
 /** Encrypts the keys in the database under the current secret; returns how many weren't. Throws KeyError. */

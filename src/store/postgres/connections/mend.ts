@@ -1,4 +1,4 @@
-/** The command that mends a database server that can't be used. None has a password: `<password>` stands for it. */
+/** The command that fixes a database server that can't be used. None has a password: `<password>` stands for it. */
 import { AGAIN, againWith, shellWord } from '../../../base/problems/mend.ts'
 import { isHere } from './url.ts'
 
@@ -32,7 +32,7 @@ interface Place {
   readonly again: (parts: { readonly host?: string; readonly mode?: string; readonly ca?: string }) => string
 }
 
-export function mendOfServer(location: string, cause: unknown): string | undefined {
+export function fixOfServer(location: string, cause: unknown): string | undefined {
   const place = serverPlace(location)
   const { code = '', message = '' } = cause as { readonly code?: string; readonly message?: string }
   if (/does not support SSL/.test(message)) return turnTlsOn(place)

@@ -1,8 +1,8 @@
-/** The command that mends a database file that can't be opened. */
+/** The command that fixes a database file that can't be opened. */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { mendOfPath } from '../../../base/files/mend-path.ts'
+import { fixOfPath } from '../../../base/files/mend-path.ts'
 import { shellWord } from '../../../base/problems/mend.ts'
 
 /** https://sqlite.org/rescode.html: the lowest byte. */
@@ -11,18 +11,18 @@ const [BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 8, 11, 
 /** The folder in which the archive of a damaged file is restored. */
 const RESTORED = 'restored'
 
-export function mendOfFile(file: string, cause: unknown): string | undefined {
+export function fixOfFile(file: string, cause: unknown): string | undefined {
   const { code, errcode, path } = cause as { readonly code?: string; readonly errcode?: number; readonly path?: string }
-  if (errcode === undefined) return mendOfPath(code === 'ENOENT' ? dirname(file) : (path ?? file), code)
+  if (errcode === undefined) return fixOfPath(code === 'ENOENT' ? dirname(file) : (path ?? file), code)
   const result = errcode & 0xff
-  if (result === BUSY || result === LOCKED) return mendOfLock(file)
-  if (result === FULL) return mendOfPath(file, 'ENOSPC')
-  if (result === READONLY || result === CANTOPEN) return mendOfPath(dirname(file), 'EACCES')
+  if (result === BUSY || result === LOCKED) return fixOfLock(file)
+  if (result === FULL) return fixOfPath(file, 'ENOSPC')
+  if (result === READONLY || result === CANTOPEN) return fixOfPath(dirname(file), 'EACCES')
   if (result === NOTADB || result === CORRUPT) return restoring(file)
   return undefined
 }
 
-function mendOfLock(file: string): string {
+function fixOfLock(file: string): string {
   const pids = lockHoldersOf(file)?.writing.filter((pid) => pid > 0) ?? []
   return pids.length > 0 ? `kill ${pids.join(' ')}` : `fuser -v ${shellWord(file)}`
 }

@@ -22,7 +22,7 @@ export const ESCALATION: readonly PolicyCheck[] = [
       'A subject that is not a role with `privileged: true` may write the data on which a relation rests (other ' +
       'objects, the fields that lead to them, its own users record), and so allow itself what another line allows ' +
       'by this relation, and what nothing allowed it before',
-    mend:
+    fix:
       'Let the write need a relation that is held already, keep the fields out of its views, or write `privileged: ' +
       'true` at the role; if this is intended, suppress the warning and give the reason',
     find: (checked) => {
@@ -49,7 +49,7 @@ export const ESCALATION: readonly PolicyCheck[] = [
     meaning:
       'Somebody may replace, update or delete objects of a path but not read them, perhaps because a deny of another ' +
       'of its subjects stops the read: the same ownership should hold for every method',
-    mend: 'Narrow the relation of the write to the relation of the read, widen the read, or deny the write where the read is denied',
+    fix: 'Narrow the relation of the write to the relation of the read, widen the read, or deny the write where the read is denied',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) => {
         const judged = pairsOf(resource, checked.index, WRITES).map((pair) => ({
@@ -78,7 +78,7 @@ export const ESCALATION: readonly PolicyCheck[] = [
       'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and others) is about ' +
       'several fields, and somebody may write one of them but not read another: a write that gets 400 reveals the ' +
       'value of the other field',
-    mend: 'Let those who write one field read the others, or remove the rule from the schema',
+    fix: 'Let those who write one field read the others, or remove the rule from the schema',
     find: (checked) =>
       storedResources(checked.resources).flatMap((resource) =>
         crossFieldRulesIn(resource).flatMap((comparison) => revealed(resource, comparison, checked)),

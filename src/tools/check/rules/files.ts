@@ -8,7 +8,7 @@ import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../
 export const TRAILING_SPACE: CodeEntry = {
   code: 'trailing-space',
   meaning: 'A line has a space or tab at its end or before a comma: it means nothing, and appears in diffs',
-  mend: 'Delete it',
+  fix: 'Delete it',
 }
 
 export const WHOLE_FILES: readonly PolicyCheck[] = [
@@ -26,7 +26,7 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
       'The lines about the resource combine so many relations and conditions that the checks which compare lines ' +
       'leave the resource out: `self-grant`, `write-beyond-read`, `route-unreached`, `schema-tells`, ' +
       '`rule-never-matches`, `transition-without-field` and lines without effect. Requests are decided as always',
-    mend: 'Name fewer relations and conditions in the lines about this action',
+    fix: 'Name fewer relations and conditions in the lines about this action',
     find: ({ policy, resources, index, placeOfLine }) =>
       [...index.undecided].flatMap((name) => {
         const resource = resources.byName.get(name)

@@ -11,7 +11,7 @@ export const NEEDLESS_LINES: readonly PolicyCheck[] = [
     meaning:
       'The line says the same as an earlier one; the order of names in a cell, spaces, and the format of the end ' +
       'time make no difference',
-    mend: 'Delete the line, or correct it',
+    fix: 'Delete the line, or correct it',
     find: ({ policy, placeOfLine }) =>
       [...duplicatesOf(policy.rules), ...linksTwice(policy.links)].map(([{ line }, first]) => ({
         at: placeOfLine(line),
@@ -22,7 +22,7 @@ export const NEEDLESS_LINES: readonly PolicyCheck[] = [
   check({
     code: 'implied-link',
     meaning: 'The `g` line links roles that other `g` lines link already, through a third role',
-    mend: 'Delete the line',
+    fix: 'Delete the line',
     find: ({ policy: { links }, index, placeOfLine }) => {
       const repeated = linksTwice(links)
       const roles = Map.groupBy(
@@ -44,20 +44,20 @@ export const NEEDLESS_LINES: readonly PolicyCheck[] = [
       {
         code: 'rule-under-deny',
         meaning: 'The allow can never take effect: a deny, which always wins, takes away everything that it grants',
-        mend: 'Delete the line, or narrow the deny that the message names',
+        fix: 'Delete the line, or narrow the deny that the message names',
       },
       {
         code: 'rule-covered',
         meaning:
           'The line adds nothing: the lines that the message names already say all of it, about the same callers',
-        mend: 'Delete the line; if it should be narrower than the other line, delete or narrow that one',
+        fix: 'Delete the line; if it should be narrower than the other line, delete or narrow that one',
       },
       {
         code: 'deny-without-allow',
         meaning:
           'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take ' +
           'it away',
-        mend:
+        fix:
           'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and give ' +
           'the reason',
       },

@@ -17,7 +17,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a ' +
       'caller without credentials',
-    mend: 'Write `any`, or write a separate line for the actions or callers that the relation is meant for',
+    fix: 'Write `any`, or write a separate line for the actions or callers that the relation is meant for',
     cell: CELL.relation,
     judge: (rule, { policy, resources }) => {
       const message = neverHolds(rule, coveredBy(rule, resources), policy)
@@ -31,7 +31,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The names in the relation column can never hold together, or no write leads from the left side to the right ' +
       'side: two values of one field, a relation and its opposite inside of `all` or `any`, a field that never changes',
-    mend: 'Correct the names, write two lines, or delete the line',
+    fix: 'Correct the names, write two lines, or delete the line',
     cell: CELL.relation,
     judge: (rule, { index }) => {
       if (!index.isContradiction(rule)) return undefined
@@ -48,7 +48,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The line allows a change from its left side to its right side, but no line grants the field that must change, ' +
       'so the write is always refused',
-    mend: 'Name a view with this field in the fields column',
+    fix: 'Name a view with this field in the fields column',
     cell: CELL.fields,
     judge: (rule, checked) => {
       const places = checked.index.placesOf(rule)
@@ -66,7 +66,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The line names a view for an action that has no fields (`delete`, `options`): the line never matches this ' +
       'action, so an allow grants nothing and a deny denies nothing',
-    mend: 'Write a separate line for this action, with `*` in the fields column',
+    fix: 'Write a separate line for this action, with `*` in the fields column',
     cell: CELL.fields,
     judge: (rule, { resources }) => {
       if (rule.views.includes('*')) return undefined
@@ -78,7 +78,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'action-without-route',
     meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
-    mend: 'Remove the action from the line, or add the method to the schema file',
+    fix: 'Remove the action from the line, or add the method to the schema file',
     cell: CELL.action,
     judge: (rule, { resources }) => {
       const covered = coveredBy(rule, resources).filter(({ builtIn }) => !builtIn)
@@ -96,7 +96,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
       'allow grants nothing and, worse, a deny denies nothing. A deny of `!relation` is an error, because the wall has a gap',
-    mend: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
+    fix: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
     cell: CELL.relation,
     judge: (rule, { policy, resources }) => {
       const named = namesIn(rule).filter((name) => !policy.conditions.has(name))
@@ -114,7 +114,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     meaning:
       'The line is about every resource (`*`) and names only views that one of them lacks: for this resource, an ' +
       'allow grants nothing and, worse, a deny denies nothing',
-    mend: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
+    fix: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
     cell: CELL.fields,
     judge: (rule, { policy, resources }) => {
       if (rule.resource !== '*' || rule.views.includes('*')) return undefined
@@ -130,7 +130,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
       'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
       '`users` does not declare, and which no entry of `callers.yaml` takes from a token or from a word: the ' +
       'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
-    mend:
+    fix:
       'Correct the name, or add the field to `schemas/users.json`; if only callers without a users record need ' +
       'it, and their tokens have it, suppress the warning and give the reason',
     find: ({ policy, resources, placeOfKey }) => {

@@ -13,7 +13,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   ruleCheck({
     code: 'public-write',
     meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
-    mend: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
+    fix: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
     cell: CELL.subject,
     judge: (rule, { resources }) => {
       if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
@@ -28,7 +28,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
     meaning:
       'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
       'or compares nothing with the caller',
-    mend:
+    fix:
       'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
       '(for a user, suppress the warning and give the reason)',
     cell: CELL.relation,
@@ -47,7 +47,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
   check({
     code: 'privilege-inherited',
     meaning: 'A role without `privileged: true` inherits a role with it, and so writes to objects of others',
-    mend: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
+    fix: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
     find: ({ policy: { roles, links }, placeOfLine }) =>
       links
         .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
@@ -62,7 +62,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
     meaning:
       'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
       'make any user an admin, itself included',
-    mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
+    fix: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
     cell: CELL.fields,
     judge: (rule, { policy, resources }) => {
       if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return undefined
@@ -79,7 +79,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
     meaning:
       'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
       'role, by its word alone: whoever has the key of the service gets decisions as a privileged user',
-    mend: 'Name lesser roles, or take the roles from the directory or from a token of the user',
+    fix: 'Name lesser roles, or take the roles from the directory or from a token of the user',
     find: ({ policy, placeOfKey }) =>
       [...policy.callers.values()].flatMap((entry) =>
         privilegedIn(entry, policy).map(({ type, roles }) => {
@@ -95,7 +95,7 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
     meaning:
       '`everyone`, `anonymous` or a role that people have may ask about others at `system/access` (`evaluate`, ' +
       '`search`, `filter`, `forward`): the answers tell ids of people, and what each may do',
-    mend:
+    fix:
       'Allow it to a role that only services have; if a role of a service has other rights too, give it an entry in ' +
       '`callers.yaml`',
     cell: CELL.subject,

@@ -24,7 +24,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of ' +
       '`policy.csv`, because no line is at fault',
-    mend:
+    fix:
       'Allow it to a role, delete the method from the schema file, or, if this is intended, deny the action to ' +
       '`everyone`',
     find: ({ files, resources, index }) => {
@@ -43,7 +43,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'A schema has fields without a bound (text without `maxLength` or a `pattern` that bounds it, a list without ' +
       '`maxItems`, an object with free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
-    mend:
+    fix:
       'Write the missing keywords into the schema file; if large values are intended, suppress the warning and ' +
       'give the reason',
     find: ({ resources, placeOfKey }) =>
@@ -60,7 +60,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'A relation climbs (`depth`) through a list, and the list may have so many members that one climb meets more ' +
       `than ${MOST_CLIMBED / 1000},000 objects: a decision that meets more fails with 503, and long lists take long`,
-    mend: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
+    fix: 'Climb through a field with one id; or write a smaller `depth`, or a smaller `maxItems` into the schema file',
     find: ({ policy, resources, placeOfKey }) =>
       [...policy.ownership].flatMap(([name, { relations }]) =>
         [...relations].flatMap(([relation, form]) => {
@@ -78,7 +78,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'The limit counts no request: no route has its resource and action, or it counts only requests with rejected ' +
       'credentials and names a role, which these requests do not have',
-    mend: 'Correct `match`, or delete the limit',
+    fix: 'Correct `match`, or delete the limit',
     find: ({ policy, resources, placeOfKey }) =>
       policy.limits.limits.flatMap(({ name, match }) => {
         const why = neverMatches(match, resources)
@@ -93,7 +93,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
     meaning:
       'The limit can never refuse anything: another limit counts the same requests (and perhaps more) by the same ' +
       'key, and always refuses first',
-    mend: 'Delete it, or lower its `allow`',
+    fix: 'Delete it, or lower its `allow`',
     find: ({ policy, index, placeOfKey }) =>
       policy.limits.limits.flatMap((limit, i, limits) => {
         const tighter = limits.find((other, j) => {

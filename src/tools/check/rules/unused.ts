@@ -15,7 +15,7 @@ export const UNKNOWN_USER: CodeEntry = {
   code: 'unknown-user',
   meaning:
     'A line names a user that is not in the directory, perhaps because of a typing error (only with `--directory`)',
-  mend:
+  fix:
     'Write the id as the directory has it; for a user who will be added later, suppress the warning and give the ' +
     'reason',
 }
@@ -24,7 +24,7 @@ export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'role-without-grant',
     meaning: 'No allow names the role or one that it inherits: its holders may do what `everyone` may, and no more',
-    mend: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
+    fix: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
     find: ({ policy, index, placeOfKey }) => {
       const granted = new Set(policy.rules.filter(({ effect }) => effect === 'allow').map(({ subject }) => subject))
       granted.delete('everyone')
@@ -42,7 +42,7 @@ export const UNUSED: readonly PolicyCheck[] = [
     meaning:
       'No line of `policy.csv` names the relation for this resource, and no other relation rests on it (`owner` is ' +
       'reported only if no route creates objects, because it also sets the owner of a new object)',
-    mend: 'Delete it from `ownership.yaml`, or use it',
+    fix: 'Delete it from `ownership.yaml`, or use it',
     find: ({ policy, written, resources, placeOfKey }) => {
       const used = namesUsed(written.rules, namesIn)
       const parts = relationsInOthers(policy)
@@ -61,7 +61,7 @@ export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'unused-condition',
     meaning: 'No line of `policy.csv` names the condition',
-    mend: 'Delete it from `conditions.yaml`, or use it',
+    fix: 'Delete it from `conditions.yaml`, or use it',
     find: ({ policy, written, placeOfKey }) => {
       const used = new Set(written.rules.flatMap(namesIn))
       return [...policy.conditions.keys()]
@@ -75,7 +75,7 @@ export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'unused-view',
     meaning: 'No line of `policy.csv` and no route of the schema names the view for this resource',
-    mend: 'Delete it from `views.yaml`, or use it',
+    fix: 'Delete it from `views.yaml`, or use it',
     find: ({ policy, written, resources, placeOfKey }) => {
       const used = namesUsed(written.rules, ({ views }) => views)
       const ofRoute = (resource: string, name: string) =>
@@ -93,7 +93,7 @@ export const UNUSED: readonly PolicyCheck[] = [
   check({
     code: 'rule-expired',
     meaning: 'The rule has ended: the server and all other checks ignore the line',
-    mend: 'Delete the line, or write a later time',
+    fix: 'Delete the line, or write a later time',
     find: ({ written, now, placeOfLine }) =>
       written.rules
         .filter((rule) => !lives(rule, now))

@@ -13,8 +13,7 @@ export const DATA_CHECK_FORMATS = formatsOf((report: DataReport) => ({
       const own = findings.filter(({ resource }) => resource === name)
       return [headOf(name, resources, own), ...own.flatMap(findingLines)]
     })
-    const rest =
-      more === 0 ? [] : [`and ${count(more, 'more finding')}, for too many reasons to list; mend these first`]
+    const rest = more === 0 ? [] : [`and ${count(more, 'more finding')}, for too many reasons to list; fix these first`]
     return [...paragraphs, rest, section('not checked:', uncheckedLines(unchecked)), [summaryOf(resources, findings)]]
   },
   /** The shape is docs/schemas/data-check.schema.json. */

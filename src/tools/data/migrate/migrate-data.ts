@@ -93,7 +93,7 @@ export async function runPlan({ database, plan, ...options }: PlanRun, progress:
     },
     ({ why }) =>
       new ToolError(
-        `the database \`${database.name}\` can't be used (${why}): mend that, and run the command again, ` +
+        `the database \`${database.name}\` can't be used (${why}): fix that, and run the command again, ` +
           'which goes on after the last whole batch',
       ),
   )

@@ -181,13 +181,13 @@ const RULES: readonly FindingRule[] = [
     code: 'cell-wrong',
     severity: 'error',
     meaning: 'A request is answered otherwise than its cell states',
-    mend: 'Change the policy; or, if the new answer is meant, change the expectation',
+    fix: 'Change the policy; or, if the new answer is meant, change the expectation',
   },
   {
     code: 'cell-untried',
     severity: 'error',
     meaning: 'A cell could not be tried',
-    mend: 'Change the cell as its message says, or remove it',
+    fix: 'Change the cell as its message says, or remove it',
   },
 ]
 

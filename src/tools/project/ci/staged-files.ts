@@ -79,5 +79,5 @@ async function copyInto(copy: string, tree: WorkTree, paths: readonly string[]):
 async function ask({ top, index }: WorkTree, args: readonly string[], input?: Buffer): Promise<Buffer> {
   const answer = await askGit(top, args, { index, ...(input ? { input } : {}) })
   if (answer.kind === 'answer') return answer.bytes
-  throw new ToolError(`what is staged can't be read (${answer.reason}): mend that, and commit again`)
+  throw new ToolError(`what is staged can't be read (${answer.reason}): fix that, and commit again`)
 }

@@ -23,7 +23,7 @@ import { compareWithBase } from './compare-base.ts'
 
 export const STEPS = { check: 'files', diff: 'change', matrix: 'matrices', coverage: 'coverage' } as const
 
-/** 0: as wanted; 1: something to mend; 2: could not run. As the exit codes of commands. */
+/** 0: as wanted; 1: something to fix; 2: could not run. As the exit codes of commands. */
 export type StepCode = 0 | 1 | 2
 
 export interface JobStep {

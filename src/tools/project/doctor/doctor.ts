@@ -5,7 +5,7 @@
 import { type Checked, faulted, passed, unchecked } from '../../../base/problems/checked.ts'
 import { answerWithin } from '../../../base/under-way.ts'
 import type { Config, Flags } from '../../../config/config.ts'
-import { mendOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/mend-of.ts'
 import { databaseFault } from '../../../config/start/start-faults.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
 import type { Examined } from '../../../store/object-reader.ts'
@@ -68,7 +68,7 @@ async function bounded(check: string, work: () => Checks): Checks {
   try {
     return await answerWithin(LONGEST_MS, work())
   } catch (error) {
-    return [faulted(check, (error as Error).message, mendOf(error))]
+    return [faulted(check, (error as Error).message, fixOf(error))]
   }
 }
 
@@ -97,7 +97,7 @@ async function lookAtDatabase({
     return { checks: found.checks, found }
   } catch (error) {
     const fault = error instanceof StoreUnavailable ? await databaseFault(database, error) : (error as Error)
-    return { checks: [faulted('database', fault.message, mendOf(fault))], found: undefined }
+    return { checks: [faulted('database', fault.message, fixOf(fault))], found: undefined }
   }
 }
 

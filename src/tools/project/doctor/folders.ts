@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
 import { againWith, shellWord } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
-import { mendOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/mend-of.ts'
 import { refuseMissingFolders } from '../../../config/start/folders.ts'
 import { dataFolderFault, decisionLogFault } from '../../../config/start/start-faults.ts'
 import { inspectLog } from '../../../decision-log/log-file.ts'
@@ -38,7 +38,7 @@ export async function checkDataFolder(config: Config): Promise<readonly Checked[
     await writeProbe(folder)
   } catch (error) {
     const fault = dataFolderFault(folder, error as NodeJS.ErrnoException)
-    return [faulted('data folder', fault.message, mendOf(fault))]
+    return [faulted('data folder', fault.message, fixOf(fault))]
   }
   return [
     passed('data folder', `this user can write \`${folder}\``),
@@ -55,7 +55,7 @@ async function checkUnmade(folder: string): Promise<Checked> {
     return passed('data folder', `there is no \`${folder}\` yet; the first start makes it`)
   } catch (error) {
     const fault = dataFolderFault(folder, error as NodeJS.ErrnoException)
-    return faulted('data folder', fault.message, mendOf(fault))
+    return faulted('data folder', fault.message, fixOf(fault))
   }
 }
 
@@ -96,7 +96,7 @@ export async function checkDecisionLog({ decisionLog: { file }, dataDirectory }:
     return [passed('decision log', `\`${file}\` can be written`)]
   } catch (error) {
     const fault = decisionLogFault(file, error)
-    return [faulted('decision log', fault.message, mendOf(fault))]
+    return [faulted('decision log', fault.message, fixOf(fault))]
   }
 }
 
@@ -127,7 +127,7 @@ export async function checkPolicyFolders(config: Config): Promise<readonly Check
   try {
     await refuseMissingFolders(config)
   } catch (error) {
-    return [faulted('folders', (error as Error).message, mendOf(error))]
+    return [faulted('folders', (error as Error).message, fixOf(error))]
   }
   const { policies, schemas } = config
   const folders = policies === DATABASE_POLICIES ? [schemas] : [schemas, policies]

@@ -1,7 +1,7 @@
 /** The keys: of tokens, of published policies, and of other issuers. */
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
 import type { Config } from '../../../config/config.ts'
-import { mendOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/mend-of.ts'
 import { inspectKeyFolder } from '../../../identity/keys/embedded/key-folder.ts'
 import type { Keys } from '../../../identity/keys/embedded/key-place.ts'
 import { type KeysSecrets, WITH_NEW_SECRET } from '../../../identity/keys/embedded/keys-secret.ts'
@@ -23,7 +23,7 @@ export async function checkKeys(config: Config, examined: Promise<Examined | und
 }
 
 function refusal(error: Error): Checked {
-  return faulted(CHECK, error.message, mendOf(error))
+  return faulted(CHECK, error.message, fixOf(error))
 }
 
 async function checkTokenKeys(config: Config, examined: Promise<Examined | undefined>): Promise<readonly Checked[]> {

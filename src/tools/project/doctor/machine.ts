@@ -18,10 +18,10 @@ export async function checkNode(): Promise<readonly Checked[]> {
   const own = leastMajor(await projectEngine())
   const running = Number(process.versions.node.split('.')[0])
   const told = `Node ${process.versions.node}, ${needed} or newer is needed`
-  const mend = (major: number) => `npm install node@${major}`
-  if (running < needed) return [faulted('node', `${told}; it is too old`, mend(needed))]
+  const fix = (major: number) => `npm install node@${major}`
+  if (running < needed) return [faulted('node', `${told}; it is too old`, fix(needed))]
   if (running < own)
-    return [warned('node', `package.json asks for Node ${own} or newer, this is Node ${running}`, mend(own))]
+    return [warned('node', `package.json asks for Node ${own} or newer, this is Node ${running}`, fix(own))]
   return [passed('node', told)]
 }
 
@@ -42,10 +42,10 @@ export async function checkProgram(): Promise<readonly Checked[]> {
   const { version, private: isCheckout } = await packageJson()
   const missing = await missingFiles()
   if (missing.length === 0) return [passed('program', `sallyport ${version} has all its files`)]
-  const mend = isCheckout
+  const fix = isCheckout
     ? `git checkout HEAD -- ${missing.map(shellWord).join(' ')}`
     : `npm install sallyport@${version} --force`
-  return [faulted('program', `sallyport ${version} lacks ${missing.join(', ')}`, mend)]
+  return [faulted('program', `sallyport ${version} lacks ${missing.join(', ')}`, fix)]
 }
 
 export async function checkLimits(workers: number): Promise<readonly Checked[]> {

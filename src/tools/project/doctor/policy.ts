@@ -2,7 +2,7 @@
 
 import { FileError } from '../../../base/diagnostic.ts'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
-import { mendIn } from '../../../base/problems/mend.ts'
+import { fixIn } from '../../../base/problems/mend.ts'
 import type { Config } from '../../../config/config.ts'
 import { policyCheckOf, readingSchemas } from '../../../config/start/folders.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'
@@ -27,7 +27,7 @@ export async function lookAtSchemas(config: Config): Promise<CheckedSchemas> {
     return { resources, checks: [passed('schemas', `${count(declared, 'resource')} in ${config.schemas}`)] }
   } catch (error) {
     if (!(error instanceof FileError)) throw error
-    return { resources: undefined, checks: [faulted('schemas', faultsText(error), mendIn(error))] }
+    return { resources: undefined, checks: [faulted('schemas', faultsText(error), fixIn(error))] }
   }
 }
 

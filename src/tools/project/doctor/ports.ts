@@ -28,8 +28,8 @@ async function checkPort(place: ListeningPlace, isOurs: boolean): Promise<Checke
   if (fault.code === 'EADDRINUSE' && isOurs) {
     return passed('ports', `${name} ${port} of ${host} is taken, and a Sallyport server answers on the admin port`)
   }
-  const { message, mend } = await portFault(place, fault)
-  return faulted('ports', message, mend)
+  const { message, fix } = await portFault(place, fault)
+  return faulted('ports', message, fix)
 }
 
 /** Only the admin port is asked: a request to the other one would leave a record in the decision log. */

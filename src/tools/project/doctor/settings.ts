@@ -4,7 +4,7 @@ import { didYouMean } from '../../../base/did-you-mean.ts'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
 import { AGAIN } from '../../../base/problems/mend.ts'
 import { type Config, type Flags, readConfig } from '../../../config/config.ts'
-import { mendOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/mend-of.ts'
 import { readEnvFile } from '../../../config/start/env-file.ts'
 import { OPENID_NAMES } from '../../../identity/tokens/openid-settings.ts'
 
@@ -33,7 +33,7 @@ export function readSettings(environment: Environment, flags: Flags): ReadSettin
     } catch (error) {
       const name = nameIn(error as Error)
       if (name === undefined || faults.has(name)) throw error
-      faults.set(name, faulted(CHECK, (error as Error).message, mendOf(error)))
+      faults.set(name, faulted(CHECK, (error as Error).message, fixOf(error)))
       delete left[name]
       delete leftFlags[name.toLowerCase()]
     }
@@ -53,7 +53,7 @@ function fromFile(environment: Environment): readonly Checked[] {
   try {
     return toldOf(readEnvFile('.'), environment)
   } catch (error) {
-    return [faulted(CHECK, (error as Error).message, mendOf(error))]
+    return [faulted(CHECK, (error as Error).message, fixOf(error))]
   }
 }
 

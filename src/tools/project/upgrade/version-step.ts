@@ -51,7 +51,7 @@ export function stepBetween(old: Version, young: Version): VersionStep {
 /** docs/stability.md says the same at length. */
 export const PROMISES: Readonly<Record<VersionStep, string>> = {
   same: 'the version numbers are equal, so nothing should differ',
-  patch: 'a patch mends faults: what you rely on stays',
+  patch: 'a patch fixes faults: what you rely on stays',
   minor: 'a minor version adds: what you rely on stays',
   major: 'a major version may change or remove what you rely on; below 1.0.0 the middle number is raised for it',
   earlier: 'the other version is newer: going back is promised only where the data allows it',

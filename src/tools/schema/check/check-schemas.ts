@@ -7,11 +7,11 @@ import { refuseNoDirectory } from '../../load-policy.ts'
 
 export const SCHEMA_CHECK_FORMATS = findingFormats(
   'schema check',
-  Object.entries(SCHEMA_CODES).map(([code, mend]) => ({
+  Object.entries(SCHEMA_CODES).map(([code, fix]) => ({
     code,
     severity: 'error',
     meaning: `A schema file has the fault \`${code}\``,
-    mend,
+    fix,
   })),
 )
 
