@@ -103,7 +103,7 @@ export interface ApiKey extends NewApiKey {
 }
 
 /** The state of a subject at this moment; the types below add its session or key. */
-export interface Standing {
+export interface AccountStatus {
   /** The roles in the users record; undefined without a record. */
   readonly roles: readonly string[] | undefined
   readonly disabled: boolean
@@ -111,12 +111,12 @@ export interface Standing {
   readonly deleted: boolean
 }
 
-export interface SessionStanding extends Standing {
+export interface SessionStatus extends AccountStatus {
   /** The time when the session ends; 0 if it belongs to another subject, is unknown or has ended. */
   readonly sessionEndsAt: number
 }
 
-export interface KeyStanding extends Standing {
+export interface KeyStatus extends AccountStatus {
   readonly key: ApiKey
 }
 
@@ -129,10 +129,10 @@ type Soon<T> = T | Promise<T>
  */
 export interface Directory {
   /** Sees everything that any instance committed before the call. */
-  standing(subject: string): Soon<Standing>
-  sessionStanding(subject: string, session: string): Soon<SessionStanding>
+  accountStatus(subject: string): Soon<AccountStatus>
+  sessionStatus(subject: string, session: string): Soon<SessionStatus>
   /** The state of the key's subject. Undefined for an unknown key. */
-  keyStanding(id: string): Soon<KeyStanding | undefined>
+  keyStatus(id: string): Soon<KeyStatus | undefined>
 
   person(id: string): Promise<Person | undefined>
   /** The address must be exactly as in the users record. */

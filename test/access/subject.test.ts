@@ -4,11 +4,11 @@ import type { Pep } from '../../src/server/access/asker.ts'
 import { subjectOf } from '../../src/server/access/trust.ts'
 
 describe('the subject of an evaluation', () => {
-  it('is never another person who stands alike, though a directory gives both one standing', async () => {
-    const standing = { roles: ['member'], disabled: false, deleted: false }
+  it('is never another person who stands alike, though a directory gives both one account status', async () => {
+    const status = { roles: ['member'], disabled: false, deleted: false }
     const pep = {
       trust: { subjects: new Map([['user', { kind: 'directory' }]]) },
-      directory: { standing: () => standing },
+      directory: { accountStatus: () => status },
       once: (_key: string, find: () => unknown) => find(),
     } as unknown as Pep
     const found = await Promise.all(['alice', 'bob', 'alice'].map((id) => subjectOf(pep, { type: 'user', id })))

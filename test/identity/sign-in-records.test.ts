@@ -48,7 +48,7 @@ describe('the record of a change by signing in', () => {
       const [record] = (await waiting()).slice(-1)
       expect(record).to.include({ status: 401, objectId: 'alice', outcome: 'refused', problem: 'sign-in-refused' })
       expect(record.reason).to.equal('the refresh token was used before; its session ended')
-      const after = await server.app.directory.sessionStanding('alice', sessionOf(second))
+      const after = await server.app.directory.sessionStatus('alice', sessionOf(second))
       expect(after.sessionEndsAt).to.equal(0)
     })
 

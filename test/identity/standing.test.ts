@@ -2,31 +2,31 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
-import { createStanding } from '../../src/identity/directory/standing.ts'
+import { createAccountCheck } from '../../src/identity/directory/standing.ts'
 import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
-import type { SessionStanding, Standing } from '../../src/store/directory.ts'
+import type { AccountStatus, SessionStatus } from '../../src/store/directory.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { keySet, Loopback } from './loopback.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, ISSUER } from './signer.ts'
 
 const NOW = 1_000_000
-const OPEN: SessionStanding = { roles: ['member'], disabled: false, deleted: false, sessionEndsAt: NOW + 1 }
-const UNKNOWN: Standing = { roles: undefined, disabled: false, deleted: false }
+const OPEN: SessionStatus = { roles: ['member'], disabled: false, deleted: false, sessionEndsAt: NOW + 1 }
+const UNKNOWN: AccountStatus = { roles: undefined, disabled: false, deleted: false }
 
 const caller: Caller = { id: 'alice', roles: ['admin'], claims: {} }
 const plain: Authentication = { kind: 'caller', caller }
 const ofSession: Authentication = { kind: 'caller', caller: { ...caller, session: 's1' } }
 
-function check(authentication: Authentication, standing: Partial<SessionStanding>) {
-  const found = { ...OPEN, ...standing }
-  return createStanding({ standing: () => found, sessionStanding: () => found }, () => NOW)(authentication)
+function check(authentication: Authentication, status: Partial<SessionStatus>) {
+  const found = { ...OPEN, ...status }
+  return createAccountCheck({ accountStatus: () => found, sessionStatus: () => found }, () => NOW)(authentication)
 }
 
 const refused = (reason: string) => ({ kind: 'rejected', code: 'token-invalid', reason, subject: 'alice' })
 
-describe('standing', () => {
+describe('the account status', () => {
   it('a session has the roles of the users record, whatever its token claims', () => {
     expect(check(ofSession, {})).to.deep.equal({
       kind: 'caller',
@@ -62,21 +62,21 @@ describe('standing', () => {
     const throwing = () => {
       throw new Error('asked')
     }
-    const standing = createStanding({ standing: throwing, sessionStanding: throwing }, () => NOW)
+    const checkAccount = createAccountCheck({ accountStatus: throwing, sessionStatus: throwing }, () => NOW)
     const others: readonly Authentication[] = [
       { kind: 'anonymous' },
       { kind: 'rejected', code: 'token-expired', reason: 'expired' },
     ]
-    for (const other of others) expect(standing(other)).to.equal(other)
-    expect(() => standing(plain)).to.throw('asked')
+    for (const other of others) expect(checkAccount(other)).to.equal(other)
+    expect(() => checkAccount(plain)).to.throw('asked')
   })
 
   it('comes later where the store needs time', async () => {
-    const slow = { standing: async () => UNKNOWN, sessionStanding: async () => OPEN }
-    const standing = createStanding(slow, () => NOW)
-    expect(standing(plain)).to.be.a('promise')
-    expect(await standing(plain)).to.equal(plain)
-    expect(await standing(ofSession))
+    const slow = { accountStatus: async () => UNKNOWN, sessionStatus: async () => OPEN }
+    const checkAccount = createAccountCheck(slow, () => NOW)
+    expect(checkAccount(plain)).to.be.a('promise')
+    expect(await checkAccount(plain)).to.equal(plain)
+    expect(await checkAccount(ofSession))
       .to.have.nested.property('caller.roles')
       .deep.equal(['member'])
   })
@@ -119,7 +119,7 @@ describe('the claim sid', () => {
   })
 })
 
-describe('standing over HTTP', () => {
+describe('the account status over HTTP', () => {
   let server: TestServer
   beforeEach(async () => {
     server = await startTestServer({ demo: true })

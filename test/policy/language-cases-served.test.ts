@@ -367,7 +367,7 @@ function servicesOf(store: TestStore): Services {
     access: {
       resources: { byName: new Map(), routes: [] },
       store,
-      directory: { standing: unasked },
+      directory: { accountStatus: unasked },
       verifier: { verify: unasked },
       publicUrl: () => '',
       turns: new Turns(),

@@ -107,7 +107,7 @@ describe('a stored document that is damaged', () => {
     for (const roles of ['null', '{}', '[1]', '[']) {
       database.prepare('update api_keys set roles = ?').run(roles)
       const found = await Promise.resolve()
-        .then(() => directory.keyStanding('k1'))
+        .then(() => directory.keyStatus('k1'))
         .catch((error) => error)
       expect(found).to.be.instanceOf(DamagedObject)
     }

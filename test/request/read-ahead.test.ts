@@ -1,4 +1,6 @@
-/** The object of a request is read together with the standing of its caller, and only where a known caller asks. */
+/**
+ * The object of a request is read together with the account status of its caller, and only where a known caller asks.
+ */
 import { expect } from 'chai'
 import type { ParameterizedContext } from 'koa'
 import type { FactNeed, Steps } from '../../src/decide/facts.ts'
@@ -42,7 +44,7 @@ async function ahead(of: Case) {
   } as unknown as Store
   const byName = new Map([['notes', { name: 'notes', ...resource }]])
   const verify = () => {
-    looks.push('standing')
+    looks.push('accountStatus')
     return of.verified ?? CALLER
   }
   const state = {
@@ -57,15 +59,15 @@ async function ahead(of: Case) {
 }
 
 describe('the object of a request', () => {
-  it('is read in the same look at the database as the standing of its caller', async () => {
+  it('is read in the same look at the database as the account status of its caller', async () => {
     const { looks, ahead: found, authentication } = await ahead({})
-    expect(looks).to.deep.equal(['begin', 'standing', 'notes/n1', 'end'])
+    expect(looks).to.deep.equal(['begin', 'accountStatus', 'notes/n1', 'end'])
     expect(found?.object).to.equal(NOTE)
     expect(authentication).to.equal(CALLER)
   })
 
   const unread: readonly [string, Case][] = [
-    ['where the standing of its caller takes a message to the database', { verified: Promise.resolve(CALLER) }],
+    ['where the account status of its caller takes a message to the database', { verified: Promise.resolve(CALLER) }],
     ['for a rejected token', { verified: REJECTED }],
     ['without credentials', { credentials: { kind: 'none' } }],
     ['for OPTIONS', { operation: 'options' }],

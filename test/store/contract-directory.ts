@@ -103,13 +103,13 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
   function describeSessions(): void {
     it('opens a session with the password that is the stored one', async () => {
       expect(await signIn('s1')).to.equal(true)
-      expect(await directory.sessionStanding('alice', 's1')).to.deep.equal({
+      expect(await directory.sessionStatus('alice', 's1')).to.deep.equal({
         roles: ['member'],
         disabled: false,
         deleted: false,
         sessionEndsAt: NOW + HOUR,
       })
-      expect((await directory.sessionStanding('bob', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.sessionStatus('bob', 's1')).sessionEndsAt).to.equal(0)
     })
 
     it('opens none with a password that was changed after it was verified', async () => {
@@ -129,8 +129,8 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
     it('a session that is opened with a new password ends the others', async () => {
       await signIn('s1')
       expect(await directory.openSession(session('s2'), { hash: 'h1', next: 'h2' })).to.equal(true)
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
-      expect((await directory.sessionStanding('alice', 's2')).sessionEndsAt).to.equal(NOW + HOUR)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.sessionStatus('alice', 's2')).sessionEndsAt).to.equal(NOW + HOUR)
       expect((await directory.person('alice'))?.account?.passwordHash).to.equal('h2')
     })
 
@@ -138,11 +138,11 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       await signIn('s1')
       const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
       expect((await directory.refreshSession(refresh)).kind).to.equal('refreshed')
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(NOW + 2 * HOUR)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(NOW + 2 * HOUR)
       expect(await directory.refreshSession(refresh)).to.deep.equal({ kind: 'reused', userId: 'alice' })
       const newest = { ...refresh, presented: { ...REFRESH, current: 'second' } }
       expect(await directory.refreshSession(newest)).to.deep.equal({ kind: 'unknown' })
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(0)
     })
 
     it('what was never a refresh token of the session ends nothing', async () => {
@@ -179,7 +179,7 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
     it('changes no session whose record can not be kept', async () => {
       const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
       expect(await failure(directory.openSession(session('s1'), { hash: 'h1' }, UNFIT_RECORD))).to.be.an('error')
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(0)
       await signIn('s1')
       expect(
         await failure(directory.refreshSession(refresh, { refreshed: UNFIT_RECORD, reused: UNFIT_RECORD })),
@@ -200,7 +200,7 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       await signIn('s1')
       expect(await directory.endSession('s1')).to.equal(true)
       expect(await directory.endSession('s1')).to.equal(false)
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(0)
     })
   }
 
@@ -224,43 +224,43 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       ])
       clock().time = new Date(NOW + 1000).toISOString()
       await directory.revokeKey('k2')
-      expect((await directory.keyStanding('k2'))?.key.revokedAt).to.equal(NOW)
+      expect((await directory.keyStatus('k2'))?.key.revokedAt).to.equal(NOW)
     })
 
     it('tells where the subject of a key stands', async () => {
       await directory.addKey(key('k1'))
       await directory.addKey(key('k2', 'robot'))
-      expect((await directory.keyStanding('k1'))?.roles).to.deep.equal(['member'])
-      expect((await directory.keyStanding('k2'))?.roles).to.equal(undefined)
-      expect(await directory.keyStanding('k3')).to.equal(undefined)
+      expect((await directory.keyStatus('k1'))?.roles).to.deep.equal(['member'])
+      expect((await directory.keyStatus('k2'))?.roles).to.equal(undefined)
+      expect(await directory.keyStatus('k3')).to.equal(undefined)
     })
   }
 
   function describeTakingAway(): void {
     it('tells the roles of the users record as they are now', async () => {
       await opened.store.update(change('alice', 1, { email: 'alice@example.com', roles: ['admin'] }, 'users'))
-      expect((await directory.standing('alice')).roles).to.deep.equal(['admin'])
-      expect((await directory.standing('bob')).roles).to.deep.equal([])
-      expect((await directory.standing('nobody')).roles).to.equal(undefined)
+      expect((await directory.accountStatus('alice')).roles).to.deep.equal(['admin'])
+      expect((await directory.accountStatus('bob')).roles).to.deep.equal([])
+      expect((await directory.accountStatus('nobody')).roles).to.equal(undefined)
     })
 
     it('tells again what was so before a write that came to nothing', async () => {
-      expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
+      expect((await directory.accountStatus('alice')).roles).to.deep.equal(['member'])
       const undone = opened.store.update(change('alice', 1, { roles: ['admin'] }, 'users'), { record: UNFIT_RECORD })
       expect(await failure(undone)).to.be.an('error')
-      expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
+      expect((await directory.accountStatus('alice')).roles).to.deep.equal(['member'])
     })
 
     it('disabling ends the sessions for good, also of who has no users record', async () => {
       await signIn('s1')
       await directory.disable('alice')
       await directory.disable('elsewhere')
-      expect((await directory.standing('alice')).disabled).to.equal(true)
-      expect((await directory.standing('elsewhere')).disabled).to.equal(true)
+      expect((await directory.accountStatus('alice')).disabled).to.equal(true)
+      expect((await directory.accountStatus('elsewhere')).disabled).to.equal(true)
       expect(await signIn('s2')).to.equal(false)
       await directory.enable('alice')
-      expect((await directory.standing('alice')).disabled).to.equal(false)
-      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
+      expect((await directory.accountStatus('alice')).disabled).to.equal(false)
+      expect((await directory.sessionStatus('alice', 's1')).sessionEndsAt).to.equal(0)
       expect(await signIn('s2')).to.equal(true)
     })
 
@@ -268,20 +268,20 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       await signIn('s1')
       await directory.addKey(key('k1'))
       await opened.store.delete(removal('alice', 1, 'users'))
-      const { deleted, roles, sessionEndsAt } = await directory.sessionStanding('alice', 's1')
+      const { deleted, roles, sessionEndsAt } = await directory.sessionStatus('alice', 's1')
       expect({ deleted, roles, sessionEndsAt }).to.deep.equal({ deleted: true, roles: undefined, sessionEndsAt: 0 })
-      expect((await directory.keyStanding('k1'))?.key.revokedAt).to.be.a('number')
+      expect((await directory.keyStatus('k1'))?.key.revokedAt).to.be.a('number')
       await opened.seeding.insert('users', [{ id: 'alice', document: { email: 'alice@example.com' } }])
-      expect((await directory.standing('alice')).deleted).to.equal(false)
+      expect((await directory.accountStatus('alice')).deleted).to.equal(false)
       expect((await directory.person('alice'))?.account?.passwordHash).to.equal(null)
       expect(await signIn('s2')).to.equal(false)
-      expect((await directory.keyStanding('k1'))?.key.revokedAt).to.be.a('number')
+      expect((await directory.keyStatus('k1'))?.key.revokedAt).to.be.a('number')
     })
 
     it('a new users record of a disabled subject stays disabled', async () => {
       await directory.disable('carol')
       await opened.seeding.insert('users', [{ id: 'carol', document: { email: 'carol@example.com' } }])
-      expect((await directory.standing('carol')).disabled).to.equal(true)
+      expect((await directory.accountStatus('carol')).disabled).to.equal(true)
     })
   }
 }

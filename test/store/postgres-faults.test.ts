@@ -120,7 +120,7 @@ describe('a PostgreSQL behind a network that fails', () => {
     proxy.stall()
     await Promise.all([
       refusesSoon(async () => opened.store.get('things', 'a')),
-      refusesSoon(async () => opened.directory.standing('alice')),
+      refusesSoon(async () => opened.directory.accountStatus('alice')),
       refusesSoon(() => opened.store.ping()),
     ])
     // New connections stall too.

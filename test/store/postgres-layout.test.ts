@@ -101,7 +101,7 @@ describe('a PostgreSQL whose resources changed', () => {
     await schema.open({ resources: users, now })
     const { store, directory } = await beside()
     await directory.disable('alice')
-    expect((await directory.standing('alice')).disabled).to.equal(true)
+    expect((await directory.accountStatus('alice')).disabled).to.equal(true)
     await store.close()
   })
 

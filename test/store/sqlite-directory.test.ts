@@ -24,7 +24,7 @@ describe('the directory in a database file', () => {
     const { directory } = await folder.open({ resources: RESOURCES })
     expect(await directory.people()).to.have.length(1)
     folder.raw().exec("delete from objects_users where id = 'alice'")
-    expect((await directory.standing('alice')).deleted).to.equal(true)
+    expect((await directory.accountStatus('alice')).deleted).to.equal(true)
     expect(folder.raw().prepare('pragma user_version').get()?.user_version).to.equal(3)
   })
 
@@ -40,9 +40,9 @@ describe('the directory in a database file', () => {
       createdAt: 0,
       expiresAt: LATER,
     })
-    expect((await directory.keyStanding('k'))?.key.revokedAt).to.equal(null)
+    expect((await directory.keyStatus('k'))?.key.revokedAt).to.equal(null)
     folder.raw().exec('delete from objects_users')
-    expect((await directory.keyStanding('k'))?.key.revokedAt).to.be.closeTo(Date.now(), 60_000)
+    expect((await directory.keyStatus('k'))?.key.revokedAt).to.be.closeTo(Date.now(), 60_000)
   })
 
   it('is worked on beside a server without a change to any table, and not before a server made it fit', async () => {
@@ -59,7 +59,7 @@ describe('the directory in a database file', () => {
     await directory.disable('alice')
     await store.close()
     expect(layout()).to.equal(before)
-    expect((await server.directory.standing('alice')).disabled).to.equal(true)
+    expect((await server.directory.accountStatus('alice')).disabled).to.equal(true)
     const other = resourcesOf(resource('users', [field('nick', 'string', { unique: true })]))
     const misfit = openSqliteBeside({ file: folder.file, resources: other, now: () => new Date() })
     expect(await failure(misfit))
@@ -103,8 +103,12 @@ describe('the directory in a database file', () => {
       createdAt: 0,
       expiresAt: LATER,
     })
-    expect(await directory.standing('somebody')).to.deep.equal({ roles: undefined, disabled: true, deleted: false })
-    expect((await directory.keyStanding('k'))?.roles).to.equal(undefined)
+    expect(await directory.accountStatus('somebody')).to.deep.equal({
+      roles: undefined,
+      disabled: true,
+      deleted: false,
+    })
+    expect((await directory.keyStatus('k'))?.roles).to.equal(undefined)
     expect(await directory.people()).to.deep.equal([])
     expect(await directory.person('somebody')).to.equal(undefined)
     expect(await directory.personByEmail('a@example.com')).to.equal(undefined)
@@ -125,8 +129,8 @@ describe('the directory in a database file', () => {
       Object.entries(documents).map(([id, roles]) => ({ id, document: { roles } })),
     )
     for (const id of ['text', 'object', 'number', 'nothing'])
-      expect((await directory.standing(id)).roles).to.deep.equal([])
-    expect((await directory.standing('mixed')).roles).to.deep.equal(['member'])
+      expect((await directory.accountStatus(id)).roles).to.deep.equal([])
+    expect((await directory.accountStatus('mixed')).roles).to.deep.equal(['member'])
   })
 
   it('finds nobody by text that is not well-formed', async () => {
@@ -134,8 +138,8 @@ describe('the directory in a database file', () => {
     await seeding.insert('users', [{ id: '\ufffd', document: { email: '\ufffd' } }])
     expect(await directory.person('\ud800')).to.equal(undefined)
     expect(await directory.personByEmail('\ud800')).to.equal(undefined)
-    expect(() => directory.standing('\ud800')).to.throw('not available')
-    expect(() => directory.sessionStanding('a', '\ud800')).to.throw('not available')
+    expect(() => directory.accountStatus('\ud800')).to.throw('not available')
+    expect(() => directory.sessionStatus('a', '\ud800')).to.throw('not available')
     expect(await directory.endSession('\ud800')).to.equal(false)
   })
 })

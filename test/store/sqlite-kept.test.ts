@@ -1,12 +1,12 @@
-/** Standings and objects are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
+/** Account statuses and objects are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { StoredObject } from '../../src/resources/object.ts'
-import type { Standing } from '../../src/store/directory.ts'
+import type { AccountStatus } from '../../src/store/directory.ts'
 import { ParsedObjects } from '../../src/store/parse-stored.ts'
 import { SharedReads } from '../../src/store/sqlite/shared-reads.ts'
-import { SqliteStandings } from '../../src/store/sqlite/standings.ts'
+import { SqliteAccountStatuses } from '../../src/store/sqlite/standings.ts'
 import { runs } from '../runs.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step | Raw> = fc.oneof(
 )
 const steps = fc.array(step, { minLength: 5, maxLength: 30 })
 
-describe('standings and objects that are kept', () => {
+describe('account statuses and objects that are kept', () => {
   let folder: Folder
   let instances: { readonly first: Opened; readonly second: Opened }
   let raw: DatabaseSync
@@ -136,13 +136,13 @@ describe('standings and objects that are kept', () => {
     const seen: unknown[] = []
     const { exec } = DatabaseSync.prototype
     DatabaseSync.prototype.exec = function (sql) {
-      if (sql.startsWith('rollback')) seen.push((directory.standing('alice') as Standing).roles)
+      if (sql.startsWith('rollback')) seen.push((directory.accountStatus('alice') as AccountStatus).roles)
       exec.call(this, sql)
     }
     const undone = store.update(change('alice', 1, { roles: ['admin'] }, 'users'), { record: UNFIT_RECORD })
     expect(await failure(undone).finally(() => Object.assign(DatabaseSync.prototype, { exec }))).to.be.an('error')
     expect(seen).to.deep.equal([['admin']])
-    expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
+    expect((await directory.accountStatus('alice')).roles).to.deep.equal(['member'])
   })
 
   async function agree(some: readonly (Step | Raw)[]): Promise<void> {
@@ -173,14 +173,14 @@ describe('standings and objects that are kept', () => {
 
   function compare(directory: Opened['directory'], store: Opened['store']): void {
     // One that keeps nothing yet.
-    const fresh = new SqliteStandings(reader, { name: '"objects_users"' }, new SharedReads(reader))
+    const fresh = new SqliteAccountStatuses(reader, { name: '"objects_users"' }, new SharedReads(reader))
     const stored = reader.prepare('select document from objects_users where id = ?')
     for (const id of PEOPLE) {
-      expect(directory.standing(id)).to.deep.equal(fresh.standing(id))
-      expect(directory.sessionStanding(id, `session of ${id}`)).to.deep.equal(
-        fresh.sessionStanding(id, `session of ${id}`),
+      expect(directory.accountStatus(id)).to.deep.equal(fresh.accountStatus(id))
+      expect(directory.sessionStatus(id, `session of ${id}`)).to.deep.equal(
+        fresh.sessionStatus(id, `session of ${id}`),
       )
-      expect(directory.keyStanding(`key of ${id}`)).to.deep.equal(fresh.keyStanding(`key of ${id}`))
+      expect(directory.keyStatus(`key of ${id}`)).to.deep.equal(fresh.keyStatus(`key of ${id}`))
       const document = (store.get('users', id) as StoredObject | undefined)?.document
       expect(JSON.stringify(document)).to.equal(stored.get(id)?.document)
     }

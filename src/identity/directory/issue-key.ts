@@ -29,7 +29,7 @@ export async function issueKey(
   keep: (text: string) => Promise<void> = async () => {},
 ): Promise<IssuedKey> {
   await refuseUndeclared(named, access)
-  const { disabled, deleted } = await access.directory.standing(subject)
+  const { disabled, deleted } = await access.directory.accountStatus(subject)
   if (disabled || deleted)
     throw new DirectoryError(
       `${quote(subject)} is ${disabled ? 'disabled' : 'deleted'}, so its keys do not work: name another subject`,

@@ -5,31 +5,31 @@
 
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { Directory, SessionStanding, Standing } from '../../store/directory.ts'
+import type { Directory, SessionStatus, AccountStatus } from '../../store/directory.ts'
 import { type Authentication, isClaimableRole, type Rejection } from '../caller.ts'
 
-export type CheckStanding = (authentication: Authentication) => Authentication | Promise<Authentication>
+export type CheckAccount = (authentication: Authentication) => Authentication | Promise<Authentication>
 
 /** `now`: milliseconds since the epoch. Throws StoreUnavailable. */
-export function createStanding(
-  directory: Pick<Directory, 'standing' | 'sessionStanding'>,
+export function createAccountCheck(
+  directory: Pick<Directory, 'accountStatus' | 'sessionStatus'>,
   now: () => number,
-): CheckStanding {
+): CheckAccount {
   const ofSession = createSessions()
   return (authentication) => {
     if (authentication.kind !== 'caller') return authentication
     const { id, session } = authentication.caller
     if (session === undefined) {
-      const standing = directory.standing(id)
-      return onceKnown(standing, (found) => refusalOf(found, id) ?? authentication)
+      const status = directory.accountStatus(id)
+      return onceKnown(status, (found) => refusalOf(found, id) ?? authentication)
     }
-    const standing = directory.sessionStanding(id, session)
-    return onceKnown(standing, (found) => refusalOf(found, id) ?? ofSession(authentication.caller, found, now()))
+    const status = directory.sessionStatus(id, session)
+    return onceKnown(status, (found) => refusalOf(found, id) ?? ofSession(authentication.caller, found, now()))
   }
 }
 
 /** A disabled or deleted user is rejected, whatever the credential. */
-export function refusalOf({ disabled, deleted }: Standing, subject: string): Rejection | undefined {
+export function refusalOf({ disabled, deleted }: AccountStatus, subject: string): Rejection | undefined {
   if (disabled) return rejected('user disabled', subject)
   return deleted ? rejected('user deleted', subject) : undefined
 }
@@ -40,21 +40,21 @@ export function rejected(reason: string, subject: string): Rejection {
 }
 
 /**
- * Gives the caller of a session the roles of the users record. The same standing gives the same caller object, so that
+ * Gives the caller of a session the roles of the users record. The same status gives the same caller object, so that
  * results cached for a caller stay usable.
  */
 function createSessions() {
-  const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
-  return (token: Caller, standing: SessionStanding, now: number): Authentication => {
-    const { roles, sessionEndsAt } = standing
+  const known = new WeakMap<SessionStatus, { readonly token: Caller; readonly found: Authentication }>()
+  return (token: Caller, status: SessionStatus, now: number): Authentication => {
+    const { roles, sessionEndsAt } = status
     if (sessionEndsAt <= now) return rejected('session ended', token.id)
     if (!roles) return rejected('no such user', token.id)
-    const last = known.get(standing)
+    const last = known.get(status)
     if (last?.token === token) return last.found
     // The caller has the present roles of the users record, whatever they were at sign-in.
     const caller = Object.freeze({ ...token, roles: roles.filter(isClaimableRole) })
     const found: Authentication = { kind: 'caller', caller }
-    known.set(standing, { token, found })
+    known.set(status, { token, found })
     return found
   }
 }

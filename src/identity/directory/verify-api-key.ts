@@ -1,7 +1,7 @@
 /** Turns an API key into a caller, using the store's present data about the key and its subject. */
 import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/now-or-later.ts'
-import type { Directory, KeyStanding } from '../../store/directory.ts'
+import type { Directory, KeyStatus } from '../../store/directory.ts'
 import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
 import { refusalOf, rejected } from './standing.ts'
@@ -10,7 +10,7 @@ import { refusalOf, rejected } from './standing.ts'
 const MOST_KNOWN = 10_000
 
 interface KeyOptions {
-  readonly directory: Pick<Directory, 'keyStanding'>
+  readonly directory: Pick<Directory, 'keyStatus'>
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Called for each key that was accepted. */
@@ -30,7 +30,7 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
     verify(credential) {
       const given = readApiKey(credential)
       if (!given) return forged('not the form of an API key')
-      return onceKnown(directory.keyStanding(given.id), (found) => {
+      return onceKnown(directory.keyStatus(given.id), (found) => {
         // The id isn't secret, so the response time may reveal whether it exists.
         if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
         const at = now()
@@ -44,14 +44,14 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
   }
 }
 
-function authenticationOf(found: KeyStanding, now: number): Authentication {
+function authenticationOf(found: KeyStatus, now: number): Authentication {
   const credential = `key ${found.key.id}`
   const refusal = refusalOfKey(found, now)
   if (refusal) return { ...refusal, credential }
   return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
 }
 
-function refusalOfKey(found: KeyStanding, now: number): Rejection | undefined {
+function refusalOfKey(found: KeyStatus, now: number): Rejection | undefined {
   const { subject, expiresAt, revokedAt } = found.key
   if (revokedAt !== null) return rejected('API key revoked', subject)
   if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
@@ -63,7 +63,7 @@ function forged(reason: string): Authentication {
 }
 
 /** If the subject is a user here, a key gives only roles that the user has. */
-function rolesOf({ key, roles }: KeyStanding): readonly string[] {
+function rolesOf({ key, roles }: KeyStatus): readonly string[] {
   return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
 }
 

@@ -20,7 +20,7 @@ import type { Directory } from '../../store/directory.ts'
 export interface AccessParts {
   readonly resources: Resources
   readonly store: Pick<Store, 'get' | 'lookup' | 'atOnce'>
-  readonly directory: Pick<Directory, 'standing'>
+  readonly directory: Pick<Directory, 'accountStatus'>
   /** For the tokens of subjects that services pass along. */
   readonly verifier: TokenVerifier
   /** PUBLIC_URL, or where the server listens. */

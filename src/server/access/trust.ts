@@ -16,7 +16,7 @@ import { conditionHolds, type RequestCondition } from '../../decide/request-cond
 import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
-import type { Standing } from '../../store/directory.ts'
+import type { AccountStatus } from '../../store/directory.ts'
 import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
 import type { Pep } from './asker.ts'
 import { type Evaluation, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
@@ -220,7 +220,7 @@ function subjectByAssertion(
   refuseFaultyMembers(faultsOfAttributes(pep, told))
   if (pep.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
-  return onceKnown(pep.directory.standing(id), ({ disabled, deleted }): FoundSubject => {
+  return onceKnown(pep.directory.accountStatus(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isAsserted: true }
   })
 }
@@ -251,23 +251,23 @@ export function subjectOf(pep: Pep, subject: SubjectEntity): FoundSubject | Prom
   if (source.kind === 'token') return subjectByToken(pep, subject)
   if (source.kind === 'asserted') return subjectByAssertion(pep, subject, source.roles)
   return pep.once(`subject/${id}`, () => {
-    return onceKnown(pep.directory.standing(id), (standing) => subjectStanding(id, standing))
+    return onceKnown(pep.directory.accountStatus(id), (status) => subjectByStatus(id, status))
   })
 }
 
-/** The same standing gives the same caller, so that the policy's tables are found at once. */
-const known = new WeakMap<Standing, { readonly id: string; readonly found: FoundSubject }>()
+/** The same account status gives the same caller, so that the policy's tables are found at once. */
+const known = new WeakMap<AccountStatus, { readonly id: string; readonly found: FoundSubject }>()
 
-/** A directory may give people who stand alike one standing: none of them is taken for another. */
-function subjectStanding(id: string, standing: Standing): FoundSubject {
-  const kept = known.get(standing)
+/** A directory may give people who stand alike one account status: none of them is taken for another. */
+function subjectByStatus(id: string, status: AccountStatus): FoundSubject {
+  const kept = known.get(status)
   if (kept?.id === id) return kept.found
-  const found = judged(id, standing)
-  known.set(standing, { id, found })
+  const found = judged(id, status)
+  known.set(status, { id, found })
   return found
 }
 
-function judged(id: string, { roles, disabled, deleted }: Standing): FoundSubject {
+function judged(id: string, { roles, disabled, deleted }: AccountStatus): FoundSubject {
   if (disabled) return { reason: 'subject-disabled' }
   if (deleted || roles === undefined) return { reason: 'subject-unknown' }
   return { caller: Object.freeze({ id, roles: roles.filter(isClaimableRole), claims: {} }) }

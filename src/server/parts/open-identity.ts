@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config/config.ts'
 import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
-import { createStanding } from '../../identity/directory/standing.ts'
+import { createAccountCheck } from '../../identity/directory/standing.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/verify-api-key.ts'
 import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import { openKeyPlace } from '../../identity/keys/embedded/open-keys.ts'
@@ -55,7 +55,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 function connect({ config, directory, now, log, tokens }: IdentityOptions, ring: KeyRing | undefined): Identity {
   const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
-  const standing = createStanding(directory, time)
+  const checkAccount = createAccountCheck(directory, time)
   const uses = createApiKeyUses(directory, (error) =>
     log.warn({ err: error }, 'the last uses of API keys could not be stored; they are stored later'),
   )
@@ -64,7 +64,7 @@ function connect({ config, directory, now, log, tokens }: IdentityOptions, ring:
     verifier: {
       knows: (credential) => (looksLikeApiKey(credential) ? keys : verifier).knows?.(credential) ?? false,
       verify: (credential) =>
-        looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), standing),
+        looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), checkAccount),
     },
     keys: ring,
     close: async () => {

@@ -75,7 +75,7 @@ export interface Forwarding {
   readonly forwarded?: Forwarded
 }
 
-/** An object of the same state of the database as the standing of the caller. */
+/** An object of the same state of the database as the account status of the caller. */
 export interface ObjectAhead {
   readonly resource: string
   readonly id: string

@@ -15,7 +15,7 @@ import { openInstanceLines } from './instances.ts'
 import { migrate, migrating, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/tables.ts'
 import { openPostgresReader } from './reader/reader.ts'
-import { PostgresStandings } from './standings.ts'
+import { PostgresAccountStatuses } from './standings.ts'
 import { type PostgresEngine, PostgresStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
 
@@ -73,11 +73,11 @@ function assemble(engine: PostgresEngine): OpenedStore {
   const { connections, sql: database, tables } = engine
   const users = tables.get(USERS)?.objects
   const store = new PostgresStore(engine)
-  const standings = new PostgresStandings(connections, users?.name)
+  const accountStatuses = new PostgresAccountStatuses(connections, users?.name)
   return openedStore({
     engine: database,
     store,
-    standings,
+    accountStatuses,
     attempts: new SqlCounters({ ...database, ask: (statement) => connections.quick(statement) }),
     users,
     objectsOf: (resource) => tableOf(engine, resource).objects,

@@ -1,7 +1,7 @@
 /** The current state of a subject, and of its session or key. Every request asks the database. */
 
-import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
-import { API_KEY_COLUMNS, apiKeyOf, type Standings } from '../sql/directory.ts'
+import type { KeyStatus, SessionStatus, AccountStatus } from '../directory.ts'
+import { API_KEY_COLUMNS, apiKeyOf, type AccountStatuses } from '../sql/directory.ts'
 import type { Row } from '../sql/statement.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
@@ -10,34 +10,34 @@ import { KIND } from './layout/keys.ts'
 import { ASKED_FOR, askedText, oneRow } from './query/condition.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 
-export class PostgresStandings implements Standings {
-  readonly #bySubject: Gathered<Standing>
-  readonly #bySession: Gathered<SessionStanding>
-  readonly #byKey: Gathered<KeyStanding | undefined>
+export class PostgresAccountStatuses implements AccountStatuses {
+  readonly #bySubject: Gathered<AccountStatus>
+  readonly #bySession: Gathered<SessionStatus>
+  readonly #byKey: Gathered<KeyStatus | undefined>
 
   /** `users`: the quoted table of the people; undefined where no schema declares them. */
   constructor(connections: Connections, users: string | undefined) {
     const texts = textsOf(users)
-    this.#bySubject = connections.gathered(texts.subject, standingOf)
+    this.#bySubject = connections.gathered(texts.subject, accountStatusOf)
     this.#bySession = connections.gathered(texts.session, (row) => ({
-      ...standingOf(row),
+      ...accountStatusOf(row),
       sessionEndsAt: Number(row?.[4] ?? 0),
     }))
     this.#byKey = connections.gathered(
       texts.key,
-      (row) => row && { ...standingOf(row), key: apiKeyOf(row.slice(4), DIALECT) },
+      (row) => row && { ...accountStatusOf(row), key: apiKeyOf(row.slice(4), DIALECT) },
     )
   }
 
-  standing(subject: string): Promise<Standing> {
+  accountStatus(subject: string): Promise<AccountStatus> {
     return this.#bySubject.of(encodeText(subject))
   }
 
-  sessionStanding(subject: string, session: string): Promise<SessionStanding> {
+  sessionStatus(subject: string, session: string): Promise<SessionStatus> {
     return this.#bySession.of(encodeText(subject), encodeText(session))
   }
 
-  keyStanding(id: string): Promise<KeyStanding | undefined> {
+  keyStatus(id: string): Promise<KeyStatus | undefined> {
     return this.#byKey.of(encodeText(id))
   }
 }
@@ -62,8 +62,8 @@ function textsOf(users: string | undefined) {
   }
 }
 
-function standingOf(row: Row | undefined): Standing {
-  if (!row) throw new Error('the look-up of a standing returned no row')
+function accountStatusOf(row: Row | undefined): AccountStatus {
+  if (!row) throw new Error('the look-up of an account status returned no row')
   const [disabled, deleted, hasRecord, roles] = row
   return { roles: hasRecord ? rolesOf(roles) : undefined, disabled: disabled === true, deleted: deleted === true }
 }

@@ -13,7 +13,7 @@ import type { TablePlan } from './layout/schema.ts'
 import { ObjectLists } from './query/lists.ts'
 import { Damage, Lookups } from './query/lookups.ts'
 import { SharedReads } from './shared-reads.ts'
-import { SqliteStandings } from './standings.ts'
+import { SqliteAccountStatuses } from './standings.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
 import { ObjectWrites, type SqliteEngine, SqliteStore, tableOf } from './store.ts'
 import { ObjectTable } from './table.ts'
@@ -65,7 +65,7 @@ export function assemble(database: DatabaseSync, { file, plans, now, bounds }: D
   const opened = openedStore({
     engine: sql,
     store,
-    standings: new SqliteStandings(database, users, reads),
+    accountStatuses: new SqliteAccountStatuses(database, users, reads),
     attempts: engine.counters,
     users,
     objectsOf: (resource) => tableOf(engine, resource),

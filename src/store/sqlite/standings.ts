@@ -4,10 +4,10 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import type { KeyStanding, SessionStanding, Standing } from '../directory.ts'
+import type { KeyStatus, SessionStatus, AccountStatus } from '../directory.ts'
 import { DamagedObject } from '../errors.ts'
 import { documentNamed } from '../parse-stored.ts'
-import { API_KEY_COLUMNS, apiKeyOf, type Standings, textsAmong } from '../sql/directory.ts'
+import { API_KEY_COLUMNS, apiKeyOf, type AccountStatuses, textsAmong } from '../sql/directory.ts'
 import { wellFormed } from '../sql/quote.ts'
 import type { Row } from '../sql/statement.ts'
 import { answering } from './database.ts'
@@ -21,12 +21,12 @@ import type { ObjectTable } from './table.ts'
  */
 const MOST_KEPT = { maxSize: 10_000, sizeCalculation: () => 1 }
 
-export class SqliteStandings implements Standings {
+export class SqliteAccountStatuses implements AccountStatuses {
   readonly #reads: SharedReads
   readonly #lookUp: StatementSync
   readonly #lookUpSession: StatementSync
   readonly #lookUpKey: StatementSync
-  readonly #kept = new LRUCache<string, Standing>(MOST_KEPT)
+  readonly #kept = new LRUCache<string, AccountStatus>(MOST_KEPT)
   #state: number | undefined
 
   constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined, reads: SharedReads) {
@@ -37,26 +37,26 @@ export class SqliteStandings implements Standings {
     this.#lookUpKey = prepare(database, queries.key)
   }
 
-  standing(subject: string): Standing {
-    return this.#find(`subject\0${subject}`, () => standingOf(rowOf(this.#lookUp, subject)))
+  accountStatus(subject: string): AccountStatus {
+    return this.#find(`subject\0${subject}`, () => accountStatusOf(rowOf(this.#lookUp, subject)))
   }
 
-  sessionStanding(subject: string, session: string): SessionStanding {
+  sessionStatus(subject: string, session: string): SessionStatus {
     return this.#find(`session${session.length}\0${session}${subject}`, () => {
       const row = rowOf(this.#lookUpSession, subject, session)
-      return { ...standingOf(row), sessionEndsAt: Number(row?.[4] ?? 0) }
+      return { ...accountStatusOf(row), sessionEndsAt: Number(row?.[4] ?? 0) }
     })
   }
 
-  keyStanding(id: string): KeyStanding | undefined {
+  keyStatus(id: string): KeyStatus | undefined {
     return this.#find(`key\0${id}`, () => {
       const row = rowOf(this.#lookUpKey, id)
-      return row && { ...standingOf(row), key: apiKeyOf(row.slice(4), DIALECT) }
+      return row && { ...accountStatusOf(row), key: apiKeyOf(row.slice(4), DIALECT) }
     })
   }
 
   /** `question`: another one for each kind. The state is read first, so what is kept is at least as new. */
-  #find<T extends Standing | undefined>(question: string, find: () => T): T {
+  #find<T extends AccountStatus | undefined>(question: string, find: () => T): T {
     return answering(() => {
       const state = this.#reads.state()
       if (state === undefined || state !== this.#state) this.#kept.clear()
@@ -90,8 +90,8 @@ function queriesOf(users: Pick<ObjectTable, 'name'> | undefined) {
   }
 }
 
-function standingOf(row: Row | undefined): Standing {
-  if (!row) throw new Error('the look-up of a standing returned no row')
+function accountStatusOf(row: Row | undefined): AccountStatus {
+  if (!row) throw new Error('the look-up of an account status returned no row')
   const [disabled, deleted, id, roles] = row
   return {
     roles: id === null ? undefined : rolesOf(String(id), roles),

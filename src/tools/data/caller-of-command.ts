@@ -3,7 +3,7 @@ import type { Caller } from '../../decide/caller.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
-import type { CheckStanding } from '../../identity/directory/standing.ts'
+import type { CheckAccount } from '../../identity/directory/standing.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { ToolError } from '../load-policy.ts'
@@ -12,7 +12,7 @@ interface Known {
   readonly opened: Pick<OpenedStore, 'store'>
   readonly resources: Resources
   readonly policy: Pick<Snapshot, 'subjectOf'>
-  readonly standing: CheckStanding
+  readonly checkAccount: CheckAccount
 }
 
 /** Throws ToolError. */
@@ -29,7 +29,7 @@ export async function callerOfCommand(
     throw new ToolError(`roles.yaml declares no role \`${undeclared}\`: give a declared role with --role`)
   }
   const caller: Caller = { id: subject, roles: found, claims: {} }
-  const authentication = await known.standing({ kind: 'caller', caller })
+  const authentication = await known.checkAccount({ kind: 'caller', caller })
   if (authentication.kind === 'caller') return authentication.caller
   const reason = authentication.kind === 'rejected' ? authentication.reason : 'not known'
   throw new ToolError(`\`${subject}\` can't ask anything (${reason}): name another user with --as`)

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { requiredRecorder } from '../../decision-log/recorder.ts'
 import type { TokenVerifier } from '../../identity/caller.ts'
-import { createStanding } from '../../identity/directory/standing.ts'
+import { createAccountCheck } from '../../identity/directory/standing.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { openInProcess } from '../../server/in-process.ts'
@@ -53,8 +53,13 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
   closing.push(() => opened.store.close())
   const policy = await openPolicy({ config, log, now, options: { resources, observe: () => {} } })
   closing.push(() => policy.close())
-  const standing = createStanding(opened.directory, () => now().getTime())
-  const caller = await callerOfCommand(options, { opened, resources, policy: policy.policy.active.snapshot, standing })
+  const checkAccount = createAccountCheck(opened.directory, () => now().getTime())
+  const caller = await callerOfCommand(options, {
+    opened,
+    resources,
+    policy: policy.policy.active.snapshot,
+    checkAccount,
+  })
   const chosen = new Map<string, string>()
   const askHere = await openInProcess({
     instance: config.instance,
@@ -63,7 +68,7 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
     policy: policy.policy,
     channel: policy.channel,
     now,
-    verifier: { verify: () => standing({ kind: 'caller', caller }) },
+    verifier: { verify: () => checkAccount({ kind: 'caller', caller }) },
     subjects: NO_TOKENS,
     // No condition on addresses holds.
     clientAddress: () => ({ counted: 'command', whole: undefined }),

@@ -84,7 +84,7 @@ function askerIn(world: World): Pep {
   const parts = {
     resources: LANGUAGE_RESOURCES,
     store: { get: facts.object, lookup: facts.lookup },
-    directory: { standing: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
+    directory: { accountStatus: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
     publicUrl: () => '',
     turns: new Turns(),
   } as unknown as Parameters<typeof pepOf>[0]

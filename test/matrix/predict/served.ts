@@ -83,7 +83,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     access: {
       resources,
       store,
-      directory: { standing: describe },
+      directory: { accountStatus: describe },
       verifier: { verify: describe },
       publicUrl: () => '',
       turns: new Turns(),

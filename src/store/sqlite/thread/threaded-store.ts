@@ -50,9 +50,9 @@ function refusingWrites({ database }: SqliteEngine): () => void {
 }
 
 const READS_OF_DIRECTORY = [
-  'standing',
-  'sessionStanding',
-  'keyStanding',
+  'accountStatus',
+  'sessionStatus',
+  'keyStatus',
   'person',
   'personByEmail',
   'people',

@@ -77,7 +77,7 @@ export function createPredict(resources: Resources): Predict {
       instance: 'prediction',
       resources,
       store,
-      directory: { standing: () => ({ kind: 'unknown' }) as never },
+      directory: { accountStatus: () => ({ kind: 'unknown' }) as never },
       now: () => new Date(asked?.facts.now ?? 0),
       policy: {
         get active() {
