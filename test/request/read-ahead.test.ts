@@ -7,8 +7,8 @@ import type { FactNeed, Steps } from '../../src/decide/facts.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 import { authenticate } from '../../src/server/stages/authenticate.ts'
-import { decideAhead } from '../../src/server/stages/authorize.ts'
-import type { ObjectAhead } from '../../src/server/stages/state.ts'
+import { decidePrefetched } from '../../src/server/stages/authorize.ts'
+import type { PrefetchedObject } from '../../src/server/stages/state.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { DamagedObject } from '../../src/store/errors.ts'
 
@@ -27,7 +27,7 @@ interface Case {
 }
 
 /** What the stage leaves, and what it asked the database for, in order. */
-async function ahead(of: Case) {
+async function prefetched(of: Case) {
   const { id = 'n1', operation = 'read', resource = { builtIn: false }, get = () => NOTE } = of
   const looks: string[] = []
   const store = {
@@ -55,12 +55,12 @@ async function ahead(of: Case) {
   }
   const stage = authenticate({ verify }, { resources: { byName } as unknown as Resources, store })
   await stage({ state } as unknown as ParameterizedContext<never>, async () => {})
-  return { looks, ...(state as { ahead?: ObjectAhead; authentication?: Authentication }) }
+  return { looks, ...(state as { prefetched?: PrefetchedObject; authentication?: Authentication }) }
 }
 
 describe('the object of a request', () => {
   it('is read in the same look at the database as the account status of its caller', async () => {
-    const { looks, ahead: found, authentication } = await ahead({})
+    const { looks, prefetched: found, authentication } = await prefetched({})
     expect(looks).to.deep.equal(['begin', 'accountStatus', 'notes/n1', 'end'])
     expect(found?.object).to.equal(NOTE)
     expect(authentication).to.equal(CALLER)
@@ -76,8 +76,8 @@ describe('the object of a request', () => {
     ['with an id that no object can have', { id: 'a\0' }],
   ]
   for (const [title, of] of unread) {
-    it(`is not read ahead ${title}`, async () => {
-      const { looks, ahead: found } = await ahead(of)
+    it(`is not prefetched ${title}`, async () => {
+      const { looks, prefetched: found } = await prefetched(of)
       expect(looks).to.not.include('notes/n1')
       expect(found).to.equal(undefined)
     })
@@ -87,7 +87,7 @@ describe('the object of a request', () => {
     const damaged = () => {
       throw new DamagedObject('the note')
     }
-    const { ahead: found, authentication } = await ahead({ get: damaged })
+    const { prefetched: found, authentication } = await prefetched({ get: damaged })
     expect(found).to.equal(undefined)
     expect(authentication).to.equal(CALLER)
   })
@@ -102,8 +102,8 @@ describe('the object of a request', () => {
     }
 
     it('where nothing else is asked for', () => {
-      expect(decideAhead(asking(object), known)).to.equal(NOTE)
-      expect(decideAhead(asking(), known)).to.equal('nothing')
+      expect(decidePrefetched(asking(object), known)).to.equal(NOTE)
+      expect(decidePrefetched(asking(), known)).to.equal('nothing')
     })
 
     it('and never together with a fact that would be newer, or with another object', () => {
@@ -114,8 +114,8 @@ describe('the object of a request', () => {
         { ...object, id: 'n2' },
         { ...object, resource: 'users' },
       ]) {
-        expect(decideAhead(asking(other, object), known), JSON.stringify(other)).to.equal(undefined)
-        expect(decideAhead(asking(object, other), known), JSON.stringify(other)).to.equal(undefined)
+        expect(decidePrefetched(asking(other, object), known), JSON.stringify(other)).to.equal(undefined)
+        expect(decidePrefetched(asking(object, other), known), JSON.stringify(other)).to.equal(undefined)
       }
     })
   })

@@ -9,11 +9,11 @@ import type { Authentication, Credentials, TokenVerifier } from '../../identity/
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
-import type { Addressed, Authenticated, Forwarding, Matched, ObjectAhead, Received, Stage } from './state.ts'
+import type { Addressed, Authenticated, Forwarding, Matched, PrefetchedObject, Received, Stage } from './state.ts'
 
 export function authenticate(
   verifier: TokenVerifier,
-  parts: AheadParts & { readonly store: Pick<Store, 'atOnce'> },
+  parts: PrefetchParts & { readonly store: Pick<Store, 'atOnce'> },
 ): Stage<Received & Matched & Addressed & Forwarding, Authenticated> {
   return (ctx, next) => {
     const { state } = ctx
@@ -25,7 +25,7 @@ export function authenticate(
             () =>
               parts.store.atOnce(() => {
                 const found = verifier.verify(credentials.token)
-                if (!(found instanceof Promise) && found.kind === 'caller') state.ahead = readAhead(parts, state)
+                if (!(found instanceof Promise) && found.kind === 'caller') state.prefetched = prefetch(parts, state)
                 return found
               }),
             failed,
@@ -65,16 +65,16 @@ export function failureOf({ code, cause }: Extract<Authentication, { kind: 'fail
   return new Problem(code, 'The key server gave no usable answer; try again later.', { cause, headers })
 }
 
-interface AheadParts {
+interface PrefetchParts {
   readonly resources: Resources
   readonly store: Pick<Store, 'get'>
 }
 
 /** The object whose id is in the path; undefined without an id, or if the object isn't at hand. */
-function readAhead(
-  { resources, store }: AheadParts,
+function prefetch(
+  { resources, store }: PrefetchParts,
   { match, forwarded }: Matched & Forwarding,
-): ObjectAhead | undefined {
+): PrefetchedObject | undefined {
   if (match.kind !== 'route' || match.endpoint.operation === 'options' || forwarded) return undefined
   const { id, route } = match
   const resource = resources.byName.get(route.resource)

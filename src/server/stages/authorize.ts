@@ -14,7 +14,7 @@ import { orRefuse } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
-import type { Accepted, AcceptedRequest, Authenticated, Authorized, ObjectAhead, Received, Stage } from './state.ts'
+import type { Accepted, AcceptedRequest, Authenticated, Authorized, PrefetchedObject, Received, Stage } from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
@@ -27,11 +27,11 @@ export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'at
 /** Leaves a decision, or throws Refused or a fault. */
 export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
   return (ctx, next) => {
-    const { policy, ahead, accepted } = ctx.state
-    const early = ahead && decideAhead(decide(questionAsked(gate, policy, accepted), policy.snapshot), ahead)
+    const { policy, prefetched, accepted } = ctx.state
+    const early = prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
-    const decided = early ? orRefuse(early) : ahead ? gate.store.atOnce(decideNow) : decideNow()
+    const decided = early ? orRefuse(early) : prefetched ? gate.store.atOnce(decideNow) : decideNow()
     return onceKnown(decided, (decision) => {
       ctx.state.decision = decision
       return next()
@@ -43,7 +43,7 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
  * The decision, if this object is the only fact that it needs. Undefined for others: the users record of the caller, or
  * a membership, would be newer than the object, and the decision could rest on a state that never was.
  */
-export function decideAhead<T>(steps: Steps<T>, { resource, id, object }: ObjectAhead): T | undefined {
+export function decidePrefetched<T>(steps: Steps<T>, { resource, id, object }: PrefetchedObject): T | undefined {
   let step = steps.next()
   while (!step.done) {
     const need = step.value

@@ -76,7 +76,7 @@ export interface Forwarding {
 }
 
 /** An object of the same state of the database as the account status of the caller. */
-export interface ObjectAhead {
+export interface PrefetchedObject {
   readonly resource: string
   readonly id: string
   readonly object: StoredObject | undefined
@@ -86,7 +86,7 @@ export interface ObjectAhead {
 export interface Authenticated {
   readonly authentication: Authentication
   /** Undefined if the object wasn't read. */
-  readonly ahead?: ObjectAhead | undefined
+  readonly prefetched?: PrefetchedObject | undefined
 }
 
 /** A request that a route accepts, from a caller who is known or sent no credentials. */
