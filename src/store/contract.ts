@@ -132,7 +132,7 @@ export interface Store {
    * Reads that are answered at once, of this store and its directory, see one state in `work` and cost less. It must not
    * write.
    */
-  atOnce<T>(work: () => T): T
+  inOneReadTransaction<T>(work: () => T): T
   /** The same as it would be right after this write, which isn't done. Throws what the write would throw. */
   lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean>
   /** The object that was created under the key in the last 24 hours. */

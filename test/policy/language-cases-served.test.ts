@@ -314,13 +314,13 @@ function storedOf({ id, createdAt = TIME, updatedAt = TIME, ...document }: Plain
   }
 }
 
-type TestStore = Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'atOnce'>
+type TestStore = Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'inOneReadTransaction'>
 
 function storeOf(objects: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>): TestStore {
   return {
     get: async (resource, id) => objects.get(resource)?.get(id),
     lookup: async (lookup) => lookUp(objects)(lookup),
-    atOnce: (work) => work(),
+    inOneReadTransaction: (work) => work(),
     list: async (resource, { where, marks = [] }) => {
       const found = [...(objects.get(resource)?.values() ?? [])]
       return found

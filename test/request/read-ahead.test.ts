@@ -35,7 +35,7 @@ async function prefetched(of: Case) {
       looks.push(`${name}/${one}`)
       return get()
     },
-    atOnce: <T>(work: () => T) => {
+    inOneReadTransaction: <T>(work: () => T) => {
       looks.push('begin')
       const done = work()
       looks.push('end')

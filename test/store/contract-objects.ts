@@ -48,11 +48,11 @@ export function describeObjects(open: Open, clock: () => Clock): void {
     const { store } = await open()
     await store.create(creation('t1', { ownerId: 'alice' }))
     const [found, missing] = await Promise.all(
-      store.atOnce(() => [store.get('things', 't1'), store.get('things', 't2')] as const),
+      store.inOneReadTransaction(() => [store.get('things', 't1'), store.get('things', 't2')] as const),
     )
     expect(found).to.deep.equal(await store.get('things', 't1'))
     expect(missing).to.equal(undefined)
-    expect(await failure(() => store.atOnce(() => store.get('unknown', 't1')))).to.be.an('error')
+    expect(await failure(() => store.inOneReadTransaction(() => store.get('unknown', 't1')))).to.be.an('error')
     await store.delete(removal('t1', 1))
   })
 

@@ -118,7 +118,7 @@ describe('account statuses and objects that are kept', () => {
       reads += 1
       return of.apply(this, given)
     }
-    const read = () => store.atOnce(() => store.get('users', 'alice')) as StoredObject
+    const read = () => store.inOneReadTransaction(() => store.get('users', 'alice')) as StoredObject
     const first = read()
     expect([read() === first, read() === first, reads]).to.deep.equal([true, true, 1])
     raw.exec('update objects_users set document = \'{"roles":[]}\'')
@@ -150,7 +150,7 @@ describe('account statuses and objects that are kept', () => {
       await (typeof one === 'string' ? takeRaw(one) : take(one))
       for (const { directory, store } of Object.values(instances)) {
         compare(directory, store)
-        store.atOnce(() => compare(directory, store))
+        store.inOneReadTransaction(() => compare(directory, store))
       }
     }
     if (raw.isTransaction) raw.exec('rollback')

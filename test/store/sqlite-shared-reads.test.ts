@@ -23,10 +23,10 @@ describe('reads of SQLite at once', () => {
     other.prepare(`update objects_things set document = ? where id = 'a'`).run(JSON.stringify({ status }))
 
   it('see one state, and the next ones see what others wrote meanwhile', () => {
-    const seen = opened.store.atOnce(() => {
+    const seen = opened.store.inOneReadTransaction(() => {
       const before = statusOf()
       write('sent')
-      return [before, opened.store.atOnce(statusOf), statusOf()]
+      return [before, opened.store.inOneReadTransaction(statusOf), statusOf()]
     })
     expect(seen).to.deep.equal(Array(3).fill({ status: 'draft' }))
     expect(statusOf()).to.deep.equal({ status: 'sent' })
@@ -39,14 +39,14 @@ describe('reads of SQLite at once', () => {
   })
 
   it('leave the way free for writes, also after a fault', async () => {
-    expect(() => opened.store.atOnce(() => opened.store.get('unknown', 'a'))).to.throw('no resource')
+    expect(() => opened.store.inOneReadTransaction(() => opened.store.get('unknown', 'a'))).to.throw('no resource')
     await opened.store.create(creation('b', {}))
-    await opened.store.atOnce(() => opened.store.list('things', { where: { kind: 'always' }, limit: 9 }))
+    await opened.store.inOneReadTransaction(() => opened.store.list('things', { where: { kind: 'always' }, limit: 9 }))
     await opened.store.create(creation('c', {}))
     expect(await opened.seeding.count('things')).to.equal(3)
   })
   it('tell in words of the contract that the database is closed', async () => {
     await opened.store.close()
-    expect(() => opened.store.atOnce(statusOf)).to.throw(StoreUnavailable)
+    expect(() => opened.store.inOneReadTransaction(statusOf)).to.throw(StoreUnavailable)
   })
 })

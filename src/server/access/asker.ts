@@ -19,7 +19,7 @@ import type { Directory } from '../../store/directory.ts'
 /** What the routes of `system/access` need. */
 export interface AccessParts {
   readonly resources: Resources
-  readonly store: Pick<Store, 'get' | 'lookup' | 'atOnce'>
+  readonly store: Pick<Store, 'get' | 'lookup' | 'inOneReadTransaction'>
   readonly directory: Pick<Directory, 'accountStatus'>
   /** For the tokens of subjects that services pass along. */
   readonly verifier: TokenVerifier
@@ -187,7 +187,7 @@ export async function answerInSlices<Q, A>(
     }
     const group = questions.slice(answered.length, answered.length + size)
     const begun = performance.now()
-    const answers = pep.store.atOnce(() => onceAllKnown(group.map(answer)))
+    const answers = pep.store.inOneReadTransaction(() => onceAllKnown(group.map(answer)))
     // While a store is waited for, others are answered.
     size = performance.now() - begun < SLICE_MS / 2 ? Math.min(most, 2 * size) : 1
     answered.push(...(answers instanceof Promise ? await answers : answers))

@@ -13,7 +13,7 @@ import type { Addressed, Authenticated, Forwarding, Matched, PrefetchedObject, R
 
 export function authenticate(
   verifier: TokenVerifier,
-  parts: PrefetchParts & { readonly store: Pick<Store, 'atOnce'> },
+  parts: PrefetchParts & { readonly store: Pick<Store, 'inOneReadTransaction'> },
 ): Stage<Received & Matched & Addressed & Forwarding, Authenticated> {
   return (ctx, next) => {
     const { state } = ctx
@@ -23,7 +23,7 @@ export function authenticate(
         ? verifyCredentials(verifier, credentials)
         : orElse(
             () =>
-              parts.store.atOnce(() => {
+              parts.store.inOneReadTransaction(() => {
                 const found = verifier.verify(credentials.token)
                 if (!(found instanceof Promise) && found.kind === 'caller') state.prefetched = prefetch(parts, state)
                 return found

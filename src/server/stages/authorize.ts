@@ -22,7 +22,7 @@ export interface Gate {
 }
 
 /** Also knows what a write would leave. */
-export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'atOnce'> }
+export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'inOneReadTransaction'> }
 
 /** Leaves a decision, or throws Refused or a fault. */
 export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
@@ -31,7 +31,7 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
     const early = prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
-    const decided = early ? orRefuse(early) : prefetched ? gate.store.atOnce(decideNow) : decideNow()
+    const decided = early ? orRefuse(early) : prefetched ? gate.store.inOneReadTransaction(decideNow) : decideNow()
     return onceKnown(decided, (decision) => {
       ctx.state.decision = decision
       return next()

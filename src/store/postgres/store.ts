@@ -135,7 +135,7 @@ export class PostgresStore implements Store {
     return row?.[0] === true
   }
 
-  atOnce<T>(work: () => T): T {
+  inOneReadTransaction<T>(work: () => T): T {
     return work()
   }
 

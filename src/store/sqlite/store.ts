@@ -128,7 +128,7 @@ export class SqliteStore implements Store {
     return answering(() => this.#engine.lookups.holds(lookup))
   }
 
-  atOnce<T>(work: () => T): T {
+  inOneReadTransaction<T>(work: () => T): T {
     return this.#engine.reads.run(work)
   }
 

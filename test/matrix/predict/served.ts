@@ -150,7 +150,7 @@ function inputOf({ routeMethod, body }: Served): Input {
   }
 }
 
-function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'atOnce'> {
+function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup' | 'inOneReadTransaction'> {
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
   const related = lookUpIn((resource) => of(resource).map(represent))
   return {
@@ -161,7 +161,7 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
         .sort((one, other) => (one.id < other.id ? -1 : 1))
         .map(listedOf),
     lookup: async (lookup) => related(lookup),
-    atOnce: (work) => work(),
+    inOneReadTransaction: (work) => work(),
     count: async () => ({ found: 0, isExact: true }),
     kept: async () => undefined,
   }

@@ -59,7 +59,7 @@ export class MemoryStore implements Store {
     return lookUpIn((name) => after.get(name)?.values() ?? [])(lookup)
   }
 
-  atOnce<T>(work: () => T): T {
+  inOneReadTransaction<T>(work: () => T): T {
     return work()
   }
 
