@@ -33,7 +33,7 @@ import type { DirectPolicy } from './grants/direct.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
 import type { Subject } from './grants/subjects.ts'
-import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/issue-permits.ts'
+import { type HypotheticalDecision, type HypotheticalResult, assumeResult } from './permits/issue-permits.ts'
 import type { Block } from './policy.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
@@ -80,25 +80,25 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
  * The same about an object that relates to the caller in this way, and about what a write would leave: the part that
  * can be known without the object.
  */
-export function decideSupposed(
+export function decideHypothetical(
   question: Question,
   policy: DirectPolicy,
   relations: readonly string[],
-  result?: SupposedResult,
-): Steps<SupposedDecision | RouteDecision | Refusal, FactNeed>
-export function* decideSupposed(
+  result?: HypotheticalResult,
+): Steps<HypotheticalDecision | RouteDecision | Refusal, FactNeed>
+export function* decideHypothetical(
   question: Question,
   policy: Snapshot,
   relations: readonly string[],
-  result?: SupposedResult,
-): Steps<SupposedDecision | RouteDecision | Refusal> {
+  result?: HypotheticalResult,
+): Steps<HypotheticalDecision | RouteDecision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return grants
   const grant = grantOn(grants, relations)
   const refusal = checkObject(grants, question.endpoint.operation, relations)
   const told = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
-  if (!told && result) return supposeResult(grants, result)
-  return { kind: 'supposed', grant, readable: readableOn(grants, relations), refusal: told }
+  if (!told && result) return assumeResult(grants, result)
+  return { kind: 'hypothetical', grant, readable: readableOn(grants, relations), refusal: told }
 }
 
 /** The part that can be known where the object is stored elsewhere: whether the caller may do this with some object. */

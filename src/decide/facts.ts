@@ -31,7 +31,7 @@ export interface FactSource<Object = Found | Promise<Found>, Answer = boolean | 
 
 export type FactsAtHand = FactSource<Found, boolean>
 
-/** For decisions about supposed objects: the caller's attributes come from claims, and the relations are given. */
+/** For decisions about assumed objects: the caller's attributes come from claims, and the relations are given. */
 export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => undefined, lookup: () => false }
 
 /** Runs a decision: synchronously, without a promise, if all facts are available at once. */

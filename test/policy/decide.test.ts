@@ -1,7 +1,7 @@
 /** The checks, run on facts of every kind: a stored object, one of which only the relations are known, and none. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { decide, decideSupposed, type Question } from '../../src/decide/decide.ts'
+import { decide, decideHypothetical, type Question } from '../../src/decide/decide.ts'
 import { NO_FACTS, withFacts } from '../../src/decide/facts.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import { problemCodeOf } from '../../src/decide/refusal.ts'
@@ -30,8 +30,8 @@ describe('a decision', () => {
         const allowed = roleLevel(world, operation) && onObject(world, operation, object).size > 0
         expect(decision.kind === 'refused').to.equal(!allowed)
         const relations = decision.evidence?.relations ?? []
-        const supposed = withFacts(decideSupposed(question, policy, relations), { ...NO_FACTS, user })
-        const refusal = supposed.kind === 'supposed' ? supposed.refusal : supposed
+        const assumed = withFacts(decideHypothetical(question, policy, relations), { ...NO_FACTS, user })
+        const refusal = assumed.kind === 'hypothetical' ? assumed.refusal : assumed
         expect(refusal?.kind === 'refused').to.equal(!allowed)
         if (decision.kind === 'refused') expect(refusal).to.have.property('check', decision.check)
       }),

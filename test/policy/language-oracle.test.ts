@@ -63,11 +63,11 @@ describe('the oracle of the second edition', () => {
         if (!stepUp) return
         expect(status).to.equal(401)
         expect(world.caller.credential).to.not.equal('api-key')
-        const after = answer({ ...world, supposed: new Set(stepUp) }, request)
+        const after = answer({ ...world, assumed: new Set(stepUp) }, request)
         expect(after.stepUp).to.not.deep.equal(stepUp)
         if (stepUp.length === 1) return
         for (const name of stepUp) {
-          expect(answer({ ...world, supposed: new Set([name]) }, request).status).to.not.be.below(400)
+          expect(answer({ ...world, assumed: new Set([name]) }, request).status).to.not.be.below(400)
         }
       }),
       RUNS,

@@ -56,7 +56,7 @@ describe('an answer under a policy of the second edition', () => {
   const wrong: Readonly<Record<string, (world: World) => World>> = {
     'ignores right sides': withRules(({ after, ...rule }) => rule),
     'takes a negated term for the name': withRules((rule) => ({ ...rule, relations: rule.relations.map(nameOf) })),
-    'takes all conditions to hold': (world) => ({ ...world, supposed: new Set(world.policy.conditions?.keys()) }),
+    'takes all conditions to hold': (world) => ({ ...world, assumed: new Set(world.policy.conditions?.keys()) }),
     'fills nothing but the owner': withRelations((one) => {
       return 'equals' in one ? { field: one.field, equals: one.equals } : one
     }),

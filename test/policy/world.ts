@@ -97,5 +97,5 @@ export interface World {
   /** All that is stored, by resource: what relations to other objects look at. */
   readonly objects?: ReadonlyMap<string, readonly Plain[]>
   /** Conditions that are taken to hold, as after a step-up. */
-  readonly supposed?: ReadonlySet<string>
+  readonly assumed?: ReadonlySet<string>
 }

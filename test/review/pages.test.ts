@@ -167,7 +167,7 @@ describe('the page of each report', () => {
         'tasks: lead projectId names an object with the relation lead of projects',
       )
       expect(await paper('views')).to.contain('tasks: claim assigneeId')
-      expect(await paper('conditions')).to.match(/fresh the caller signed in at most .* \(supposed not to hold\)/)
+      expect(await paper('conditions')).to.match(/fresh the caller signed in at most .* \(assumed not to hold\)/)
       expect(await page.locator('.paper .blocked').count()).to.equal(0)
     })
   })

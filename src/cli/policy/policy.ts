@@ -97,10 +97,10 @@ Without --becomes, the answer is about the object before the write. In a shell, 
     .option('--role <name>', 'a role that the caller has; repeat for more', gather, [])
     .option('--subject <id>', 'the id of the caller')
     .option('--object <id>', 'the stored object that the request is about; the command only reads the database')
-    .option('--relation <names>', 'suppose that exactly these relations hold: owner+draft, or none')
-    .option('--with <names>', 'suppose that exactly these conditions of the request hold: office+fresh, or none')
+    .option('--relation <names>', 'assume that exactly these relations hold: owner+draft, or none')
+    .option('--with <names>', 'assume that exactly these conditions of the request hold: office+fresh, or none')
     .option('--address <address>', 'the address of the client, for conditions that look at it')
-    .option('--becomes <change>', 'suppose that the write changes the state of the object: draft>placed')
+    .option('--becomes <change>', 'assume that the write changes the state of the object: draft>placed')
     .option('--record <file>', 'explain the decision record in this file; - reads standard input')
     .option(
       '--request-id <id>',
@@ -139,11 +139,7 @@ function declareMatrix(policy: Command): void {
     )
     .addOption(ONLY_RESOURCES)
     .option('--relation <names>', 'only objects for which exactly these relations hold: owner+draft, or none')
-    .option(
-      '--with <names>',
-      'suppose that exactly these conditions of the request hold: office+fresh, or none',
-      'none',
-    )
+    .option('--with <names>', 'assume that exactly these conditions of the request hold: office+fresh, or none', 'none')
     .addOption(AT)
     .option('--people', 'with --format html: also who holds each role, from the directory of the database')
     .addOption(formats('table', 'csv', 'json', 'html'))

@@ -27,7 +27,7 @@ export interface ConditionsAsked {
   /** The client's address, if it is known. */
   readonly address?: string | undefined
   /**
-   * The conditions that hold, where they are supposed (their names) or told by a record; otherwise they follow from the
+   * The conditions that hold, where they are assumed (their names) or told by a record; otherwise they follow from the
    * request.
    */
   readonly holding?: readonly string[] | ((condition: RequestCondition) => boolean) | undefined

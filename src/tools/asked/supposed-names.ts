@@ -7,7 +7,7 @@ import { ToolError } from '../load-policy.ts'
 export const NONE = 'none'
 
 /** `office+fresh`, or `none`. Throws ToolError with the fault of a name that isn't declared. */
-export function supposedNames(
+export function assumedNames(
   text: string,
   declared: readonly string[],
   faultOf: (unknown: string) => string,
@@ -19,9 +19,9 @@ export function supposedNames(
 }
 
 /** --with: exactly the named conditions of the request hold. Throws ToolError. */
-export function supposedConditions(text: string, declared: readonly string[]): ReadonlyMap<string, boolean> {
+export function assumedConditions(text: string, declared: readonly string[]): ReadonlyMap<string, boolean> {
   const known = [...declared, NONE].join(', ')
-  const names = supposedNames(text, declared, (unknown) => {
+  const names = assumedNames(text, declared, (unknown) => {
     return `conditions.yaml declares no condition ${quote(unknown)}: --with takes ${known}, or names joined with +`
   })
   return new Map(declared.map((name) => [name, names.includes(name)]))

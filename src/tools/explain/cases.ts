@@ -4,7 +4,7 @@
  */
 import type { WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
-import type { SupposedDecision } from '../../decide/permits/issue-permits.ts'
+import type { HypotheticalDecision } from '../../decide/permits/issue-permits.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
@@ -36,7 +36,7 @@ import {
   refusedBy,
   roleLevelOf,
   routeAnswer,
-  type SupposedRequest,
+  type HypotheticalRequest,
   writtenBy,
 } from './request.ts'
 
@@ -53,7 +53,7 @@ interface KnownNames {
 }
 
 /** Smallest sets first. Throws ToolError if there are too many. */
-function casesOf(request: SupposedRequest, known: KnownNames): readonly ExplainedCase[] {
+function casesOf(request: HypotheticalRequest, known: KnownNames): readonly ExplainedCase[] {
   const relations = possibleRelations(request, known.relations)
   const conditions = possibleConditionSets(known.conditions)
   if (relations.length * conditions.length > MOST_SETS) throw tooManyCases()
@@ -72,7 +72,7 @@ function inOrder(set: NameSet, facts: readonly RelationFact[]): readonly string[
 }
 
 function decideCase(
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   relations: readonly string[],
   conditions: readonly string[],
   written?: WrittenLeaves,
@@ -80,7 +80,7 @@ function decideCase(
   const asked = holdingExactly(request, conditions)
   const decision = decideOn(asked, relations, written)
   const part = { relations, conditions }
-  if (decision.kind === 'supposed') return { ...part, ...objectCase(asked, decision) }
+  if (decision.kind === 'hypothetical') return { ...part, ...objectCase(asked, decision) }
   if (isRefusal(decision)) return { ...part, ...refusedCase(asked, decision, decision.evidence), listed: null }
   const rules = decision.evidence.lines.map(rulePlace)
   return { ...part, outcome: 'allow', listed: null, answer: routeAnswer(asked), rules, fields: null }
@@ -88,7 +88,7 @@ function decideCase(
 
 type Decided = Omit<ExplainedCase, 'relations' | 'conditions'>
 
-function objectCase(request: SupposedRequest, { grant, readable, refusal }: SupposedDecision): Decided {
+function objectCase(request: HypotheticalRequest, { grant, readable, refusal }: HypotheticalDecision): Decided {
   const { endpoint, resource } = request
   const isList = endpoint.operation === 'list'
   if (refusal && !isList) return { ...refusedCase(request, refusal, grant), listed: null }
@@ -103,7 +103,7 @@ function objectCase(request: SupposedRequest, { grant, readable, refusal }: Supp
 }
 
 function refusedCase(
-  { subject }: SupposedRequest,
+  { subject }: HypotheticalRequest,
   refusal: Refusal,
   evidence: Pick<Evidence, 'lines'> | undefined,
 ): Omit<Decided, 'listed'> {
@@ -112,17 +112,17 @@ function refusedCase(
 }
 
 /** The cases of a request about an object that doesn't exist: who passes the role level learns that. */
-function missingCases(request: SupposedRequest, conditions: readonly ConditionFact[]): readonly ExplainedCase[] {
+function missingCases(request: HypotheticalRequest, conditions: readonly ConditionFact[]): readonly ExplainedCase[] {
   const cases = possibleConditionSets(conditions).map((holding) => {
     const one = decideCase(request, [], holding)
-    const passes = decideOn(holdingExactly(request, holding), []).kind === 'supposed'
+    const passes = decideOn(holdingExactly(request, holding), []).kind === 'hypothetical'
     if (!passes) return one
     return { ...one, outcome: 'deny' as const, answer: problem('object-not-found'), rules: [], fields: null }
   })
   return withoutRepeats(cases)
 }
 
-function success(request: SupposedRequest, readable: NameSet): ExplainedAnswer {
+function success(request: HypotheticalRequest, readable: NameSet): ExplainedAnswer {
   const status = successStatus(request.endpoint.operation, shownFields(request, readable).length > 0)
   return { status, code: null, headers: {} }
 }
@@ -130,7 +130,7 @@ function success(request: SupposedRequest, readable: NameSet): ExplainedAnswer {
 /**
  * `granted`: the fields that the action grants; `readable`: the fields that `read` grants, shown in answers to writes.
  */
-function reportFields(request: SupposedRequest, granted: NameSet, readable: NameSet): FieldReport {
+function reportFields(request: HypotheticalRequest, granted: NameSet, readable: NameSet): FieldReport {
   const { operation } = request.endpoint
   const isWrite = operation === 'create' || operation === 'replace' || operation === 'update'
   const fields = [...request.resource.fields.values()]
@@ -150,7 +150,7 @@ function reportFields(request: SupposedRequest, granted: NameSet, readable: Name
 }
 
 /** The granted fields that are in the path's view, in the schema's order. */
-function shownFields({ route, policy, resource }: SupposedRequest, granted: NameSet): readonly string[] {
+function shownFields({ route, policy, resource }: HypotheticalRequest, granted: NameSet): readonly string[] {
   const view = route.view === undefined ? granted : policy.viewOf(resource.name, route.view)
   return [...resource.fields.keys()].filter((name) => granted.has(name) && view.has(name))
 }
@@ -189,7 +189,7 @@ const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, hea
 /** The request must have passed the role level under some of the conditions that may hold. */
 export function decideObjects(
   question: ExplainQuestion,
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   conditions: readonly ConditionFact[],
 ): Finding {
   const { known } = question
@@ -210,7 +210,7 @@ export function decideObjects(
 /** The request concerns no object, and the conditions that hold aren't known. */
 export function decideByConditions(
   question: ExplainQuestion,
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   conditions: readonly ConditionFact[],
 ): Finding {
   const facts = { relations: [], conditions }
@@ -222,7 +222,7 @@ export function decideByConditions(
 
 const NO_OBJECT: KnownObject = { kind: 'any', id: undefined }
 
-function decideMissing(request: SupposedRequest, id: string, conditions: readonly ConditionFact[]): Finding {
+function decideMissing(request: HypotheticalRequest, id: string, conditions: readonly ConditionFact[]): Finding {
   const why = request.route.kind === 'caller' ? 'the caller has no record' : `no object has the id ${quote(id)}`
   if (request.endpoint.operation === 'list') {
     const answered = allowedBy('object', `the list is answered, but ${why}`, LISTED)
@@ -241,7 +241,7 @@ type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
 
 function summaryOf(
   cases: readonly ExplainedCase[],
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   facts: KnownNames,
   known: KnownObject,
 ): Summary {
@@ -259,7 +259,7 @@ function summaryOf(
 function reasonFor(
   outcome: ExplainedOutcome,
   cases: readonly ExplainedCase[],
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   facts: KnownNames,
 ): string {
   if (outcome === 'depends') return `it depends on ${differing(cases, facts)}`
@@ -295,13 +295,13 @@ function summaryOfList(cases: readonly ExplainedCase[], known: KnownObject): Sum
   return allowedBy('object', reason, LISTED)
 }
 
-function rulesOfCases(request: SupposedRequest, cases: readonly ExplainedCase[]): readonly Rule[] {
+function rulesOfCases(request: HypotheticalRequest, cases: readonly ExplainedCase[]): readonly Rule[] {
   const places = new Set(cases.flatMap(({ rules }) => rules))
   return roleLevelOf(request).rules.filter((rule) => places.has(rulePlace(rule.line)))
 }
 
 /** As in decision records: for a list and for a new object, all rules that could match. */
-function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly ExplainedCase[]): readonly Rule[] {
+function rulesOf(request: HypotheticalRequest, known: KnownObject, cases: readonly ExplainedCase[]): readonly Rule[] {
   const { operation } = request.endpoint
   const isOpen = known.kind === 'any' && (operation === 'list' || operation === 'create')
   return isOpen || cases.length > 1 ? roleLevelOf(request).rules : rulesOfCases(request, cases)
@@ -311,7 +311,7 @@ function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly E
  * The misses of the first refused case. Several cases already show the effect of relations and conditions, so their
  * misses omit it, and don't offer a part of it beside the denies of another case.
  */
-function missesOf(question: ExplainQuestion, request: SupposedRequest, cases: readonly ExplainedCase[]) {
+function missesOf(question: ExplainQuestion, request: HypotheticalRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
   if (!refusedCase) return []
   const { relations, conditions } = refusedCase
@@ -328,11 +328,11 @@ function areShownByCases(changes: readonly NeededChange[]): boolean {
   return others.length > 0 && others.every(({ kind }) => kind.endsWith('relation') || kind.endsWith('condition'))
 }
 
-function namesObject({ route, endpoint }: SupposedRequest): boolean {
+function namesObject({ route, endpoint }: HypotheticalRequest): boolean {
   return endpoint.operation !== 'list' && endpoint.operation !== 'create' && route.kind !== 'collection'
 }
 
-function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownObject): readonly string[] {
+function notesOf({ endpoint, parsed, resource }: HypotheticalRequest, known: KnownObject): readonly string[] {
   const owner = ownerFieldOf(resource, parsed.ownership.get(resource.name))
   if (endpoint.operation !== 'create' || known.kind !== 'any' || !owner) return []
   return [`a new object is the caller's own (${owner.name}) unless the body names another owner`]

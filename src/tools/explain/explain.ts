@@ -20,7 +20,9 @@ import {
   type ExplainQuestion,
   explainRoles,
   type Finding,
+  type HypotheticalRequest,
   holdingExactly,
+  hypotheticalRequest,
   isRedirect,
   problem,
   reasonOf,
@@ -28,8 +30,6 @@ import {
   refusedBy,
   routeAnswer,
   rulesThatMayMatch,
-  type SupposedRequest,
-  supposedRequest,
 } from './request.ts'
 import { blockPlace, quoteRules, ruleLines } from './text/quote-rules.ts'
 
@@ -66,11 +66,11 @@ export function explain(question: ExplainQuestion): Explanation {
 function find(question: ExplainQuestion): Finding {
   const { request } = question
   if (request.kind === 'refused') return refusedBy('request', request.reason, request.answer)
-  const found = decide(question, supposedRequest(question, request))
+  const found = decide(question, hypotheticalRequest(question, request))
   return { ...found, notes: [...found.notes, ...trustNotes(question), ...undeclaredRoles(question)] }
 }
 
-function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
+function decide(question: ExplainQuestion, request: HypotheticalRequest): Finding {
   const conditions = conditionFacts(question, conditionsAsked(request))
   const sets = possibleConditionSets(conditions).map((holding) => holdingExactly(request, holding))
   const decisions = sets.map((asked) => ({ asked, decision: decideOn(asked, []) }))
@@ -82,7 +82,7 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
     return { ...explainRefusal(question, asked, decision), conditions }
   }
   const one = decisions.length === 1 ? asked : request
-  if (decisions.some((some) => some.decision.kind === 'supposed')) return decideObjects(question, one, conditions)
+  if (decisions.some((some) => some.decision.kind === 'hypothetical')) return decideObjects(question, one, conditions)
   if (refusals.length > 0 || decision.kind !== 'route') return decideByConditions(question, request, conditions)
   const rules = rulesOf(asked, decision.evidence)
   const notes = isRedirect(asked) ? ['the request to the new path is decided again'] : []
@@ -90,7 +90,7 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
 }
 
 /** Every refusal that the kernel decides before it looks at an object. */
-function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
+function explainRefusal(question: ExplainQuestion, request: HypotheticalRequest, refusal: Refusal): Finding {
   const { caller } = request.subject
   // A gateway without credentials hasn't proved itself.
   const isUnproved = request.route.gateway !== undefined && !caller
@@ -113,7 +113,7 @@ function explainRefusal(question: ExplainQuestion, request: SupposedRequest, ref
   return { ...refusedBy('role', reason, answer), rules, misses }
 }
 
-function explainBlock(question: ExplainQuestion, request: SupposedRequest, answer: ExplainedAnswer): Finding {
+function explainBlock(question: ExplainQuestion, request: HypotheticalRequest, answer: ExplainedAnswer): Finding {
   const { reviewed } = question
   const subject = request.subject.caller?.id ?? ''
   const place = blockPlace(reviewed, subject)
@@ -128,7 +128,7 @@ function explainBlock(question: ExplainQuestion, request: SupposedRequest, answe
 }
 
 /** The rules that the kernel names, by line. */
-function rulesOf({ parsed }: SupposedRequest, evidence: Evidence | undefined) {
+function rulesOf({ parsed }: HypotheticalRequest, evidence: Evidence | undefined) {
   const lines = new Set(evidence?.lines)
   return parsed.rules.filter(({ line }) => lines.has(line))
 }

@@ -46,7 +46,7 @@ export interface ConditionFact {
 export interface RelationFact extends ConditionFact {
   /** The objects on which the relation rests, in the order of its steps: `notes/1`, `projects/7`, `memberships/42`. */
   readonly via?: readonly string[]
-  /** Whether it holds after the write, if a change of states is supposed; null if that isn't known. */
+  /** Whether it holds after the write, if a change of states is assumed; null if that isn't known. */
   readonly after?: boolean | null
 }
 
@@ -124,7 +124,7 @@ export interface Explanation {
     readonly action: string | null
     /** The id, if it was given. */
     readonly object: string | null
-    /** The change of states that is supposed: `draft>placed`. */
+    /** The change of states that is assumed: `draft>placed`. */
     readonly becomes?: string
   }
   readonly caller: {

@@ -17,9 +17,9 @@ import {
   declaredRelations,
   type ExplainQuestion,
   explainRoles,
+  type HypotheticalRequest,
   relationsAsked,
   type StateChange,
-  type SupposedRequest,
 } from './request.ts'
 
 /** The limit of unknown conditions: they make 2^n sets. */
@@ -75,9 +75,9 @@ export function possibleConditionSets(facts: readonly ConditionFact[]): readonly
 
 /**
  * For each relation of ownership.yaml: whether it holds between the caller and the object (if known), and why; also after
- * a supposed change of states. Throws ToolError if the object has other states.
+ * an assumed change of states. Throws ToolError if the object has other states.
  */
-export function relationFacts(question: ExplainQuestion, request: SupposedRequest): readonly RelationFact[] {
+export function relationFacts(question: ExplainQuestion, request: HypotheticalRequest): readonly RelationFact[] {
   const relations = declaredRelations(request)
   const facts = storedFacts(question, request, relations)
   const { becomes } = request
@@ -87,7 +87,7 @@ export function relationFacts(question: ExplainQuestion, request: SupposedReques
 /** Of the object as it is stored. */
 function storedFacts(
   question: ExplainQuestion,
-  { resource, route }: SupposedRequest,
+  { resource, route }: HypotheticalRequest,
   relations: readonly Relation[],
 ): readonly RelationFact[] {
   const { known } = question
@@ -105,7 +105,7 @@ function storedFacts(
   return relations.map((relation) => relationFact(relation, facts, resource.name))
 }
 
-/** With the states that the write is supposed to find. */
+/** With the states that the write is assumed to find. */
 function statedFacts(
   { known }: ExplainQuestion,
   { states, before, text }: StateChange,
@@ -179,7 +179,7 @@ interface PossibleRelations {
 
 /** Throws ToolError if there are too many. Doesn't question what is known. */
 export function possibleRelations(
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   facts: readonly RelationFact[],
 ): readonly PossibleRelations[] {
   const named = relationsAsked(request)
@@ -201,7 +201,7 @@ function holdsWith(relation: Relation, leaves: NameSet, known: Known): boolean {
   return known.get(relation.name) ?? followsFrom(relation, ({ name }) => leaves.has(name))
 }
 
-function leafSets(all: readonly Relation[], known: Known, { resource }: SupposedRequest): readonly NameSet[] {
+function leafSets(all: readonly Relation[], known: Known, { resource }: HypotheticalRequest): readonly NameSet[] {
   const leaves = [...new Set(all)]
   const open = leaves.filter(({ name }) => (known.get(name) ?? null) === null)
   const fields = new Set(open.flatMap(comparedFields))

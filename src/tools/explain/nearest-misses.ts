@@ -24,7 +24,7 @@ import {
   type NearMiss,
   relationsAsked,
   requestOf,
-  type SupposedRequest,
+  type HypotheticalRequest,
   supposedResultOf,
   writtenBy,
 } from './request.ts'
@@ -39,7 +39,7 @@ interface Candidate {
 
 /** Another caller, and the changes that turn this caller into that one. */
 interface OtherCaller {
-  readonly request: SupposedRequest
+  readonly request: HypotheticalRequest
   readonly changes: readonly NeededChange[]
   /** A rule about this subject must be among the allowing rules; otherwise the change is unnecessary. */
   readonly needed: string | undefined
@@ -68,7 +68,7 @@ const MOST_WAYS = 512
  */
 export function nearestMisses(
   question: ExplainQuestion,
-  refused: SupposedRequest,
+  refused: HypotheticalRequest,
   { decided, ...told }: Held & { readonly decided: ReadonlySet<string> },
 ): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
@@ -91,13 +91,13 @@ export function nearestMisses(
     })
 }
 
-/** What holds after the write, if a change of states is supposed. */
-function withResult(held: Held, { becomes }: SupposedRequest): Held {
+/** What holds after the write, if a change of states is assumed. */
+function withResult(held: Held, { becomes }: HypotheticalRequest): Held {
   return becomes ? { ...held, result: writtenBy(becomes, held.relations).after } : held
 }
 
 /** All rules that could start to match if the caller changes. */
-function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): readonly Rule[] {
+function rulesAboutAction({ policy, resource, endpoint }: HypotheticalRequest): readonly Rule[] {
   return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true, 'any').rules
 }
 
@@ -105,14 +105,14 @@ function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): read
  * The same request under other rules. A redirect is decided by roles alone, but a miss names the relations that it
  * needs, so the redirect is removed.
  */
-function withRules(request: SupposedRequest, rules: readonly Rule[]): SupposedRequest {
+function withRules(request: HypotheticalRequest, rules: readonly Rule[]): HypotheticalRequest {
   const { redirect: _, ...route } = request.route
   const parsed = { ...request.parsed, rules }
   const policy = directPolicy(parsed, request.resources)
   return { ...request, route, parsed, policy, subject: policy.subjectOf(request.subject.caller), blocked: false }
 }
 
-function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
+function otherCallers(request: HypotheticalRequest): readonly OtherCaller[] {
   const { policy, parsed, subject } = request
   const roles = subject.caller?.roles ?? []
   const named = new Set(policy.anybody.names).difference(new Set(subject.names))
@@ -135,7 +135,7 @@ function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
 }
 
 /** The relations that certainly hold between a caller and the caller's own record. */
-function withCertain(request: SupposedRequest, held: Held): Held {
+function withCertain(request: HypotheticalRequest, held: Held): Held {
   if (request.route.kind !== 'caller' || !request.subject.caller) return held
   const certain = declaredRelations(request)
     .filter(holdsForOwnRecord)
@@ -188,7 +188,7 @@ function avoidsDeny({ kind }: NeededChange): boolean {
 
 /** These changes with one more, which removes a matching deny or makes it not match. */
 function withoutADeny(
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   held: Held,
   changes: readonly NeededChange[],
 ): readonly (readonly NeededChange[])[] {
@@ -210,8 +210,8 @@ function candidateOf({ request, held, needed, ...other }: Asking, changes: reado
   return { changes: [...other.changes, ...changes], rules }
 }
 
-/** The first decision, and the second one if a result is supposed. */
-function grantsTo(request: SupposedRequest, { relations, conditions, result }: Held): readonly Grant[] {
+/** The first decision, and the second one if a result is assumed. */
+function grantsTo(request: HypotheticalRequest, { relations, conditions, result }: Held): readonly Grant[] {
   const table = actionTable(request)
   const stored = namesFrom(relations, request)
   const first = table.grant([...stored, ...conditions])
@@ -226,18 +226,18 @@ function isAllowedWith({ request, held }: Asking, changes: readonly NeededChange
   return after !== undefined && settled(after, request).every((one) => isAllowed(request, one, droppedBy(changes)))
 }
 
-function isAllowed(request: SupposedRequest, held: Held, dropped: ReadonlySet<string>): boolean {
+function isAllowed(request: HypotheticalRequest, held: Held, dropped: ReadonlySet<string>): boolean {
   const asked = holdingExactly(without(request, dropped), [...held.conditions])
   const written = held.result && { before: held.relations, after: held.result }
   const decision = decideOn(asked, namesFrom(held.relations, request), written)
-  return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
+  return decision.kind === 'route' || (decision.kind === 'hypothetical' && !decision.refusal)
 }
 
 function droppedBy(changes: readonly NeededChange[]): ReadonlySet<string> {
   return new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
 }
 
-function without(request: SupposedRequest, gone: ReadonlySet<string>): SupposedRequest {
+function without(request: HypotheticalRequest, gone: ReadonlySet<string>): HypotheticalRequest {
   if (gone.size === 0) return request
   return withRules(
     request,
@@ -295,7 +295,7 @@ interface NamesKnown {
 /** `decided`: the names of a case, which says of each whether it holds. `named`: the conditions that any rule names. */
 function namesKnown(
   question: ExplainQuestion,
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   { decided, named }: { readonly decided: Names; readonly named: Names },
 ): NamesKnown {
   const leaves = new Set(declaredRelations(request).flatMap(leavesOf))
@@ -307,7 +307,7 @@ function namesKnown(
 }
 
 /** The names that the cases of a request tell apart. */
-export function decidedByCases(request: SupposedRequest): Names {
+export function decidedByCases(request: HypotheticalRequest): Names {
   const leaves = relationsAsked(request).flatMap(leavesOf)
   return new Set([...leaves.map(({ name }) => name), ...conditionsAsked(request)])
 }
@@ -336,7 +336,7 @@ function isStranger({ caller, known }: ExplainQuestion, changes: readonly Needed
 function isNew(
   { caller, told }: ExplainQuestion,
   changes: readonly NeededChange[],
-  { parsed }: SupposedRequest,
+  { parsed }: HypotheticalRequest,
   name: string,
 ): boolean {
   if (changes.length === 0 || caller.kind !== 'anonymous' || told.conditions?.from === '--with') return false
@@ -352,7 +352,7 @@ interface Condition {
   readonly what: string
 }
 
-function missSentence(request: SupposedRequest, changes: readonly NeededChange[]): string {
+function missSentence(request: HypotheticalRequest, changes: readonly NeededChange[]): string {
   const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
   const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
   const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
@@ -367,7 +367,7 @@ function joined(conditions: readonly Condition[]): string {
   return said.join(' and ')
 }
 
-function conditionOf(request: SupposedRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
+function conditionOf(request: HypotheticalRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
   const { parsed } = request
   switch (change.kind) {
     case 'credentials':
@@ -396,7 +396,7 @@ function conditionOf(request: SupposedRequest, change: Exclude<NeededChange, { k
 }
 
 function relationCondition(
-  { parsed, resource }: SupposedRequest,
+  { parsed, resource }: HypotheticalRequest,
   { kind, name }: { readonly kind: 'relation' | 'not-relation'; readonly name: string },
 ): Condition {
   const relation = parsed.ownership.get(resource.name)?.relations.get(name)

@@ -6,7 +6,7 @@ import { holdsForOwnRecord, isLeaf, kindOf } from '../../decide/relations/all-ki
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { RelationColumn } from '../../decide/rules/terms.ts'
 import type { NeededChange } from './explanation.ts'
-import { declaredRelations, hasAttribute, type SupposedRequest } from './request.ts'
+import { declaredRelations, type HypotheticalRequest, hasAttribute } from './request.ts'
 
 type Names = ReadonlySet<string>
 
@@ -38,7 +38,7 @@ const MOST_UNIONS = 256
 export function waysToFit(
   { before, after = [] }: RelationColumn,
   held: Held,
-  request: SupposedRequest,
+  request: HypotheticalRequest,
 ): readonly TermChange[][] {
   const left = allWays(before, 'relation', held, request)
   if (!held.result) return left
@@ -51,7 +51,7 @@ export function waysToFit(
 export function waysToMiss(
   { before, after = [] }: RelationColumn,
   held: Held,
-  request: SupposedRequest,
+  request: HypotheticalRequest,
 ): readonly TermChange[][] {
   const missing = (term: Term, when: When) => waysTo({ ...term, negated: !term.negated }, when, held, request)
   const left = before.flatMap((term) => missing(term, 'relation'))
@@ -61,12 +61,22 @@ export function waysToMiss(
   return [...left, ...right, ...both].slice(0, MOST_WAYS)
 }
 
-function allWays(terms: readonly Term[], when: When, held: Held, request: SupposedRequest): readonly TermChange[][] {
+function allWays(
+  terms: readonly Term[],
+  when: When,
+  held: Held,
+  request: HypotheticalRequest,
+): readonly TermChange[][] {
   return product(terms.map((term) => waysTo(term, when, held, request)))
 }
 
 /** Conditions of the request hold before the write and after it. */
-function waysTo({ name, negated }: Term, when: When, held: Held, request: SupposedRequest): readonly TermChange[][] {
+function waysTo(
+  { name, negated }: Term,
+  when: When,
+  held: Held,
+  request: HypotheticalRequest,
+): readonly TermChange[][] {
   const relation = declaredRelations(request).find((one) => one.name === name)
   if (relation) return waysOf(relation, { wanted: !negated, when }, held, request)
   if (!held.open?.has(name) && held.conditions.has(name) !== negated) return [[]]
@@ -78,7 +88,7 @@ interface Wanted {
   readonly when: When
 }
 
-function waysOf(relation: Relation, asked: Wanted, held: Held, request: SupposedRequest): readonly TermChange[][] {
+function waysOf(relation: Relation, asked: Wanted, held: Held, request: HypotheticalRequest): readonly TermChange[][] {
   const { wanted, when } = asked
   const { need, of } = kindOf(relation).parts?.(relation) ?? {}
   if (of) {
@@ -97,7 +107,7 @@ function waysOf(relation: Relation, asked: Wanted, held: Held, request: Supposed
 }
 
 /** Whether it could hold, or not hold, for some object of this caller. */
-function couldBe(relation: Relation, wanted: boolean, request: SupposedRequest): boolean {
+function couldBe(relation: Relation, wanted: boolean, request: HypotheticalRequest): boolean {
   if (!wanted) return !(request.route.kind === 'caller' && holdsForOwnRecord(relation))
   return kindOf(relation).couldHold(relation, (name) => hasAttribute(request, name))
 }
@@ -111,7 +121,11 @@ function distinct(changes: readonly TermChange[]): TermChange[] {
 }
 
 /** The situation after the changes; undefined if it is impossible. A field with one value ends other relations. */
-export function heldAfter(changes: readonly NeededChange[], held: Held, request: SupposedRequest): Held | undefined {
+export function heldAfter(
+  changes: readonly NeededChange[],
+  held: Held,
+  request: HypotheticalRequest,
+): Held | undefined {
   const named = (kind: NeededChange['kind']) =>
     new Set(changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : [])))
   const before = { on: named('relation'), off: named('not-relation') }
@@ -132,7 +146,7 @@ export function heldAfter(changes: readonly NeededChange[], held: Held, request:
 }
 
 /** The situations in which each open name holds or doesn't. */
-export function settled({ open = new Set(), ...held }: Held, request: SupposedRequest): readonly Held[] {
+export function settled({ open = new Set(), ...held }: Held, request: HypotheticalRequest): readonly Held[] {
   return [...open].reduce<readonly Held[]>(
     (some, name) => {
       const kind = request.parsed.conditions.has(name) ? ('condition' as const) : ('relation' as const)
@@ -157,7 +171,7 @@ interface Toggles {
 }
 
 /** The relations without parts that hold after some of them are switched on or off. */
-function leavesAfter(held: Names, { on, off }: Toggles, request: SupposedRequest): Names | undefined {
+function leavesAfter(held: Names, { on, off }: Toggles, request: HypotheticalRequest): Names | undefined {
   if (!on.isDisjointFrom(off)) return undefined
   const wanted = held.union(on).difference(off)
   const touched = fieldGroups(declaredRelations(request).filter(isLeaf), request.resource).filter(({ relations }) =>
@@ -194,7 +208,7 @@ function distance(a: Names, b: Names): number {
 }
 
 /** Of these names, the relations without parts. */
-function leavesIn(names: Names, request: SupposedRequest): Names {
+function leavesIn(names: Names, request: HypotheticalRequest): Names {
   return names.intersection(
     new Set(
       declaredRelations(request)
@@ -205,12 +219,12 @@ function leavesIn(names: Names, request: SupposedRequest): Names {
 }
 
 /** All relations that hold when exactly these relations without parts do. */
-export function namesFrom(leaves: Names, request: SupposedRequest): readonly string[] {
+export function namesFrom(leaves: Names, request: HypotheticalRequest): readonly string[] {
   return namesWith(declaredRelations(request), leaves)
 }
 
 /** Relations without parts that imply all of these names, including the parts of relations that nobody states. */
-export function leavesBehind(names: Names, request: SupposedRequest): Names {
+export function leavesBehind(names: Names, request: HypotheticalRequest): Names {
   return declaredRelations(request)
     .filter((relation) => names.has(relation.name) && !isLeaf(relation))
     .reduce(
@@ -225,6 +239,6 @@ export function leavesBehind(names: Names, request: SupposedRequest): Names {
 }
 
 /** The number of relations that would hold and that nobody states. */
-function strangers(leaves: Names, names: Names, request: SupposedRequest): number {
+function strangers(leaves: Names, names: Names, request: HypotheticalRequest): number {
   return namesFrom(leaves, request).filter((name) => !names.has(name)).length
 }

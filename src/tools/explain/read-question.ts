@@ -11,7 +11,7 @@ import type { Method, Representation, Resource, Resources, Route } from '../../r
 import type { Match } from '../../resources/routing/match-route.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import type { ObjectReader } from '../../store/object-reader.ts'
-import { NONE, supposedConditions, supposedNames } from '../asked/supposed-names.ts'
+import { assumedConditions, assumedNames, NONE } from '../asked/supposed-names.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import {
   type AskingCaller,
@@ -117,7 +117,7 @@ function readKnown(flags: Flags, context: Context): KnownObject | Stored {
 function knownRelations(text: string, request: RouteRequest, context: Context): KnownObject {
   const resource = resourceWithObjects('--relation', request, context)
   const declared = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.keys() ?? [])]
-  const names = supposedNames(text, declared, (unknown) => {
+  const names = assumedNames(text, declared, (unknown) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}`
     return `${fault}: name one of ${[...declared, NONE].join(', ')}`
   })
@@ -274,13 +274,13 @@ interface Flags {
 }
 
 /** Throws ToolError. */
-export function readKnownRequest({ with: supposed, address }: Flags, { conditions }: Policy): KnownRequest {
+export function readKnownRequest({ with: assumed, address }: Flags, { conditions }: Policy): KnownRequest {
   if (address !== undefined && isIP(address) === 0) {
     throw new ToolError(`${quote(address)} is not an IP address: write it as 192.0.2.7 or 2001:db8::7`)
   }
-  if (supposed === undefined) return { address }
+  if (assumed === undefined) return { address }
   if (address !== undefined) {
     throw new ToolError('--with already says which conditions hold: give --with or --address, not both')
   }
-  return { conditions: { holds: supposedConditions(supposed, [...conditions.keys()]), from: '--with' } }
+  return { conditions: { holds: assumedConditions(assumed, [...conditions.keys()]), from: '--with' } }
 }

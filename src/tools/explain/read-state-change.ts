@@ -5,7 +5,7 @@ import { comparedFields, followsFrom, isLeaf, kindOf, leavesOf } from '../../dec
 import { askingAs, type Relation } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import { NONE, supposedNames } from '../asked/supposed-names.ts'
+import { assumedNames, NONE } from '../asked/supposed-names.ts'
 import { ToolError } from '../load-policy.ts'
 import type { KnownObject, MatchedRequest, StateChange } from './request.ts'
 
@@ -50,7 +50,7 @@ function refuseOtherActions({ method, endpoint: { operation } }: Extract<Matched
 
 function namesOf(side: string, relations: readonly Relation[], { name: resource }: Resource): readonly Relation[] {
   const declared = relations.map(({ name }) => name)
-  const names = supposedNames(side, declared, (unknown) => {
+  const names = assumedNames(side, declared, (unknown) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource}`
     return `${fault}: --becomes takes ${[...declared, NONE].join(', ')} on each side of >`
   })

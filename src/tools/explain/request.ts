@@ -1,16 +1,16 @@
-/** A question to explain, and its request as the kernel decides it for supposed objects: the checks without a server. */
+/** A question to explain, and its request as the kernel decides it for hypothetical objects: the checks without a server. */
 
 import { namesOnResult, type WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { anyCaller, inheritedBy } from '../../decide/callers-and-routes.ts'
-import { decide, decideSupposed, isBlocked, type Question as KernelQuestion } from '../../decide/decide.ts'
+import { decide, decideHypothetical, isBlocked, type Question as KernelQuestion } from '../../decide/decide.ts'
 import type { RouteDecision } from '../../decide/decision.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
-import type { SupposedDecision, SupposedResult } from '../../decide/permits/issue-permits.ts'
+import type { HypotheticalDecision, HypotheticalResult } from '../../decide/permits/issue-permits.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
@@ -83,7 +83,7 @@ export interface ExplainQuestion {
   readonly attributes?: Representation | undefined
   /** What is known about the conditions of the request, besides its time. */
   readonly told: KnownRequest
-  /** The states that the write changes, if they are supposed. */
+  /** The states that the write changes, if they are assumed. */
   readonly becomes?: StateChange | undefined
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
@@ -97,22 +97,22 @@ export function explainRoles(policy: Policy, caller: AskingCaller): readonly Exp
   })
 }
 
-// ---- One request of one caller; the kernel decides it for supposed objects: the server's checks without a server.
+// ---- One request of one caller; the kernel decides it for hypothetical objects: the server's checks without a server.
 
-export interface SupposedRequest extends KernelQuestion {
+export interface HypotheticalRequest extends KernelQuestion {
   readonly holding?: readonly string[] | undefined
   readonly method: Method
   readonly parsed: Policy
   readonly resources: Resources
   /** `parsed`, with only the rules that haven't ended. */
   readonly policy: DirectPolicy
-  /** The states that the write changes, if they are supposed. */
+  /** The states that the write changes, if they are assumed. */
   readonly becomes?: StateChange | undefined
 }
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
-export function supposedRequest(question: ExplainQuestion, { route, endpoint, method }: RouteRequest): SupposedRequest {
+export function hypotheticalRequest(question: ExplainQuestion, { route, endpoint, method }: RouteRequest): HypotheticalRequest {
   const { reviewed, resources, caller, becomes, now } = question
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
@@ -126,17 +126,17 @@ export function supposedRequest(question: ExplainQuestion, { route, endpoint, me
 }
 
 /** As ownership.yaml declares them for the resource. */
-export function declaredRelations({ parsed, resource }: SupposedRequest): readonly Relation[] {
+export function declaredRelations({ parsed, resource }: HypotheticalRequest): readonly Relation[] {
   return [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
 }
 
 /** The same request by another caller, who may have any value of any attribute. */
-export function requestOf(request: SupposedRequest, caller: Parameters<typeof anyCaller>[1]): SupposedRequest {
+export function requestOf(request: HypotheticalRequest, caller: Parameters<typeof anyCaller>[1]): HypotheticalRequest {
   return { ...request, subject: request.policy.subjectOf(anyCaller(request.parsed, caller)) }
 }
 
 /** The same request while exactly these conditions hold. */
-export function holdingExactly(request: SupposedRequest, holding: readonly string[]): SupposedRequest {
+export function holdingExactly(request: HypotheticalRequest, holding: readonly string[]): HypotheticalRequest {
   const { subject, parsed } = request
   return { ...request, holding, subject: { ...subject, caller: usingKey(parsed, subject.caller, holding) } }
 }
@@ -147,66 +147,66 @@ function usingKey({ conditions }: Policy, caller: Caller | undefined, holding: r
     const condition = conditions.get(name)
     return condition?.kind === 'credential' && condition.credentials.every((kind) => kind === 'api-key')
   })
-  return caller && isKey ? { ...caller, credential: 'key supposed' } : caller
+  return caller && isKey ? { ...caller, credential: 'key assumed' } : caller
 }
 
 /** The decision about an object for which exactly these relations hold, and about what a write makes of it. */
 export function decideOn(
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   relations: Iterable<string>,
   written?: WrittenLeaves,
-): SupposedDecision | RouteDecision | Refusal {
+): HypotheticalDecision | RouteDecision | Refusal {
   const stored = [...relations]
   const result = written && supposedResultOf(request, stored, written)
-  return withFacts(decideSupposed(request, request.policy, stored, result), NO_FACTS)
+  return withFacts(decideHypothetical(request, request.policy, stored, result), NO_FACTS)
 }
 
 /** `written`: of a request that supposes a change of states. */
 export function supposedResultOf(
-  request: SupposedRequest,
+  request: HypotheticalRequest,
   stored: readonly string[],
   written: WrittenLeaves,
-): SupposedResult {
+): HypotheticalResult {
   if (!request.becomes) throw new Error('the request supposes no change of states')
   return supposedResult(request.becomes, declaredRelations(request), stored, written)
 }
 
 /** The fields that a list may be filtered and sorted by. */
-export function listQueryFields(request: SupposedRequest): readonly string[] {
+export function listQueryFields(request: HypotheticalRequest): readonly string[] {
   const decision = withFacts(decide(request, request.policy), NO_FACTS)
   return decision.kind === 'list' ? [...decision.queryable.keys()] : []
 }
 
 export function actionTable(
-  { policy, subject, resource, endpoint }: SupposedRequest,
+  { policy, subject, resource, endpoint }: HypotheticalRequest,
   action = endpoint.action,
 ): GrantTable {
   return policy.table(subject, resource.name, action)
 }
 
 /** The tables of the action and of `read`, which decides what the answer to a write shows. */
-function tablesOf(request: SupposedRequest): readonly GrantTable[] {
+function tablesOf(request: HypotheticalRequest): readonly GrantTable[] {
   const hasRead = request.resource.actions.has('read')
   return [actionTable(request), ...(hasRead ? [actionTable(request, 'read')] : [])]
 }
 
 /** The relations that rules about the caller name. */
-export function relationsAsked(request: SupposedRequest): readonly Relation[] {
+export function relationsAsked(request: HypotheticalRequest): readonly Relation[] {
   return [...new Set(tablesOf(request).flatMap(({ compared }) => compared))]
 }
 
 /** The conditions of the request that rules about the caller name. */
-export function conditionsAsked(request: SupposedRequest): ReadonlySet<string> {
+export function conditionsAsked(request: HypotheticalRequest): ReadonlySet<string> {
   return new Set(tablesOf(request).flatMap(({ conditions }) => conditions))
 }
 
 /** Whether the caller has an attribute, `id` included. */
-export function hasAttribute({ subject: { caller } }: SupposedRequest, name: string): boolean {
+export function hasAttribute({ subject: { caller } }: HypotheticalRequest, name: string): boolean {
   return caller !== undefined && (name === 'id' || scalarsOf(caller.claims[name]).length > 0)
 }
 
 /** The grants before an object is known. */
-export function roleLevelOf(request: SupposedRequest, action?: string): RoleLevel {
+export function roleLevelOf(request: HypotheticalRequest, action?: string): RoleLevel {
   return actionTable(request, action).roleLevel((name) => hasAttribute(request, name), request.holding ?? 'any')
 }
 
@@ -214,7 +214,7 @@ export function roleLevelOf(request: SupposedRequest, action?: string): RoleLeve
  * The rules about the caller and the action, or about `read`, which decides what the answer shows; also ended rules.
  */
 export function rulesThatMayMatch(question: ExplainQuestion, matched: RouteRequest): readonly Rule[] {
-  const request = supposedRequest({ ...question, now: Number.NEGATIVE_INFINITY }, matched)
+  const request = hypotheticalRequest({ ...question, now: Number.NEGATIVE_INFINITY }, matched)
   const actions = [matched.endpoint.action, 'read'].filter((name) => request.resource.actions.has(name))
   const rules = actions.flatMap((action) => actionTable(request, action).roleLevel(() => true).rules)
   return [...new Set(rules)].toSorted((a, b) => a.line - b.line)
@@ -257,7 +257,7 @@ function supposedResult(
   relations: readonly Relation[],
   stored: readonly string[],
   { before, after }: WrittenLeaves,
-): SupposedResult {
+): HypotheticalResult {
   const { mixed, proposed } = namesOnResult(relations, { before, after })
   const isSame = before.intersection(states).symmetricDifference(after.intersection(states)).size === 0
   return { names: { stored, mixed, proposed }, changed: isSame ? undefined : field }
@@ -322,7 +322,7 @@ export function reasonOfField(rules: readonly Rule[], field: string): string | u
 
 // ---- The answer to an allowed request that concerns no object: OPTIONS, a redirect, a built-in route.
 
-export function routeAnswer({ route, endpoint, method }: SupposedRequest): ExplainedAnswer {
+export function routeAnswer({ route, endpoint, method }: HypotheticalRequest): ExplainedAnswer {
   const { allow, redirect } = route
   if (endpoint.operation === 'options')
     return { status: successStatus('options'), code: null, headers: { Allow: allow } }
@@ -331,6 +331,6 @@ export function routeAnswer({ route, endpoint, method }: SupposedRequest): Expla
   return { status: successStatus(endpoint.operation === 'delete' ? 'delete' : 'read'), code: null, headers: {} }
 }
 
-export function isRedirect({ route, endpoint }: SupposedRequest): boolean {
+export function isRedirect({ route, endpoint }: HypotheticalRequest): boolean {
   return route.redirect !== undefined && endpoint.operation !== 'options'
 }

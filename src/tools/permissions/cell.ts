@@ -2,7 +2,7 @@
 
 import { subsets } from '../../base/subsets.ts'
 import type { Caller } from '../../decide/caller.ts'
-import { decideSupposed } from '../../decide/decide.ts'
+import { decideHypothetical } from '../../decide/decide.ts'
 import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import type { DirectPolicy } from '../../decide/grants/direct.ts'
 import type { Grant } from '../../decide/grants/grant.ts'
@@ -112,8 +112,9 @@ function decideAt(
 ): MatrixCell {
   const { route, endpoint, resource, relations } = row
   const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked, holding, now: 0 }
-  const decision = withFacts(decideSupposed(question, policy, [...relations]), NO_FACTS)
-  const refusal = decision.kind === 'supposed' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
+  const decision = withFacts(decideHypothetical(question, policy, [...relations]), NO_FACTS)
+  const refusal =
+    decision.kind === 'hypothetical' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
   if (refusal?.check === 'blocked') return denied('blocked', [])
   if (refusal?.check === 'own-record') return denied('needs-credentials', [])
   if (!caller && row.related) return denied('unrelated', [])

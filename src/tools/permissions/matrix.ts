@@ -10,7 +10,7 @@ import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { supposedConditions, supposedNames } from '../asked/supposed-names.ts'
+import { assumedConditions, assumedNames } from '../asked/supposed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
@@ -18,7 +18,7 @@ import { planRows, type Shown } from './rows.ts'
 
 export interface Matrix {
   readonly revision: Revision
-  /** The conditions of the request that are supposed to hold. */
+  /** The conditions of the request that are assumed to hold. */
   readonly conditions: readonly string[]
   readonly columns: readonly PermissionColumn[]
   /** By resource (built-in ones last), path, method and relation. */
@@ -87,7 +87,7 @@ export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
 }
 
 function supposedToHold({ conditions }: Policy, text: string): readonly string[] {
-  const holds = supposedConditions(text, [...conditions.keys()])
+  const holds = assumedConditions(text, [...conditions.keys()])
   return [...holds].filter(([, one]) => one).map(([name]) => name)
 }
 
@@ -110,7 +110,7 @@ function chosenRelations(
   if (text === undefined) return undefined
   const shown = [...ownership].filter(([resource]) => only?.has(resource) ?? true)
   const declared = [...new Set(shown.flatMap(([, { relations }]) => [...relations.keys()]))]
-  const names = supposedNames(text, declared, (unknown) => {
+  const names = assumedNames(text, declared, (unknown) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for a resource of this matrix`
     return `${fault}: --relation takes none, or names joined with + of ${declared.join(', ')}`
   })

@@ -73,7 +73,7 @@ function namesIn<T>(
 
 function conditionsIn({ conditions }: Policy, holding: readonly string[]): readonly Entry[] {
   return [...conditions].map(([name, one]) => {
-    return [name, `${describeCondition(one)} (supposed ${holding.includes(name) ? '' : 'not '}to hold)`]
+    return [name, `${describeCondition(one)} (assumed ${holding.includes(name) ? '' : 'not '}to hold)`]
   })
 }
 

@@ -58,7 +58,7 @@ function stepUpFor(world: World, passes: (world: World) => boolean): readonly st
   const missing = signedInConditions(world).filter((name) => !holding.has(name))
   const found = subsets(missing)
     .toSorted((one, other) => one.size - other.size)
-    .find((supposed) => supposed.size > 0 && passes({ ...world, supposed }))
+    .find((assumed) => assumed.size > 0 && passes({ ...world, assumed }))
   return found && missing.filter((name) => found.has(name))
 }
 

@@ -6,7 +6,7 @@ import { durationOf } from './relations.ts'
 /** Those that hold now, and those that are taken to hold. */
 export function holdingConditions(world: World): ReadonlySet<string> {
   const conditions = [...(world.policy.conditions ?? [])]
-  const holding = conditions.filter(([name, one]) => world.supposed?.has(name) || holds(world, one))
+  const holding = conditions.filter(([name, one]) => world.assumed?.has(name) || holds(world, one))
   return new Set(holding.map(([name]) => name))
 }
 

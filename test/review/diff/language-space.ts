@@ -137,10 +137,10 @@ function changesStored({ action }: Question): boolean {
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 
-/** Without address, sign-in or API key: no condition holds but those that are supposed. */
-export function worldsOf(pair: PolicyPair, { resource, caller }: Question, supposed: Names) {
+/** Without address, sign-in or API key: no condition holds but those that are assumed. */
+export function worldsOf(pair: PolicyPair, { resource, caller }: Question, assumed: Names) {
   const worldOf = (policy: OraclePolicy): World => {
-    return { policy, resource: asOracle(resource), caller, supposed, now: NOW }
+    return { policy, resource: asOracle(resource), caller, assumed, now: NOW }
   }
   return { before: worldOf(pair.before), after: worldOf(pair.after) }
 }

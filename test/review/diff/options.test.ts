@@ -81,7 +81,7 @@ function wrongIn(
   })
 }
 
-/** No condition of the clock holds but those that are supposed. */
+/** No condition of the clock holds but those that are assumed. */
 const EVENING = Date.parse('2026-11-20T20:00:00Z')
 
 function effectIn(

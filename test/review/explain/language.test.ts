@@ -321,7 +321,7 @@ function isAllowedWith({ world, request }: Asked, object: Plain, changes: readon
   const holding = holdingConditions(world).union(new Set(on)).difference(new Set(off))
   const without = { ...world, policy: { ...world.policy, conditions: new Map() } }
   const names = new Map([...(world.policy.conditions?.keys() ?? [])].map((name) => [name, NEVER]))
-  const asked = { ...without, policy: { ...without.policy, conditions: names }, supposed: holding }
+  const asked = { ...without, policy: { ...without.policy, conditions: names }, assumed: holding }
   const { action, operation = action } = request
   const fields = granted(asked, action, relationsOf(asked, object))
   return (operation === 'read' ? inView(fields, request.view) : fields).size > 0

@@ -305,7 +305,7 @@ function isAllowed(refused: Refused, changes: Changes, nearest: 'some' | 'every'
       const sure = holding.difference(open).union(set.difference(leafNames))
       const [one, other] = [settle(stored), result && settle(result, added.union(gone))]
       if (![one, other ?? one].every((some) => isPossible(refused, some))) return true
-      return isGranted(refused, { ...world, supposed: sure }, one, other)
+      return isGranted(refused, { ...world, assumed: sure }, one, other)
     })
   return near(refused, refused.held, on, off)[nearest]((stored) =>
     results ? results[nearest]((result) => isAllowedIn(stored, result)) : isAllowedIn(stored, undefined),
@@ -346,7 +346,7 @@ function isPossible(refused: Refused, names: Names): boolean {
   return near(refused, names, names, new Set()).some((set) => set.size === names.size)
 }
 
-/** Conditions hold as they are supposed alone. */
+/** Conditions hold as they are assumed alone. */
 function worldWith({ policy, caller, ...world }: World, changes: Changes): World {
   const lines = parsedOf(policy).rules.map(({ line }) => `policy.csv:${line}`)
   const gone = new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))

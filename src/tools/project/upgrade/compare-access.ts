@@ -52,9 +52,9 @@ interface ComparedOnce extends ComparedMatrices {
 
 async function compareOnce(sides: UpgradeSides, holding: readonly string[]): Promise<ComparedOnce> {
   const { policies, schemas } = sides.project
-  const supposed = holding.length > 0 ? ['--with', holding.join('+')] : []
+  const assumed = holding.length > 0 ? ['--with', holding.join('+')] : []
   // Both decide for one moment: a rule may end between the two runs.
-  const words = ['policy', 'matrix', '--policies', policies, '--schemas', schemas, '--at', sides.at, ...supposed]
+  const words = ['policy', 'matrix', '--policies', policies, '--schemas', schemas, '--at', sides.at, ...assumed]
   const told = await Promise.all([sides.old, sides.new].map((side) => askProgram(side, words, sides.bounds)))
   const [old, young] = told.map((one) => ('value' in one ? printedMatrix(one.value) : undefined))
   if (old && young) return { ...compareCells(old, young, holding), conditions: conditionsIn([old, young]) }

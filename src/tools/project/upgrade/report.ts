@@ -32,7 +32,7 @@ export interface CellChange {
   readonly path: string
   readonly relation: string
   readonly becomes?: string
-  /** The conditions of the request that were supposed to hold. */
+  /** The conditions of the request that were assumed to hold. */
   readonly holding: readonly string[]
   readonly effect: 'widens' | 'narrows' | 'changes'
   readonly old: CellAnswer

@@ -59,8 +59,8 @@ function decisionsIn({ decisions }: UpgradeReport): readonly string[] {
 
 function changeLine({ effect, caller, method, path, relation, becomes, holding, ...sides }: CellChange): string {
   const object = relation === '-' ? '' : ` (${becomes === undefined ? relation : `${relation}>${becomes}`})`
-  const supposed = holding.length === 0 ? '' : ` with ${holding.join('+')}`
-  return `${effect}: ${caller} ${method} ${path}${object}${supposed}: ${answer(sides.old)} -> ${answer(sides.new)}`
+  const assumed = holding.length === 0 ? '' : ` with ${holding.join('+')}`
+  return `${effect}: ${caller} ${method} ${path}${object}${assumed}: ${answer(sides.old)} -> ${answer(sides.new)}`
 }
 
 function answer({ outcome, granted, fields, conditions, rules }: CellAnswer): string {
