@@ -47,11 +47,11 @@ function caseXml(suite: string, { name, file, milliseconds, outcome, message }: 
 
 /** Characters that XML 1.0 can't say (section 2.2). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const UNSAYABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]/gu
+const NOT_IN_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]/gu
 
 /** An attribute has the end of a line only as a reference. */
 function sayable(text: string): Html {
-  const { text: escaped } = html`${text.replace(UNSAYABLE, '\uFFFD')}`
+  const { text: escaped } = html`${text.replace(NOT_IN_XML, '\uFFFD')}`
   return new Html(escaped.replace(/[\t\n\r]/g, (one) => `&#${one.charCodeAt(0)};`))
 }
 

@@ -4,7 +4,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { type Condition, lookUpIn, meets } from '../../../src/decide/conditions/condition.ts'
 import type { Representation } from '../../../src/resources/resource.ts'
-import { type Sql, sqlOfCondition, Unsayable } from '../../../src/server/access/filter/condition-sql.ts'
+import { type Sql, sqlOfCondition, Unsupported } from '../../../src/server/access/filter/condition-sql.ts'
 import { fitTypes, readMapping } from '../../../src/server/access/filter/read-mapping.ts'
 import { runs } from '../../runs.ts'
 import { type ForeignDatabase, openForeignPostgres, openForeignSqlite } from './plain-tables.ts'
@@ -51,10 +51,10 @@ for (const [engine, open] of Object.entries(ENGINES)) {
       const reading = { resource: ITEMS, named, dialect, place: [] }
       const mapping = readMapping(describedTables(dialect.name), reading)
       if ('faults' in mapping) throw new Error(JSON.stringify(mapping.faults))
-      const unsayable = new Unsayable()
+      const unsupported = new Unsupported()
       const asked = { dialect, mapping, resource: 'items', firstParameter: 1 }
-      const sql = sqlOfCondition(fitTypes(condition, ITEMS, named), asked, unsayable)
-      expect(unsayable.reasons).to.deep.equal([])
+      const sql = sqlOfCondition(fitTypes(condition, ITEMS, named), asked, unsupported)
+      expect(unsupported.reasons).to.deep.equal([])
       return sql
     }
 
@@ -100,7 +100,7 @@ describe('a condition in SQL for a table whose column is not what the request sa
     if ('faults' in mapping) throw new Error('the mapping is sound')
     const condition: Condition = { kind: 'holds', field: 'owner', values: ['1'] }
     const asked = { dialect: database.dialect, mapping, resource: 'items', firstParameter: 1 }
-    const sql = sqlOfCondition(condition, asked, new Unsayable())
+    const sql = sqlOfCondition(condition, asked, new Unsupported())
     expect(await database.select('item_id', 'items', sql)).to.deep.equal([])
     const text = sql.text.replace(/ and typeof.*$/, ')')
     expect(await database.select('item_id', 'items', { ...sql, text })).to.deep.equal(['i'])

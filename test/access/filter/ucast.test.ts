@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { instantOf } from '../../../src/base/time.ts'
 import { type Condition, meets } from '../../../src/decide/conditions/condition.ts'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
-import { Unsayable } from '../../../src/server/access/filter/condition-sql.ts'
+import { Unsupported } from '../../../src/server/access/filter/condition-sql.ts'
 import { fitTypes } from '../../../src/server/access/filter/read-mapping.ts'
 import { type Ucast, ucastOfCondition } from '../../../src/server/access/filter/ucast.ts'
 import { runs } from '../../runs.ts'
@@ -37,9 +37,9 @@ const SEEN = ['points', 'flags', 'marks']
 const aboutRows = randomCondition.filter((condition) => !SEEN.some((name) => JSON.stringify(condition).includes(name)))
 
 function translated(condition: Condition): Ucast {
-  const unsayable = new Unsayable()
-  const ucast = ucastOfCondition(fitTypes(condition, ITEMS, named), { resource: ITEMS, unsayable })
-  expect(unsayable.reasons).to.deep.equal([])
+  const unsupported = new Unsupported()
+  const ucast = ucastOfCondition(fitTypes(condition, ITEMS, named), { resource: ITEMS, unsupported })
+  expect(unsupported.reasons).to.deep.equal([])
   return JSON.parse(JSON.stringify(ucast)) as Ucast
 }
 

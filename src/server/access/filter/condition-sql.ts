@@ -40,17 +40,17 @@ interface Scope extends SqlAsked {
   /** The number of tables around this one. */
   readonly depth: number
   readonly bind: (value: Scalar) => string
-  readonly unsayable: Unsayable
+  readonly unsupported: Unsupported
 }
 
-export function sqlOfCondition(condition: Condition, asked: SqlAsked, unsayable: Unsayable): Sql {
+export function sqlOfCondition(condition: Condition, asked: SqlAsked, unsupported: Unsupported): Sql {
   const bound: Scalar[] = []
   const bind = (value: Scalar) => `$${bound.push(value)}`
   const { table } = asked.mapping
-  const scope: Scope = { ...asked, table, prefix: nameOf(table), depth: 0, bind, unsayable }
+  const scope: Scope = { ...asked, table, prefix: nameOf(table), depth: 0, bind, unsupported }
   const marked = writeCondition(condition, scope, KINDS)
   if (bound.length > MOST_PARAMETERS) {
-    unsayable.add(`the condition compares with ${bound.length} values, and a filter has at most ${MOST_PARAMETERS}`)
+    unsupported.add(`the condition compares with ${bound.length} values, and a filter has at most ${MOST_PARAMETERS}`)
   }
   return numbered(marked, bound, asked)
 }
@@ -87,7 +87,7 @@ function holdsSql({ field, values }: Holds, scope: Scope): string {
   const column = columnOf(field, scope)
   if (!column) return 'false'
   if (isTime(column))
-    return scope.unsayable.add(`${place(field, scope)} is compared as a text, and its column holds times`)
+    return scope.unsupported.add(`${place(field, scope)} is compared as a text, and its column holds times`)
   const test = someValue(column, scope, (value) => dialect.among(value, values, bind))
   const overlaps = column.list && dialect.overlaps?.(sqlOf(column, scope), column, values, bind)
   return overlaps ? `(${overlaps} and ${test})` : test
@@ -117,7 +117,7 @@ function timeSql({ field, after = -Infinity, before = Infinity }: Time, scope: S
   if (!column) return 'false'
   const period = { from: instant(Math.floor(after) + 1), to: instant(Math.ceil(before)) }
   const told = `${place(field, scope)} is compared as a time, and its column holds none`
-  const passes = (value: ValueSql) => scope.dialect.within(value, period, scope.bind) ?? scope.unsayable.add(told)
+  const passes = (value: ValueSql) => scope.dialect.within(value, period, scope.bind) ?? scope.unsupported.add(told)
   return someValue(column, scope, passes)
 }
 
@@ -143,7 +143,7 @@ function elementsOf(column: MappedColumn, scope: Scope, letter: string): Element
 /** Undefined, and told, if no column has the field. */
 function columnOf(field: string, scope: Scope): MappedColumn | undefined {
   const column = scope.table.columns.get(field)
-  if (!column) scope.unsayable.add(`${place(field, scope)} has no column: name it in \`columns\``)
+  if (!column) scope.unsupported.add(`${place(field, scope)} has no column: name it in \`columns\``)
   return column
 }
 
@@ -159,7 +159,7 @@ function sqlOf({ name }: MappedColumn, { prefix }: Scope): string {
 function within(scope: Scope, resource: string): (Scope & { readonly source: string }) | undefined {
   const table = scope.mapping.related.get(resource)
   if (!table) {
-    scope.unsayable.add(`the filter depends on objects of \`${resource}\`: name their table in \`related\``)
+    scope.unsupported.add(`the filter depends on objects of \`${resource}\`: name their table in \`related\``)
     return undefined
   }
   const prefix = quoteName(`${OWN_NAMES}r${scope.depth + 1}`)
@@ -189,8 +189,8 @@ function relatedSql({ field, by, resource, where }: Related, scope: Scope): stri
 }
 
 /** Strict: a number equals no text. */
-function equal(one: ValueSql, other: ValueSql, { dialect, unsayable }: Scope): string {
-  if (isTime(one) || isTime(other)) return unsayable.add('a date-time leads to no related object')
+function equal(one: ValueSql, other: ValueSql, { dialect, unsupported }: Scope): string {
+  if (isTime(one) || isTime(other)) return unsupported.add('a date-time leads to no related object')
   const areAlike = isTextual(one.type) ? isTextual(other.type) : one.type === other.type
   return areAlike ? dialect.equal(one, other) : 'false'
 }
@@ -309,7 +309,7 @@ export function bounds({ atLeast = -Infinity, atMost = Infinity }: Between): rea
   return [Math.max(atLeast, -Number.MAX_VALUE), Math.min(atMost, Number.MAX_VALUE)]
 }
 
-export class Unsayable {
+export class Unsupported {
   readonly #reasons = new Set<string>()
 
   /** Says why. The translation goes on, so that everything is found at once; its result must not be used. */
@@ -324,7 +324,7 @@ export class Unsayable {
 }
 
 /** `pointer`: the member of the body that can't be met. */
-export function unsayableProblem(reasons: readonly string[], pointer: string): Problem {
+export function unsupportedProblem(reasons: readonly string[], pointer: string): Problem {
   const errors = reasons.map((detail): FieldFault => ({ pointer, detail, code: 'unsayable' }))
   return new Problem('filter-unsayable', 'The filter cannot be said in this form; do what `errors` says.', { errors })
 }

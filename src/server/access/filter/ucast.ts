@@ -5,7 +5,7 @@
 import { instantBounds } from '../../../base/time.ts'
 import type { Between, Condition, Holds, Present, Time } from '../../../decide/conditions/condition.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
-import { bounds, type Unsayable } from './condition-sql.ts'
+import { bounds, type Unsupported } from './condition-sql.ts'
 
 export type Ucast = FieldUcast | CompoundUcast
 
@@ -24,7 +24,7 @@ type CompoundUcast = {
 
 interface Scope {
   readonly resource: Resource
-  readonly unsayable: Unsayable
+  readonly unsupported: Unsupported
 }
 
 /** What `elemMatch` compares: the element itself. */
@@ -51,7 +51,7 @@ function ucastOf(condition: Condition, negated: boolean, scope: Scope): Ucast {
       return ucastOf(condition.of, !negated, scope)
     case 'related':
     case 'climb':
-      scope.unsayable.add(
+      scope.unsupported.add(
         `the filter depends on objects of \`${condition.resource}\`, which UCAST can't name: ask for SQL`,
       )
       return compound('or', [])
@@ -64,7 +64,7 @@ function comparison(condition: Holds | Present | Between | Time, negated: boolea
   const { field } = condition
   const declared = scope.resource.fields.get(field)
   if (condition.kind === 'holds' && declared?.time) {
-    scope.unsayable.add(`\`${field}\` is compared as a text, and UCAST gives date-times as instants`)
+    scope.unsupported.add(`\`${field}\` is compared as a text, and UCAST gives date-times as instants`)
   }
   if (declared?.list) {
     const element = isOne(field, 'elemMatch', found(condition, ITSELF))
