@@ -39,7 +39,7 @@ interface Part {
   readonly findings: readonly Diagnostic[]
   /** How many further errors there are that `findings` doesn't hold. */
   readonly more: number
-  /** The codes that were looked for: a suppression of one of them is needless if it suppressed nothing. */
+  /** The codes that were looked for: a suppression of one of them is redundant if it suppressed nothing. */
   readonly lookedFor: ReadonlySet<string>
 }
 
@@ -120,8 +120,8 @@ function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<Finding
   const read = sources.map((source) => readSuppressions(source, suppressible()))
   const suppressions = read.flatMap((one) => one.suppressions)
   const { kept, suppressed, unused } = applySuppressions(findings, suppressions)
-  const needless = unused.filter(({ code }) => lookedFor.has(code)).map(unusedSuppression)
-  return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
+  const redundant = unused.filter(({ code }) => lookedFor.has(code)).map(unusedSuppression)
+  return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...redundant], suppressed }
 }
 
 /** Files with errors: no other check looks at them. */
@@ -144,7 +144,7 @@ async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
   }
 }
 
-/** Without a directory the check finds no unknown users, so no suppression of `unknown-user` counts as needless. */
+/** Without a directory the check finds no unknown users, so no suppression of `unknown-user` counts as redundant. */
 function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
   return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
 }

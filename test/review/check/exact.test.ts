@@ -65,8 +65,8 @@ describe('a check of all requests', () => {
             const found = checkOf('limit-shadowed').find(checked)
             if (found.length === 0) return
             shadowed++
-            const needless = /the limit `(.*?)`/.exec(found[0]?.message ?? '')?.[1]
-            expect(await refusalsOf(needless ?? '', checked.policy.limits.limits, gapsMs)).to.equal(0)
+            const redundant = /the limit `(.*?)`/.exec(found[0]?.message ?? '')?.[1]
+            expect(await refusalsOf(redundant ?? '', checked.policy.limits.limits, gapsMs)).to.equal(0)
           }),
           { numRuns: runs(300, 120) },
         ),
@@ -147,7 +147,7 @@ function limitText({ name, allow, seconds }: { name: string; allow: number; seco
 }
 
 /** How many requests one limit refuses which every other one would have admitted. */
-async function refusalsOf(needless: string, limits: readonly Limit[], gapsMs: readonly number[]): Promise<number> {
+async function refusalsOf(redundant: string, limits: readonly Limit[], gapsMs: readonly number[]): Promise<number> {
   let now = 0
   let refusals = 0
   const limiter = createMemoryLimiter({ now: () => now })
@@ -156,7 +156,7 @@ async function refusalsOf(needless: string, limits: readonly Limit[], gapsMs: re
     const asked = limits.map(({ name, allow, windowMs }) => ({ name, key: name, allow, windowMs }))
     const { quotas } = await limiter.admit(asked)
     const exceeded = quotas.filter((quota) => quota.exceeded).map(({ name }) => name)
-    if (exceeded.includes(needless) && exceeded.length === 1) refusals++
+    if (exceeded.includes(redundant) && exceeded.length === 1) refusals++
   }
   await limiter.close()
   return refusals

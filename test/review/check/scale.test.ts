@@ -31,7 +31,7 @@ describe('10,000 rules', () => {
     await checkIn10Seconds({ roles, rules: [...rules, ...links] })
   })
 
-  it('of one role on one resource, many of them needless, are checked in under 10 seconds', async () => {
+  it('of one role on one resource, many of them redundant, are checked in under 10 seconds', async () => {
     const pairs = FIELDS.flatMap((_, i) => FIELDS.slice(i + 1).map((_, j) => `v${i}|v${i + 1 + j}`))
     const relations = ['any', 'owner', 'draft', 'owner+draft', 'late', 'owner+late', 'draft+late', 'owner+draft+late']
     const rules = ['allow', 'deny'].flatMap((effect) =>

@@ -18,26 +18,26 @@ const written = fc.oneof(randomPolicy, generousPolicy)
 /** What was found about the rules of a policy, by their positions in it. */
 interface Found {
   readonly policy: OraclePolicy
-  readonly needless: ReadonlySet<OracleRule>
+  readonly redundant: ReadonlySet<OracleRule>
   /** Rules that can't match at all: not the matter of what is tested here. */
   readonly unmatched: ReadonlySet<OracleRule>
 }
 
 describe('a rule that is said to have no effect', () => {
   it('has none: without it, and without all of them, everybody is granted the same', () => {
-    holds(({ policy, needless, unmatched }) => {
+    holds(({ policy, redundant, unmatched }) => {
       const before = table(policy)
-      for (const rule of [...needless, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
-      expect(table(without(policy, [...needless]))).to.equal(before)
+      for (const rule of [...redundant, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
+      expect(table(without(policy, [...redundant]))).to.equal(before)
     })
   })
 
   it('is every rule that has none: each other one changes something beside those that are left', () => {
-    holds(({ policy, needless, unmatched }) => {
-      const idleDenies = [...needless].filter(({ effect }) => effect === 'deny')
-      for (const rule of policy.rules.filter((one) => !needless.has(one) && !unmatched.has(one))) {
+    holds(({ policy, redundant, unmatched }) => {
+      const idleDenies = [...redundant].filter(({ effect }) => effect === 'deny')
+      for (const rule of policy.rules.filter((one) => !redundant.has(one) && !unmatched.has(one))) {
         // What lies under a deny is what the deny has its effect on.
-        const beside = without(policy, rule.effect === 'deny' ? idleDenies : [...needless])
+        const beside = without(policy, rule.effect === 'deny' ? idleDenies : [...redundant])
         expect(table(without(beside, [rule]))).not.to.equal(table(beside))
       }
     })
@@ -49,19 +49,19 @@ describe('a rule that is said to have no effect', () => {
       return findWithoutEffect(new ActionRulesIndex(policy, RESOURCES), policy.rules)
     })
     for (const kind of ['covered', 'under-deny', 'nothing-to-deny']) {
-      expect(kinds.filter((needless) => needless.kind === kind).length, kind).to.be.greaterThan(10)
+      expect(kinds.filter((redundant) => redundant.kind === kind).length, kind).to.be.greaterThan(10)
     }
-    expect(kinds.filter((needless) => needless.kind !== 'nothing-to-deny' && needless.by.length === 0)).to.deep.equal(
-      [],
-    )
+    expect(
+      kinds.filter((redundant) => redundant.kind !== 'nothing-to-deny' && redundant.by.length === 0),
+    ).to.deep.equal([])
   })
 
   it('has none at any time, where rules end', () => {
     let found = 0
     const ending = fc.property(endingPolicy, (one) => {
-      const { policy, needless } = findIn(one)
-      found += [...needless].filter(({ until }) => until !== undefined).length
-      for (const now of [0, ...ENDS]) expect(table(without(policy, [...needless]), now)).to.equal(table(policy, now))
+      const { policy, redundant } = findIn(one)
+      found += [...redundant].filter(({ until }) => until !== undefined).length
+      for (const now of [0, ...ENDS]) expect(table(without(policy, [...redundant]), now)).to.equal(table(policy, now))
     })
     fc.assert(ending, { numRuns: 60 })
     expect(found).to.be.greaterThan(10)
@@ -70,11 +70,11 @@ describe('a rule that is said to have no effect', () => {
   it('has none when it ends: looking at the beginning alone would be found out', () => {
     const beginning = fc.property(endingPolicy, ({ data }) => {
       const forever = { ...data, rules: data.rules.map(({ until, ...rule }) => rule) }
-      const { needless } = findIn({
+      const { redundant } = findIn({
         data: forever,
         files: render(forever, { lineEnd: '\n', padding: '', comments: false }),
       })
-      const left = { ...data, rules: data.rules.filter((_, i) => !needless.has(forever.rules[i] as OracleRule)) }
+      const left = { ...data, rules: data.rules.filter((_, i) => !redundant.has(forever.rules[i] as OracleRule)) }
       for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
     })
     expect(fc.check(beginning, { numRuns: 1000, endOnFailure: true }).failed).to.equal(true)
@@ -83,8 +83,8 @@ describe('a rule that is said to have no effect', () => {
   it('a rule with an effect that was taken for one without would be found', () => {
     const taken = fc.check(
       fc.property(written, (one) => {
-        const { policy, needless, unmatched } = findIn(one)
-        const wrong = policy.rules.filter((rule) => !needless.has(rule) && !unmatched.has(rule)).slice(0, 1)
+        const { policy, redundant, unmatched } = findIn(one)
+        const wrong = policy.rules.filter((rule) => !redundant.has(rule) && !unmatched.has(rule)).slice(0, 1)
         expect(table(without(policy, wrong))).to.equal(table(policy))
       }),
       { endOnFailure: true },
@@ -106,9 +106,9 @@ function findIn({ data, files }: WrittenPolicy): Found {
   // A rule and its data stand in the same position.
   const dataOf = new Map(policy.rules.map((rule, i) => [rule, data.rules[i] as OracleRule]))
   const unmatched = policy.rules.filter((rule) => index.placesOf(rule).length === 0)
-  const needless = findWithoutEffect(index, policy.rules).map(({ rule }) => rule)
-  const asData = (rules: typeof needless) => new Set(rules.flatMap((rule) => dataOf.get(rule) ?? []))
-  return { policy: data, needless: asData(needless), unmatched: asData(unmatched) }
+  const redundant = findWithoutEffect(index, policy.rules).map(({ rule }) => rule)
+  const asData = (rules: typeof redundant) => new Set(rules.flatMap((rule) => dataOf.get(rule) ?? []))
+  return { policy: data, redundant: asData(redundant), unmatched: asData(unmatched) }
 }
 
 function without(policy: OraclePolicy, rules: readonly OracleRule[]): OraclePolicy {

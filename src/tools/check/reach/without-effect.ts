@@ -3,7 +3,7 @@
  * field. All rules that are found can be deleted at once.
  *
  * granted = some allow and no deny. So for an allow it is enough to look at one caller: the caller with only the
- * allow's subject. More subjects only add rules that make the allow needless. For a deny it is enough to look at the
+ * allow's subject. More subjects only add rules that make the allow redundant. For a deny it is enough to look at the
  * callers with two subjects, the deny's and an allow's. test/review/check/without-effect.test.ts holds this to the
  * oracle.
  */
@@ -15,9 +15,9 @@ import type { Rule } from '../../../decide/policy.ts'
 import { endsOf, lives } from '../../../decide/rules/rule-table.ts'
 
 /**
- * Why a rule that can match has no effect. The rules `by` have an effect, or each is needless only beside the others.
+ * Why a rule that can match has no effect. The rules `by` have an effect, or each is redundant only beside the others.
  */
-export type NeedlessRule =
+export type RedundantRule =
   | { readonly kind: 'covered' | 'under-deny'; readonly rule: Rule; readonly by: readonly Rule[] }
   | { readonly kind: 'nothing-to-deny'; readonly rule: Rule }
 
@@ -25,20 +25,20 @@ export type NeedlessRule =
  * Ignores rules that can't match anywhere. The index is the same afterwards. If rules end: a rule that is found has no
  * effect at any time until its own end, and the rules `by` don't end before it.
  */
-export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[]): readonly NeedlessRule[] {
-  const needless = new Set(needlessUntilTheirEnd(index, rules))
-  for (const rule of needless) index.remove(rule)
+export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[]): readonly RedundantRule[] {
+  const redundant = new Set(redundantUntilTheirEnd(index, rules))
+  for (const rule of redundant) index.remove(rule)
   const gone = new Set<Rule>()
-  const found = [...Map.groupBy(needless, endOf)]
+  const found = [...Map.groupBy(redundant, endOf)]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([end, some]) => {
-      for (const rule of rules.filter((one) => !needless.has(one) && endOf(one) < end)) {
+      for (const rule of rules.filter((one) => !redundant.has(one) && endOf(one) < end)) {
         index.remove(rule)
         gone.add(rule)
       }
       return some.map((rule) => (rule.effect === 'deny' ? whyDeny(index, rule) : whyAllow(index, rule)))
     })
-  for (const rule of needless.union(gone)) index.restore(rule)
+  for (const rule of redundant.union(gone)) index.restore(rule)
   return found
 }
 
@@ -46,17 +46,17 @@ export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[
  * Between two ends of rules nothing changes, so each such span is looked at on its own. A rule without effect in all of
  * its spans can be deleted: in each span, the deleted rules are only some of the rules that could be deleted there.
  */
-function needlessUntilTheirEnd(index: ActionRulesIndex, rules: readonly Rule[]): readonly Rule[] {
-  // Of rules that make each other needless the one with the latest end is kept: takeNeedless starts with the last.
+function redundantUntilTheirEnd(index: ActionRulesIndex, rules: readonly Rule[]): readonly Rule[] {
+  // Of rules that make each other redundant the one with the latest end is kept: takeRedundant starts with the last.
   let candidates = rules.toSorted((a, b) => endOf(b) - endOf(a))
   for (const from of [Number.NEGATIVE_INFINITY, ...endsOf(rules)]) {
     for (const rule of rules) if (rule.until === from) index.remove(rule)
     const living = candidates.filter((rule) => lives(rule, from))
-    // Denies come first, while every allow is in the index: a deny also has an effect on needless allows.
-    const denies = takeNeedless(index, living, 'deny', denyHasEffect)
-    const needless = new Set([...denies, ...takeNeedless(index, living, 'allow', allowHasEffect)])
-    for (const rule of needless) index.restore(rule)
-    candidates = candidates.filter((rule) => !lives(rule, from) || needless.has(rule))
+    // Denies come first, while every allow is in the index: a deny also has an effect on redundant allows.
+    const denies = takeRedundant(index, living, 'deny', denyHasEffect)
+    const redundant = new Set([...denies, ...takeRedundant(index, living, 'allow', allowHasEffect)])
+    for (const rule of redundant) index.restore(rule)
+    candidates = candidates.filter((rule) => !lives(rule, from) || redundant.has(rule))
   }
   for (const rule of rules) if (rule.until !== undefined) index.restore(rule)
   return candidates
@@ -69,14 +69,14 @@ function endOf({ until = Number.MAX_VALUE }: Rule): number {
 
 type HasEffect = (index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule) => boolean
 
-/** Goes from the last rule to the first: of rules that make each other needless it keeps the earlier one. */
-function takeNeedless(
+/** Goes from the last rule to the first: of rules that make each other redundant it keeps the earlier one. */
+function takeRedundant(
   index: ActionRulesIndex,
   rules: readonly Rule[],
   effect: Rule['effect'],
   hasEffect: HasEffect,
 ): readonly Rule[] {
-  const needless: Rule[] = []
+  const redundant: Rule[] = []
   for (const rule of rules.toReversed()) {
     const places = index.placesOf(rule)
     if (rule.effect !== effect || places.length === 0) continue
@@ -86,9 +86,9 @@ function takeNeedless(
     }
     if (places.some(hasEffectIn)) continue
     index.remove(rule)
-    needless.push(rule)
+    redundant.push(rule)
   }
-  return needless
+  return redundant
 }
 
 function allowHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule): boolean {
@@ -118,12 +118,12 @@ function denyHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed
 
 // ---- Why ------------------------------------------------------------------------------------------------------------
 
-function whyDeny(index: ActionRulesIndex, rule: Rule): NeedlessRule {
+function whyDeny(index: ActionRulesIndex, rule: Rule): RedundantRule {
   const by = covering(index, rule, ['deny'])
   return by ? { kind: 'covered', rule, by } : { kind: 'nothing-to-deny', rule }
 }
 
-function whyAllow(index: ActionRulesIndex, rule: Rule): NeedlessRule {
+function whyAllow(index: ActionRulesIndex, rule: Rule): RedundantRule {
   const denies = covering(index, rule, ['deny'])
   if (denies) return { kind: 'under-deny', rule, by: denies }
   return {
@@ -133,7 +133,7 @@ function whyAllow(index: ActionRulesIndex, rule: Rule): NeedlessRule {
   }
 }
 
-/** Rules that make the rule needless wherever it can match: a single one if possible; undefined if there are none. */
+/** Rules that make the rule redundant wherever it can match: a single one if possible; undefined if there are none. */
 function covering(
   index: ActionRulesIndex,
   rule: Rule,
