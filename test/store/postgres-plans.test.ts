@@ -71,8 +71,8 @@ function describeList(read: string, statementOf: typeof listStatement): void {
     const tables: TableOf = (name) => {
       const resource = RELATED.byName.get(name)
       if (!resource) throw new Error(`no resource ${name}`)
-      const { table, indexed, leading } = planTable(resource, INDEXED.get(name) ?? [])
-      return { name: quoteName(table), scalars: new Set(indexed), leading }
+      const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [])
+      return { name: quoteName(table), scalars: new Set(indexed), driving }
     }
 
     async function planOf(query: Partial<ObjectQuery>): Promise<string> {

@@ -177,9 +177,7 @@ describe('account statuses and objects that are kept', () => {
     const stored = reader.prepare('select document from objects_users where id = ?')
     for (const id of PEOPLE) {
       expect(directory.accountStatus(id)).to.deep.equal(fresh.accountStatus(id))
-      expect(directory.sessionStatus(id, `session of ${id}`)).to.deep.equal(
-        fresh.sessionStatus(id, `session of ${id}`),
-      )
+      expect(directory.sessionStatus(id, `session of ${id}`)).to.deep.equal(fresh.sessionStatus(id, `session of ${id}`))
       expect(directory.keyStatus(`key of ${id}`)).to.deep.equal(fresh.keyStatus(`key of ${id}`))
       const document = (store.get('users', id) as StoredObject | undefined)?.document
       expect(JSON.stringify(document)).to.equal(stored.get(id)?.document)

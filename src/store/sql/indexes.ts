@@ -15,7 +15,7 @@ export interface IndexPlan {
   /** Fields whose instants lists are sorted by. */
   readonly times: readonly string[]
   /** Fields that find related objects: unique fields, and fields that relations compare. */
-  readonly leading: ReadonlySet<string>
+  readonly driving: ReadonlySet<string>
   /** The keys of each index, in their order; the id follows as the last key. */
   readonly orders: readonly (readonly IndexKey[])[]
 }
@@ -32,10 +32,10 @@ export function planIndexes(resource: Resource, compared: readonly string[]): In
   const values = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, unique }))
   const times = [...resource.fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
   const plan = { values, times: times.map(({ name }) => name) }
-  const leading = new Set(
+  const driving = new Set(
     values.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
   )
-  return { ...plan, leading, orders: planOrders(resource, compared, plan) }
+  return { ...plan, driving, orders: planOrders(resource, compared, plan) }
 }
 
 /**

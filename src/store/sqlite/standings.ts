@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import type { KeyStatus, SessionStatus, AccountStatus } from '../directory.ts'
+import type { AccountStatus, KeyStatus, SessionStatus } from '../directory.ts'
 import { DamagedObject } from '../errors.ts'
 import { documentNamed } from '../parse-stored.ts'
 import { API_KEY_COLUMNS, apiKeyOf, type AccountStatuses, textsAmong } from '../sql/directory.ts'

@@ -110,14 +110,14 @@ export async function tablesIn(ask: Ask): Promise<ReadonlySet<string>> {
  * The table as conditions look at it. A field that holds a list in some object has more than one key: such an object was
  * stored before the field was declared a scalar, and the list's elements count.
  */
-export async function queriedTable(ask: Ask, { table, indexed, leading }: TablePlan): Promise<QueriedTable> {
+export async function queriedTable(ask: Ask, { table, indexed, driving }: TablePlan): Promise<QueriedTable> {
   const source = quoteName(table)
-  if (indexed.length === 0) return { name: source, leading, scalars: new Set() }
+  if (indexed.length === 0) return { name: source, driving, scalars: new Set() }
   const lists = indexed.map((field) => {
     return `exists (select 1 from ${source} as o where ${keySql(field, 'o.')} = '${LIST}')`
   })
   const [found = []] = await ask({ text: `select ${lists.join()}`, values: [] })
-  return { name: source, leading, scalars: new Set(indexed.filter((_, at) => found[at] === false)) }
+  return { name: source, driving, scalars: new Set(indexed.filter((_, at) => found[at] === false)) }
 }
 
 /** The advisory lock of migrations: any number that no other program uses. */

@@ -53,7 +53,7 @@ export interface TablePlan {
   /** The fields with an index of their only value. */
   readonly indexed: readonly string[]
   readonly unique: readonly UniqueField[]
-  readonly leading: ReadonlySet<string>
+  readonly driving: ReadonlySet<string>
   readonly orders: readonly (readonly IndexKey[])[]
 }
 
@@ -65,14 +65,14 @@ interface UniqueField {
 
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
   const table = tableOf(resource.name)
-  const { values, leading, orders } = planIndexes(resource, compared)
+  const { values, driving, orders } = planIndexes(resource, compared)
   const unique = values.filter((one) => one.unique)
   return {
     resource: resource.name,
     table,
     indexed: values.map(({ field }) => field),
     unique: unique.map(({ field }) => ({ field, index: nameOf(`${table} ${field} unique`) })),
-    leading,
+    driving,
     orders,
   }
 }

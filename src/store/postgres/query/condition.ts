@@ -7,7 +7,7 @@ import {
   conditionSql,
   descentSql,
   type FieldSql,
-  findLeaders,
+  findDrivers,
   foundSql,
   looksUp,
   lookupSql,
@@ -70,7 +70,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
   ofId: (id) => `'${KIND.text}' || ${id}`,
   step: () => undefined,
   stepOfElement: () => undefined,
-  leading: leadingSql,
+  driving: drivingSql,
 }
 
 /** Whether such an object is stored. */
@@ -106,10 +106,10 @@ function valueOfKey(key: string): FieldSql {
 }
 
 /** The same as `conditionSql`, for rows that are selected: each part that can lead is written so that it can. */
-export function leadingSql(condition: Condition, scope: TableScope): string {
+export function drivingSql(condition: Condition, scope: TableScope): string {
   if (!looksUp(condition)) return conditionSql(condition, scope)
-  if (condition.kind === 'all') return `(${condition.of.map((part) => leadingSql(part, scope)).join(' and ')})`
-  if (findLeaders(condition, scope.table, scope.tableOf).length === 0) return conditionSql(condition, scope)
+  if (condition.kind === 'all') return `(${condition.of.map((part) => drivingSql(part, scope)).join(' and ')})`
+  if (findDrivers(condition, scope.table, scope.tableOf).length === 0) return conditionSql(condition, scope)
   switch (condition.kind) {
     case 'related':
       return foundSql(condition, scope)
@@ -126,7 +126,7 @@ export function leadingSql(condition: Condition, scope: TableScope): string {
 function alternativesSql(alternatives: readonly Condition[], scope: TableScope): string {
   const found = alternatives.map((one) => {
     const same = { ...within({ ...scope, tableOf: () => scope.table }, ''), tableOf: scope.tableOf }
-    return `select ${same.alias}id from ${same.source} where ${leadingSql(one, same)}`
+    return `select ${same.alias}id from ${same.source} where ${drivingSql(one, same)}`
   })
   return `${scope.alias}id in (${found.join(' union all ')})`
 }

@@ -12,7 +12,7 @@ import { quoteText } from '../stored-text.ts'
 import {
   among,
   keySql,
-  leadingSql,
+  drivingSql,
   outermost,
   type Parameters,
   type QueriedTable,
@@ -111,7 +111,7 @@ export function markSql(mark: ObjectQuery['where'], scope: TableScope): string {
 
 export function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: TableScope): string {
   const { condition, rest } = simplifySelection(where, filter)
-  return [leadingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
+  return [drivingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
 }
 
 export function segmentPage({ scope, selected, sorted, shown, limit }: Listing, segment: Segment): string {

@@ -38,7 +38,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
   const present = new Set(names.map(([name]) => String(name)))
   const queriedOf: TableOf = (resource) => {
     const table = tableOf(resource)
-    return { name: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
+    return { name: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, driving: NONE }
   }
   return {
     ...sqlReader({

@@ -48,7 +48,7 @@ function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan)
 /** The table as conditions look at it. */
 export function queriedTable(database: DatabaseSync, plan: TablePlan): QueriedTable {
   const times = new Map(plan.times.map(({ field, column }) => [field, quoteName(column)]))
-  return { name: quoteName(plan.table), scalars: answeringColumns(database, plan), times, leading: plan.leading }
+  return { name: quoteName(plan.table), scalars: answeringColumns(database, plan), times, driving: plan.driving }
 }
 
 function migrateTable(database: DatabaseSync, plan: TablePlan): void {

@@ -35,20 +35,20 @@ export interface TablePlan {
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
   /** The fields that related objects are looked up by: those that relations compare, and unique ones. */
-  readonly leading: ReadonlySet<string>
+  readonly driving: ReadonlySet<string>
   /** The columns of an index, in their order; the id follows as the last column. */
   readonly orders: readonly (readonly string[])[]
 }
 
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
-  const { values, times, leading, orders } = planIndexes(resource, compared)
+  const { values, times, driving, orders } = planIndexes(resource, compared)
   const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
   return {
     resource: resource.name,
     table: tableNameOf(resource.name),
     indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
     times: times.map(timeColumn),
-    leading,
+    driving,
     orders: orders.map((keys) => keys.map(columnOfKey)),
   }
 }

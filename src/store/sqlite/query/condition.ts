@@ -7,7 +7,7 @@ import {
   conditionSql,
   descentSql,
   type FieldSql,
-  findLeaders,
+  findDrivers,
   foundSql,
   type Scope,
   someValue,
@@ -77,7 +77,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
   ofId: (id) => id,
   step: ({ alias }) => stepOfRow(alias),
   stepOfElement,
-  leading: leadingSql,
+  driving: drivingSql,
 }
 
 function columnValue(value: string, ofServer = false): FieldSql {
@@ -104,25 +104,25 @@ function equal(own: FieldSql, other: FieldSql): string {
 }
 
 /** A part that leads: IN with a query that starts at its end. */
-export function leadingSql(condition: Condition, scope: TableScope): string {
+export function drivingSql(condition: Condition, scope: TableScope): string {
   switch (condition.kind) {
     case 'related':
       return foundSql(condition, scope)
     case 'climb':
       return descentSql(condition, scope)
     case 'some':
-      return `(${condition.of.map((part) => leadingSql(part, scope)).join(' or ')})`
+      return `(${condition.of.map((part) => drivingSql(part, scope)).join(' or ')})`
     case 'all':
-      return withLeader(condition.of, findLeaders(condition, scope.table, scope.tableOf)[0], scope)
+      return withDriver(condition.of, findDrivers(condition, scope.table, scope.tableOf)[0], scope)
     default:
       return conditionSql(condition, scope)
   }
 }
 
-/** All parts, in their order: the leader by its index, the others without one. */
-export function withLeader(parts: readonly Condition[], leader: Condition | undefined, scope: TableScope): string {
+/** All parts, in their order: the driver by its index, the others without one. */
+export function withDriver(parts: readonly Condition[], driver: Condition | undefined, scope: TableScope): string {
   const follower = { ...scope, plain: true }
-  const each = parts.map((part) => (part === leader ? leadingSql(part, scope) : conditionSql(part, follower)))
+  const each = parts.map((part) => (part === driver ? drivingSql(part, scope) : conditionSql(part, follower)))
   return `(${each.join(' and ')})`
 }
 

@@ -6,27 +6,27 @@ import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison, Counted, ListedObject, ObjectQuery, SortKey, SortValue } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { type Bound, BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
-import { conditionSql, findLeaders, looksUp } from '../../sql/condition.ts'
+import { conditionSql, findDrivers, looksUp } from '../../sql/condition.ts'
 import { comparableField, instant } from '../layout/schema.ts'
 import type { SharedReads } from '../shared-reads.ts'
 import type { StatementRunner } from '../statements.ts'
 import {
   bound,
-  leadingSql,
+  drivingSql,
   padded,
   parameters,
   type QueriedTable,
   type TableOf,
   type TableScope,
   type Text,
-  withLeader,
+  withDriver,
   written,
 } from './condition.ts'
 import type { Damage } from './lookups.ts'
 import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
 
 /**
- * The most objects that a leading condition may find: they are all sorted. Where it finds more, a page is full soon if
+ * The most objects that a driving condition may find: they are all sorted. Where it finds more, a page is full soon if
  * the objects are looked at in the order of the list.
  */
 const MOST_LED = 5000
@@ -43,15 +43,15 @@ interface Selected {
   readonly condition: Condition
   readonly filter: readonly Comparison[]
   /** The parts that can find the objects by related ones. */
-  readonly leaders: readonly Condition[]
-  /** By leader, the condition as it was written. */
+  readonly drivers: readonly Condition[]
+  /** By driver, the condition as it was written. */
   readonly texts: Map<Condition | undefined, Text>
 }
 
 interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes' | 'marks'>> {
   readonly selected: Selected
   readonly segments: readonly Segment[]
-  readonly leader: Condition | undefined
+  readonly driver: Condition | undefined
   /** It looks at few rows for sure, so they aren't counted as steps. */
   readonly isShort: boolean
 }
@@ -108,19 +108,19 @@ export class ObjectLists {
       this.#options.damage.naming(() => (segments.length === 1 ? work() : this.#options.reads.run(work)))
     const isDirect = this.#isDirect(selected, order)
     if (!isDirect) this.#work.step()
-    const leader = reading(() => this.#leaderOf(selected))
-    const isShort = isDirect || isFewSorted(selected, leader, order)
-    const listing: Listing = { selected, order, segments, limit, bytes, marks, leader, isShort }
-    return reading(() => this.#inOrderOrLed(listing))
+    const driver = reading(() => this.#driverOf(selected))
+    const isShort = isDirect || isFewSorted(selected, driver, order)
+    const listing: Listing = { selected, order, segments, limit, bytes, marks, driver, isShort }
+    return reading(() => this.#inOrderOrDriven(listing))
   }
 
   #count(selection: Selection, counted: '*' | typeof FOUND): number {
     this.#work.step()
     const selected = this.#select(selection)
     const find = () => {
-      const leader = this.#leaderOf(selected)
+      const driver = this.#driverOf(selected)
       return this.#number((scope) => {
-        const where = this.#selectedSql(selected, leader, scope)
+        const where = this.#selectedSql(selected, driver, scope)
         return `select count(${counted}) from ${scope.source} where ${stepOfRow(scope.alias)} and ${where}`
       })
     }
@@ -130,17 +130,17 @@ export class ObjectLists {
   #select({ where, filter = [] }: Selection): Selected {
     const select = (): Selected => {
       const { condition, rest } = simplifySelection(where, filter)
-      const leaders = looksUp(condition) ? findLeaders(condition, this.#table, this.#options.tableOf) : []
-      return { condition, filter: rest, leaders, texts: new Map() }
+      const drivers = looksUp(condition) ? findDrivers(condition, this.#table, this.#options.tableOf) : []
+      return { condition, filter: rest, drivers, texts: new Map() }
     }
     return filter.length > 0 ? select() : this.#wholes.getOrInsertComputed(where, select)
   }
 
   /** The first part that finds few objects; undefined where the objects must be looked at in their order. */
-  #leaderOf({ leaders }: Selected): Condition | undefined {
-    return leaders.find((part) => {
+  #driverOf({ drivers }: Selected): Condition | undefined {
+    return drivers.find((part) => {
       const found = this.#number((scope) => {
-        const led = `select 1 from ${scope.source} where ${leadingSql(part, scope)} limit ${scope.bind(MOST_LED + 1)} + 0`
+        const led = `select 1 from ${scope.source} where ${drivingSql(part, scope)} limit ${scope.bind(MOST_LED + 1)} + 0`
         return `select count(*) from (${led})`
       })
       return found <= MOST_LED
@@ -152,16 +152,16 @@ export class ObjectLists {
     return Number(statements.rows(written(tableOf, resource, write))[0]?.[0])
   }
 
-  /** Where the order of the list has the objects far from each other, the first leader finds them. */
-  #inOrderOrLed(listing: Listing): readonly ListedObject[] {
-    const { leader, selected } = listing
-    const [first] = selected.leaders
-    if (leader || !first) return this.#read(listing)
+  /** Where the order of the list has the objects far from each other, the first driver finds them. */
+  #inOrderOrDriven(listing: Listing): readonly ListedObject[] {
+    const { driver, selected } = listing
+    const [first] = selected.drivers
+    if (driver || !first) return this.#read(listing)
     try {
       return this.#work.within({ steps: MOST_STEPS_IN_ORDER }, () => this.#read(listing))
     } catch (error) {
       if (!(error instanceof PastBound) || error.of === 'time') throw error
-      return this.#read({ ...listing, leader: first, isShort: false })
+      return this.#read({ ...listing, driver: first, isShort: false })
     }
   }
 
@@ -213,21 +213,21 @@ export class ObjectLists {
 
   /** Without a document that is larger than the share. The row's header holds the length, so its text isn't read. */
   #page(listing: Listing, segment: Segment, share?: number): Text {
-    const { selected, order, marks, leader, isShort, limit } = listing
+    const { selected, order, marks, driver, isShort, limit } = listing
     return this.#written((outer) => {
       const { bind, source } = outer
-      const scope: TableScope = { ...outer, steps: true, plain: leader !== undefined }
+      const scope: TableScope = { ...outer, steps: true, plain: driver !== undefined }
       const document =
         share === undefined ? 'document' : `case when octet_length(document) <= ${bind(share)} then document end`
       const marked = marks.map((mark) => `, (${conditionSql(mark, { ...scope, plain: false })}) is true`).join('')
       const step = isShort ? '' : `${stepOfRow(scope.alias)} and `
-      const allowed = this.#selectedSql(selected, leader, scope)
+      const allowed = this.#selectedSql(selected, driver, scope)
       const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, scope)}`
       const by = orderSql(order, scope)
       // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
       const page = `where ${step}${allowed}${following} order by ${by} limit ${bind(limit)} + 0`
-      // The leader's objects are sorted before their documents are read.
-      const read = leader ? `where rowid in (select rowid from ${source} ${page}) order by ${by}` : page
+      // The driver's objects are sorted before their documents are read.
+      const read = driver ? `where rowid in (select rowid from ${source} ${page}) order by ${by}` : page
       return `select id, created_at, updated_at, ${document}${marked} from ${source} ${read}`
     })
   }
@@ -236,22 +236,22 @@ export class ObjectLists {
     return written(this.#options.tableOf, this.#options.resource, write)
   }
 
-  #selectedSql({ condition, filter, texts }: Selected, leader: Condition | undefined, scope: TableScope): string {
-    const { text, values } = texts.getOrInsertComputed(leader, () => {
+  #selectedSql({ condition, filter, texts }: Selected, driver: Condition | undefined, scope: TableScope): string {
+    const { text, values } = texts.getOrInsertComputed(driver, () => {
       const parts = condition.kind === 'all' ? condition.of : [condition]
       return this.#written((own) => {
         const counting = { ...own, steps: true }
-        return leader ? withLeader(parts, leader, counting) : conditionSql(condition, counting)
+        return driver ? withDriver(parts, driver, counting) : conditionSql(condition, counting)
       })
     })
     values.forEach(scope.bind)
-    return [text, ...filter.map((one) => comparisonSql(one, { ...scope, plain: leader !== undefined }))].join(' and ')
+    return [text, ...filter.map((one) => comparisonSql(one, { ...scope, plain: driver !== undefined }))].join(' and ')
   }
 }
 
-/** The leader alone selects, and what it finds is sorted by columns that need no document. */
-function isFewSorted({ condition, filter }: Selected, leader: Condition | undefined, order: Listing['order']): boolean {
-  return leader === condition && filter.length === 0 && order.every(({ field }) => SERVER_FIELDS.has(field))
+/** The driver alone selects, and what it finds is sorted by columns that need no document. */
+function isFewSorted({ condition, filter }: Selected, driver: Condition | undefined, order: Listing['order']): boolean {
+  return driver === condition && filter.length === 0 && order.every(({ field }) => SERVER_FIELDS.has(field))
 }
 
 function listed([id, createdAt, updatedAt, text, ...marks]: ListedRow): ListedObject {
