@@ -141,7 +141,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
-    rests: { lookups: [], caller: user && { id: user.id, version: record?.version } },
+    reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
 }

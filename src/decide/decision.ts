@@ -182,7 +182,7 @@ export function deleteDecision(grants: CallerGrants, { object, evidence }: Allow
 
 /** Field level: what `read` grants on the object, cut to the route's view, if the object is stored like this. */
 function* readableOf(grants: CallerGrants, object: StoredObject): Steps<Fields, FactNeed> {
-  const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), rests: undefined }
+  const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), reads: undefined }
   const { names } = yield* relate(relating, represent(object))
   return inView(grants, readableOn(grants, names))
 }

@@ -5,7 +5,7 @@ import type { HandledRequest } from '../../src/server/routes/handler.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 const NO_EVIDENCE = { relations: [], lines: [], fieldsRefused: [], facts: {} }
-const CHECKED = { resource: 'notes', id: 'x', document: {}, evidence: NO_EVIDENCE, restsOn: { lookups: [] } }
+const CHECKED = { resource: 'notes', id: 'x', document: {}, evidence: NO_EVIDENCE, readSet: { lookups: [] } }
 
 export async function writeWithoutAsking(store: Store): Promise<void> {
   await store.create({ ...CHECKED, kind: 'create', version: 0 }) // error: no permit

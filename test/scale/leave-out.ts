@@ -16,8 +16,8 @@ export const CHANGES: Readonly<Record<Guard, Change>> = {
   // A write doesn't ask again, in its transaction, what its decision rests on.
   membership: {
     file: '/src/store/postgres/store.ts',
-    from: 'restingSql(restsOn,',
-    to: 'restingSql({ caller: undefined, lookups: [] },',
+    from: 'unchangedSql(readSet,',
+    to: 'unchangedSql({ caller: undefined, lookups: [] },',
   },
   // The roles are those of the token.
   role: {

@@ -9,10 +9,10 @@ import { describeMigrations, describeSharedMigrations } from './contract-migrati
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
+import { describeReadSet } from './contract-read-set.ts'
 import { describeReader } from './contract-reader.ts'
 import { describeRandomRelated, describeRelated } from './contract-related.ts'
 import { describeReplays } from './contract-replays.ts'
-import { describeRestsOn } from './contract-rests-on.ts'
 import { describeUniqueFields } from './contract-unique.ts'
 import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
@@ -43,7 +43,7 @@ export function storeContract(engine: TestEngine): void {
     describeLists(open)
     describeConditions(open)
     describeRelated(() => database)
-    describeRestsOn(() => database)
+    describeReadSet(() => database)
     describeQueries(open)
     describeMeta(open)
     if (engine.migrates !== false) describeMigrations(open)

@@ -1,6 +1,6 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
 
-import { issuePermit, type RestsOn } from '../../src/decide/permits/permit.ts'
+import { issuePermit, type ReadSet } from '../../src/decide/permits/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
@@ -66,16 +66,16 @@ export interface Opened {
   readonly migrations: Migrations
 }
 
-const NOTHING: RestsOn = { lookups: [] }
+const NOTHING: ReadSet = { lookups: [] }
 
-export const creation = (id: string, document: Document, name = 'things', restsOn = NOTHING) =>
-  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE, restsOn })
+export const creation = (id: string, document: Document, name = 'things', readSet = NOTHING) =>
+  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE, readSet })
 
-export const change = (id: string, version: number, document: Document, name = 'things', restsOn = NOTHING) =>
-  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE, restsOn })
+export const change = (id: string, version: number, document: Document, name = 'things', readSet = NOTHING) =>
+  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE, readSet })
 
-export const removal = (id: string, version: number, name = 'things', restsOn = NOTHING) =>
-  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE, restsOn })
+export const removal = (id: string, version: number, name = 'things', readSet = NOTHING) =>
+  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE, readSet })
 
 /** A record that no engine can keep: the fault comes in the middle of the write's transaction. */
 export const UNFIT_RECORD = Symbol('no text') as unknown as string

@@ -4,7 +4,7 @@ import type { StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { Caller } from '../caller.ts'
 import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
-import type { Rests } from '../permits/permit.ts'
+import type { ReadSetCollector } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
@@ -40,7 +40,7 @@ export interface CallerGrants {
   /** The largest document that a write may leave. */
   readonly objectBytes: number
   /** The stored facts that the decision has asked for: they must still be so when a write commits. */
-  readonly rests: Rests
+  readonly rests: ReadSetCollector
 }
 
 /** The same caller while these conditions hold, and no others. */
@@ -51,9 +51,9 @@ export function withHolding(grants: CallerGrants, holding: readonly string[]): C
 }
 
 /** How to ask for the relations of an object. */
-export function relatingBy({ ownership, asking, table, readTable, rests }: CallerGrants): Relating {
+export function relatingBy({ ownership, asking, table, readTable, reads }: CallerGrants): Relating {
   const steps = table.steps.length + readTable.steps.length === 0 ? table.steps : [...table.steps, ...readTable.steps]
-  return { ownership, asking, steps, rests }
+  return { ownership, asking, steps, reads }
 }
 
 /** The caller's values, conditions and related objects that the decision looked at. */

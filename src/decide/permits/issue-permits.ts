@@ -62,7 +62,7 @@ export function* permitCreate(
   { after, named, faults, choosesId = false }: Proposal,
   passed: Passed,
 ): Steps<Permit<'create'> | Refusal, FactNeed> {
-  const { resource, recorded, rests } = grants
+  const { resource, recorded, reads } = grants
   const related = yield* relate(relatingBy(grants), after)
   const evidence = evidenceOf(related.names, grantOn(grants, related.names), {
     ...factsOf(grants, related),
@@ -84,7 +84,7 @@ export function* permitCreate(
   if (unfit) return unfit
   const { name } = resource
   const id = String(after.id)
-  return issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence, restsOn: rests })
+  return issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence, readSet: reads })
 }
 
 /**
@@ -135,7 +135,7 @@ export function* permitUpdate(
   passed: Passed,
 ): Steps<Permit<'update'> | Refusal, FactNeed> {
   const { after, named, read, removed, faults } = proposal
-  const { resource, recorded, rests } = grants
+  const { resource, recorded, reads } = grants
   const before = related.object
   const result = yield* relateResult(relatingBy(grants), related, after)
   const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
@@ -166,7 +166,7 @@ export function* permitUpdate(
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
   const { id, version } = object
-  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence, restsOn: rests })
+  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence, readSet: reads })
 }
 
 /** An object on which the action is allowed, as it is stored, and the evidence of that decision. */
@@ -178,11 +178,11 @@ interface Stored {
 
 /** The permit to delete an object on which `delete` was allowed. */
 export function permitDelete(
-  { resource, rests }: CallerGrants,
+  { resource, reads }: CallerGrants,
   { id, version }: StoredObject,
   evidence: Evidence,
 ): Permit<'delete'> {
-  return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, restsOn: rests })
+  return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, readSet: reads })
 }
 
 interface Permitted extends Pick<Proposal, 'faults'> {

@@ -11,14 +11,14 @@ import type { Evidence } from '../evidence.ts'
 export type PermitKind = 'create' | 'update' | 'delete'
 
 /** What a decision rests on besides the object itself. A store writes only if all of it is still so. */
-export interface RestsOn {
+export interface ReadSet {
   readonly lookups: readonly AnsweredLookup[]
   /** The caller's users record, if the decision looked at it; `version` is undefined if there was no record. */
   readonly caller?: { readonly id: string; readonly version: number | undefined } | undefined
 }
 
 /** The same, while a decision collects it. */
-export interface Rests extends RestsOn {
+export interface ReadSetCollector extends ReadSet {
   readonly lookups: AnsweredLookup[]
 }
 
@@ -36,7 +36,7 @@ interface Checked<K extends PermitKind> {
   /** What to write; empty for a delete. */
   readonly document: Document
   readonly evidence: Evidence
-  readonly restsOn: RestsOn
+  readonly readSet: ReadSet
 }
 
 // No other file can name this symbol, so no object literal is a permit.

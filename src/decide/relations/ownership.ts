@@ -4,7 +4,7 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
 import { type Climb, lookupOf, meets, type Related } from '../conditions/condition.ts'
 import type { FactNeed, Steps } from '../facts.ts'
-import type { Rests } from '../permits/permit.ts'
+import type { ReadSetCollector } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { followsFrom, kindOf, leavesOf, stepOf } from './all-kinds.ts'
@@ -17,7 +17,7 @@ export interface Relating {
   /** The relations that rest on other objects and that rules name; others aren't looked up. */
   readonly steps: readonly Relation[]
   /** Collects what was looked up. */
-  readonly rests?: Rests | undefined
+  readonly rests?: ReadSetCollector | undefined
 }
 
 /** How the caller relates to one object. */
@@ -119,7 +119,7 @@ function split({ relations }: Ownership): Split {
 
 /** Whether a relation that rests on other objects holds; `known` answers where the object's fields are the same. */
 function* stepHolds(
-  { rests }: Relating,
+  { reads }: Relating,
   leaf: Relation,
   condition: Related | Climb,
   object: Representation,
@@ -130,7 +130,7 @@ function* stepHolds(
   const lookup = lookupOf(condition, object)
   if (!lookup) return false
   const holds = (yield { kind: 'lookup', lookup, relation: leaf }) as boolean
-  rests?.lookups.push({ lookup, holds })
+  reads?.lookups.push({ lookup, holds })
   return holds
 }
 

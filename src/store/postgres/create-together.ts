@@ -3,7 +3,7 @@
  * record or keep an idempotency key, and it doesn't tell why an object wasn't made.
  */
 
-import type { Permit, RestsOn } from '../../decide/permits/permit.ts'
+import type { Permit, ReadSet } from '../../decide/permits/permit.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Row } from '../sql/statement.ts'
 import type { Shared } from './connections/sending.ts'
@@ -32,7 +32,7 @@ export class SharedCreates {
   }
 
   /** How the object is made with others; undefined if it takes a statement of its own. `table` is quoted. */
-  of(table: string, { restsOn: { caller, lookups } }: Permit<'create'>, written: Written): Shared | undefined {
+  of(table: string, { readSet: { caller, lookups } }: Permit<'create'>, written: Written): Shared | undefined {
     // A statement doesn't see the users records that it makes.
     const seesCaller = this.#users !== undefined && this.#users !== table
     if (lookups.length > 0 || (caller && !seesCaller)) return undefined
@@ -57,7 +57,7 @@ function createTogetherSql(table: string, users: string | undefined): string {
     select nth from asked where id not in (select id from made)`
 }
 
-function sharedCreate(text: string, { object, record }: Written, caller: RestsOn['caller']): Shared {
+function sharedCreate(text: string, { object, record }: Written, caller: ReadSet['caller']): Shared {
   const { document, createdAt, updatedAt } = object
   const { keys, times } = keysOf(object.id, document)
   const id = encodeId(object.id)

@@ -37,7 +37,7 @@ import { lookupIn, type QueriedTable, statement, type TableOf } from './query/co
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
-import { type Beside, createdOf, type KeptReplay, type ObjectTable, restingSql } from './table.ts'
+import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
 export interface PostgresEngine {
@@ -236,9 +236,9 @@ export class PostgresStore implements Store {
     return answering(() => objects.writing(async () => this.#engine.connections.writer.write(write())))
   }
 
-  #beside({ restsOn }: Permit<PermitKind>, { record }: WriteOptions): Beside {
+  #beside({ readSet }: Permit<PermitKind>, { record }: WriteOptions): Beside {
     const tables = { tableOf: this.#queriedOf, users: this.#engine.tables.get(USERS)?.objects }
-    return { allowed: (to) => restingSql(restsOn, tables, to), record }
+    return { allowed: (to) => unchangedSql(readSet, tables, to), record }
   }
 
   /** PostgreSQL names the value that it meets first, whatever the order of the fields. */

@@ -1,6 +1,6 @@
 /** The statements of one resource's objects. A write is one statement, which changes everything or nothing. */
 
-import type { RestsOn } from '../../decide/permits/permit.ts'
+import type { ReadSet } from '../../decide/permits/permit.ts'
 import { isScalar, type StoredObject } from '../../resources/object.ts'
 import type { Replay } from '../contract.ts'
 import { StaleObject, UniqueTaken } from '../errors.ts'
@@ -289,14 +289,14 @@ interface Tables {
   readonly users: ObjectTable | undefined
 }
 
-export function restingSql({ caller, lookups }: RestsOn, { tableOf, users }: Tables, to: Parameters): string {
+export function unchangedSql({ caller, lookups }: ReadSet, { tableOf, users }: Tables, to: Parameters): string {
   const parts = lookups.map(({ lookup, holds }) => `${holds ? '' : 'not '}${lookupIn(lookup, tableOf, to)}`)
   return [...parts, ...(caller ? [sameCaller(caller, users, to)] : [])].join(' and ') || 'true'
 }
 
 /** Without users records, every caller is as before. */
 function sameCaller(
-  { id, version }: NonNullable<RestsOn['caller']>,
+  { id, version }: NonNullable<ReadSet['caller']>,
   users: ObjectTable | undefined,
   to: Parameters,
 ): string {

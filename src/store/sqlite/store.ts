@@ -5,7 +5,7 @@ import {
   createdObject,
   type Permit,
   type PermitKind,
-  type RestsOn,
+  type ReadSet,
   updatedObject,
 } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
@@ -266,22 +266,22 @@ export class ObjectWrites {
   }
 
   /** The change runs at most once. */
-  async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
-    const written = await this.#engine.sql.write(() => this.#changing(restsOn, record, change))
+  async #write<T>({ readSet }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
+    const written = await this.#engine.sql.write(() => this.#changing(readSet, record, change))
     this.#writes += 1
     if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
     return written
   }
 
-  *#changing<T>(restsOn: RestsOn, record: string | undefined, change: Work<T>): Work<T> {
-    yield* this.#refuseChanged(restsOn)
+  *#changing<T>(readSet: ReadSet, record: string | undefined, change: Work<T>): Work<T> {
+    yield* this.#refuseChanged(readSet)
     const changed = yield* change
     if (record !== undefined) yield addRecord(DIALECT, record)
     return changed
   }
 
   /** Sees the writes that were made before in the same group. */
-  *#refuseChanged({ lookups, caller }: RestsOn): Work<void> {
+  *#refuseChanged({ lookups, caller }: ReadSet): Work<void> {
     const engine = this.#engine
     const users = engine.tables.get(USERS)
     // Without users records, every caller is as before.

@@ -14,7 +14,7 @@ const [folder = '', fault] = process.argv.slice(2)
 
 /** What a store gets that writes whatever has changed since the decision. */
 function written<K extends PermitKind>(permit: Permit<K>): Permit<K> {
-  return fault === 'blind' ? { ...permit, restsOn: { lookups: [] } } : permit
+  return fault === 'blind' ? { ...permit, readSet: { lookups: [] } } : permit
 }
 
 async function pause({ resource }: Permit<PermitKind>): Promise<void> {

@@ -1,13 +1,13 @@
 /** The contract: a write commits only if everything that its permit rests on is still so, in the order of the commits. */
 import { expect } from 'chai'
 import type { Lookup } from '../../src/decide/conditions/condition.ts'
-import type { RestsOn } from '../../src/decide/permits/permit.ts'
+import type { ReadSet } from '../../src/decide/permits/permit.ts'
 import { StaleObject } from '../../src/store/errors.ts'
 import { ALL, NEW_YEAR, type TestDatabase } from './engine.ts'
 import { change, creation, failure, type Opened, removal } from './fixture.ts'
 import { INDEXED, RELATED } from './random-related.ts'
 
-export function describeRestsOn(database: () => TestDatabase): void {
+export function describeReadSet(database: () => TestDatabase): void {
   const open = () =>
     database().open({ resources: RELATED, now: () => new Date(NEW_YEAR), indexFields: INDEXED }) as Promise<Opened>
 
@@ -18,7 +18,7 @@ export function describeRestsOn(database: () => TestDatabase): void {
     where: { kind: 'holds', field: 'own', values: ['alice'] },
   })
   const membership = (id: string) => creation(id, { up: 'p', own: 'alice' }, 'projects')
-  const rests = (holds: boolean): RestsOn => ({ lookups: [{ lookup: member('p'), holds }] })
+  const rests = (holds: boolean): ReadSet => ({ lookups: [{ lookup: member('p'), holds }] })
 
   async function opened() {
     const { store, outbox } = await open()
@@ -58,8 +58,8 @@ export function describeRestsOn(database: () => TestDatabase): void {
 
   it("refuses where the caller's users record has changed, has gone, or has come", async () => {
     const { store, task } = await opened()
-    const by = (version: number | undefined): RestsOn => ({ lookups: [], caller: { id: 'alice', version } })
-    const write = (version: number, restsOn: RestsOn) => store.update(change('t', version, {}, 'tasks', restsOn))
+    const by = (version: number | undefined): ReadSet => ({ lookups: [], caller: { id: 'alice', version } })
+    const write = (version: number, readSet: ReadSet) => store.update(change('t', version, {}, 'tasks', readSet))
     await write(1, by(undefined))
     await store.create(creation('alice', {}, 'users'))
     expect(await failure(write(2, by(undefined))), 'come').to.be.instanceOf(StaleObject)
@@ -89,9 +89,9 @@ export function describeRestsOn(database: () => TestDatabase): void {
 
   it('creates of a group rest on the users record of their callers each, also on one that is made or deleted in it', async () => {
     const { store, records } = await opened()
-    const create = (id: string, caller: RestsOn['caller'], name = 'tasks') => {
-      const restsOn = { lookups: [], ...(caller && { caller }) }
-      return store.create(creation(id, {}, name, restsOn), { record: id })
+    const create = (id: string, caller: ReadSet['caller'], name = 'tasks') => {
+      const readSet = { lookups: [], ...(caller && { caller }) }
+      return store.create(creation(id, {}, name, readSet), { record: id })
     }
     await Promise.all([create('alice', undefined, 'users'), create('bob', undefined, 'users')])
     const settled = await Promise.allSettled([
