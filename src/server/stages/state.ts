@@ -137,11 +137,11 @@ export interface RequestState
   readonly committed?: { readonly line: string; readonly unmasked: DecisionRecord } | undefined
 }
 
-/** The stage sets every member of `Leaves` in `ctx.state` before it calls `next`. */
-export interface Stage<Reads extends object, Leaves extends object = object> {
-  (ctx: StageContext<Reads & Writable<Leaves>>, next: Next): unknown
+/** The stage sets every member of `Provides` in `ctx.state` before it calls `next`. */
+export interface Stage<Reads extends object, Provides extends object = object> {
+  (ctx: StageContext<Reads & Writable<Provides>>, next: Next): unknown
   /** Exists only in the type; no stage has it at run time. */
-  readonly leaves?: Leaves
+  readonly provides?: Provides
 }
 
 type StageContext<State extends object> = ParameterizedContext<State>
@@ -159,8 +159,8 @@ export class Stages<State extends object = object> {
     this.#app = app
   }
 
-  use<Leaves extends object>(stage: Stage<State, Leaves>): Stages<State & Leaves> {
+  use<Provides extends object>(stage: Stage<State, Provides>): Stages<State & Provides> {
     this.#app.use(stage as Middleware)
-    return this as unknown as Stages<State & Leaves>
+    return this as unknown as Stages<State & Provides>
   }
 }

@@ -19,12 +19,12 @@ import {
   decideOn,
   declaredRelations,
   type ExplainQuestion,
+  type HypotheticalRequest,
   hasAttribute,
   holdingExactly,
   type NearMiss,
   relationsAsked,
   requestOf,
-  type HypotheticalRequest,
   supposedResultOf,
   writtenBy,
 } from './request.ts'
