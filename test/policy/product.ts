@@ -84,7 +84,7 @@ export async function grantsOf(
     view: undefined,
     objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource),
-    rests: { lookups: [] },
+    reads: { lookups: [] },
   }
 }
 

@@ -1,7 +1,8 @@
 /** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
 import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { printReport } from '../../present/print.ts'
+import { printReport, tell } from '../../present/print.ts'
+import { count } from '../../present/text.ts'
 import type { Holder } from '../../tools/permissions/matrix.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
 import {
@@ -61,14 +62,20 @@ run, for example with a broken schema file.`,
         .choices(FAIL_ON_SEVERITY)
         .default('error'),
     )
+    .option('--fix', 'first replace former words in the files by the words of today')
     .addOption(AT)
-    .action(async (policies, { directory, failOn, format, ...flags }) => {
-      const { CHECK_FORMATS, checkPolicy } = await import('../../tools/check/check-policy.ts')
+    .action(async (policies, { directory, failOn, format, fix, ...flags }) => {
+      const { CHECK_FORMATS, checkPolicy, fixFormerWords } = await import('../../tools/check/check-policy.ts')
       const { readDirectory } = await import('../../tools/check/read-directory.ts')
       const { loadResources } = await import('../../resources/load/load-resources.ts')
       const { schemas, place, now } = await settingsWith({ ...flags, ...(policies && { policies }) })
       const resources = await loadResources(schemas)
       const users = directory === undefined ? undefined : await readDirectory(directory, resources)
+      if (fix) {
+        for (const [file, words] of await fixFormerWords(place, resources)) {
+          tell(`${file}: ${count(words, 'former word')} replaced\n`)
+        }
+      }
       const report = await checkPolicy({ policies: place, resources, users, now: new Date(now) })
       printReport(format, CHECK_FORMATS[format](report))
       if (report.errors > 0 || (failOn === 'warning' && report.warnings > 0)) setExitCode(1)

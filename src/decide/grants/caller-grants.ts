@@ -4,7 +4,7 @@ import type { StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { Caller } from '../caller.ts'
 import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
-import type { ReadSetCollector } from '../permits/permit.ts'
+import type { GrowingReadSet } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
@@ -40,7 +40,7 @@ export interface CallerGrants {
   /** The largest document that a write may leave. */
   readonly objectBytes: number
   /** The stored facts that the decision has asked for: they must still be so when a write commits. */
-  readonly rests: ReadSetCollector
+  readonly reads: GrowingReadSet
 }
 
 /** The same caller while these conditions hold, and no others. */

@@ -355,11 +355,11 @@ function namesOf(
   })
 }
 
-// Decisions about supposed objects: only their relations are known, before a write and perhaps after it.
+// Decisions about assumed objects: only their relations are known, before a write and perhaps after it.
 
 /** The decision about an object if only its relations are known. */
-export interface SupposedDecision {
-  readonly kind: 'supposed'
+export interface HypotheticalDecision {
+  readonly kind: 'hypothetical'
   /** The second decision's, if there is a result. */
   readonly grant: Grant
   /** The fields that `read` grants on such an object, or on the result; not cut to the route's view. */
@@ -368,17 +368,17 @@ export interface SupposedDecision {
 }
 
 /** What a write leaves, if only its relations are known. */
-export interface SupposedResult {
+export interface HypotheticalResult {
   readonly names: ResultNames
   /** The field that the write changes, if it is known. */
   readonly changed: string | undefined
 }
 
 /** The second decision; the first one has allowed the action. */
-export function supposeResult(grants: CallerGrants, { names, changed }: SupposedResult): SupposedDecision {
+export function assumeResult(grants: CallerGrants, { names, changed }: HypotheticalResult): HypotheticalDecision {
   const named = new Set(changed === undefined ? [] : [changed])
   const grant = grantOnResult(grants, names)
   const fields = { all: named, named, changed: named }
   const refusal = refusalOfUpdate(grants, { names, fields }, () => evidenceOf(names.mixed, grant, {}))
-  return { kind: 'supposed', grant, readable: readableOn(grants, names.proposed), refusal }
+  return { kind: 'hypothetical', grant, readable: readableOn(grants, names.proposed), refusal }
 }

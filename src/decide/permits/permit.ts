@@ -18,7 +18,7 @@ export interface ReadSet {
 }
 
 /** The same, while a decision collects it. */
-export interface ReadSetCollector extends ReadSet {
+export interface GrowingReadSet extends ReadSet {
   readonly lookups: AnsweredLookup[]
 }
 

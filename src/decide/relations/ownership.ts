@@ -4,7 +4,7 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
 import { type Climb, lookupOf, meets, type Related } from '../conditions/condition.ts'
 import type { FactNeed, Steps } from '../facts.ts'
-import type { ReadSetCollector } from '../permits/permit.ts'
+import type { GrowingReadSet } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { followsFrom, kindOf, leavesOf, stepOf } from './all-kinds.ts'
@@ -17,7 +17,7 @@ export interface Relating {
   /** The relations that rest on other objects and that rules name; others aren't looked up. */
   readonly steps: readonly Relation[]
   /** Collects what was looked up. */
-  readonly rests?: ReadSetCollector | undefined
+  readonly reads?: GrowingReadSet | undefined
 }
 
 /** How the caller relates to one object. */

@@ -5,7 +5,7 @@
 
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { Directory, SessionStatus, AccountStatus } from '../../store/directory.ts'
+import type { AccountStatus, Directory, SessionStatus } from '../../store/directory.ts'
 import { type Authentication, isClaimableRole, type Rejection } from '../caller.ts'
 
 export type CheckAccount = (authentication: Authentication) => Authentication | Promise<Authentication>

@@ -35,7 +35,7 @@ export const DENIAL_REASONS = {
   'not-granted-here': 'no rule grants the action to the subject on this object',
   'fields-refused': 'the subject may not use a field that was asked about',
   'partly-granted': 'the subject may use some of the fields; ask with `context.fields`',
-  'attributes-missing': 'the decision depends on attributes that were not told',
+  'attributes-missing': 'the decision depends on attributes that the service did not send',
   'condition-unknown': 'the decision depends on a condition of the request that is not known',
   'body-needed': 'the decision depends on the values after the change; send `action.properties.body`',
   'body-invalid': 'the policy allows the change, but the object would not fit its schema or its largest size',

@@ -14,7 +14,15 @@ import { orRefuse } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
-import type { Accepted, AcceptedRequest, Authenticated, Authorized, PrefetchedObject, Received, Stage } from './state.ts'
+import type {
+  Accepted,
+  AcceptedRequest,
+  Authenticated,
+  Authorized,
+  PrefetchedObject,
+  Received,
+  Stage,
+} from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
@@ -28,7 +36,8 @@ export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'in
 export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
   return (ctx, next) => {
     const { policy, prefetched, accepted } = ctx.state
-    const early = prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
+    const early =
+      prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
     const decided = early ? orRefuse(early) : prefetched ? gate.store.inOneReadTransaction(decideNow) : decideNow()

@@ -1,7 +1,7 @@
 /** The current state of a subject, and of its session or key. Every request asks the database. */
 
-import type { KeyStatus, SessionStatus, AccountStatus } from '../directory.ts'
-import { API_KEY_COLUMNS, apiKeyOf, type AccountStatuses } from '../sql/directory.ts'
+import type { AccountStatus, KeyStatus, SessionStatus } from '../directory.ts'
+import { type AccountStatuses, API_KEY_COLUMNS, apiKeyOf } from '../sql/directory.ts'
 import type { Row } from '../sql/statement.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'

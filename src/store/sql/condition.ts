@@ -18,7 +18,7 @@ import type { Scalar } from '../../resources/object.ts'
 import type { SqlValue } from './statement.ts'
 
 /** A table as conditions look at it. */
-export interface ConditionTable extends Leads {
+export interface ConditionTable extends IndexedFields {
   /** Quoted. */
   readonly name: string
 }
@@ -82,7 +82,7 @@ export interface ConditionDialect<T extends ConditionTable> {
   readonly step: (scope: Scope<T>) => string | undefined
   readonly stepOfElement: (name: string) => string | undefined
   /** The condition on objects to start from, written so that an index finds them. */
-  readonly leading: (condition: Condition, scope: Scope<T>) => string
+  readonly driving: (condition: Condition, scope: Scope<T>) => string
 }
 
 type Tests = readonly (string | undefined)[]
@@ -193,7 +193,7 @@ export function foundSql<T extends ConditionTable>({ field, resource, by, where 
   const { dialect } = scope
   const related = within(scope, resource)
   const [own, other] = dialect.leads(field, scope, by, related)
-  const found = allOf(dialect.step(related), dialect.leading(where, related))
+  const found = allOf(dialect.step(related), dialect.driving(where, related))
   return `${own} in (select ${other} from ${related.source} where ${found})`
 }
 
@@ -210,7 +210,7 @@ export function descentSql<T extends ConditionTable>(
   const [steps, id] = [`steps${related.depth}`, `${related.alias}id`]
   const [own, up] = [scope, related].map((one) => dialect.values(field, one, '').value)
   const step = dialect.step(related)
-  const found = allOf(step, dialect.leading(where, related))
+  const found = allOf(step, dialect.driving(where, related))
   const below = allOf(step, `${up} = ${dialect.ofId(`${steps}.id`)}`, `${steps}.n < ${depth}`)
   return `${own} in (with recursive ${steps}(id, n) as (
       select ${id}, 1 from ${related.source} where ${found}
@@ -276,15 +276,15 @@ export function writeCondition<Scope>(condition: Condition, scope: Scope, kinds:
 }
 
 /** What the indexes of a table find. */
-export interface Leads {
+export interface IndexedFields {
   /** The fields that find few objects: those that relations compare, and unique ones. */
-  readonly leading: ReadonlySet<string>
+  readonly driving: ReadonlySet<string>
   /** The fields with one value in each object, which an index can compare. */
   readonly scalars: { has(field: string): boolean }
 }
 
 /** Of a resource. */
-type LeadsOf = (resource: string) => Leads
+type IndexedFieldsOf = (resource: string) => IndexedFields
 
 /** Whether related objects take part, so that it is worth to look for the end to start from. */
 export function looksUp(condition: Condition): boolean {
@@ -306,11 +306,15 @@ export function looksUp(condition: Condition): boolean {
  * The parts of the condition that can lead: each is met by all objects that meet the condition, and an index finds its
  * objects.
  */
-export function findLeaders(condition: Condition, table: Leads, tableOf: LeadsOf): readonly Condition[] {
-  return (condition.kind === 'all' ? condition.of : [condition]).filter((part) => canLead(part, table, tableOf))
+export function findDrivers(
+  condition: Condition,
+  table: IndexedFields,
+  tableOf: IndexedFieldsOf,
+): readonly Condition[] {
+  return (condition.kind === 'all' ? condition.of : [condition]).filter((part) => canDrive(part, table, tableOf))
 }
 
-function canLead(condition: Condition, table: Leads, tableOf: LeadsOf): boolean {
+function canDrive(condition: Condition, table: IndexedFields, tableOf: IndexedFieldsOf): boolean {
   switch (condition.kind) {
     case 'holds':
       return isIndexed(condition.field, table)
@@ -319,18 +323,18 @@ function canLead(condition: Condition, table: Leads, tableOf: LeadsOf): boolean 
     case 'climb':
       return isIndexed(condition.field, table) && leadsTo(condition, condition.field, tableOf)
     case 'some':
-      return condition.of.every((part) => findLeaders(part, table, tableOf).length > 0)
+      return condition.of.every((part) => findDrivers(part, table, tableOf).length > 0)
     default:
       return false
   }
 }
 
-function isIndexed(field: string, { leading, scalars }: Leads): boolean {
-  return field === 'id' || (leading.has(field) && scalars.has(field))
+function isIndexed(field: string, { driving, scalars }: IndexedFields): boolean {
+  return field === 'id' || (driving.has(field) && scalars.has(field))
 }
 
 /** The related objects are few too, and have one value in the field. */
-function leadsTo({ resource, where }: Related | Climb, field: string, tableOf: LeadsOf): boolean {
+function leadsTo({ resource, where }: Related | Climb, field: string, tableOf: IndexedFieldsOf): boolean {
   const table = tableOf(resource)
-  return (field === 'id' || table.scalars.has(field)) && findLeaders(where, table, tableOf).length > 0
+  return (field === 'id' || table.scalars.has(field)) && findDrivers(where, table, tableOf).length > 0
 }

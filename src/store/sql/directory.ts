@@ -30,11 +30,11 @@ const SWEPT_AT_ONCE = 10
 const FIRST = 'first-admin'
 
 /** What every request asks, each engine in its own way. */
-export type Standings = Pick<Directory, 'standing' | 'sessionStanding' | 'keyStanding'>
+export type AccountStatuses = Pick<Directory, 'accountStatus' | 'sessionStatus' | 'keyStatus'>
 
 interface Parts {
   readonly engine: SqlEngine
-  readonly standings: Standings
+  readonly accountStatuses: AccountStatuses
   readonly store: Pick<Store, 'list'>
   /** Undefined where no schema declares them. */
   readonly users: SqlObjects | undefined
@@ -47,16 +47,16 @@ export class SqlDirectory implements Directory {
     this.#parts = parts
   }
 
-  standing(subject: string) {
-    return this.#parts.standings.standing(subject)
+  accountStatus(subject: string) {
+    return this.#parts.accountStatuses.accountStatus(subject)
   }
 
-  sessionStanding(subject: string, session: string) {
-    return this.#parts.standings.sessionStanding(subject, session)
+  sessionStatus(subject: string, session: string) {
+    return this.#parts.accountStatuses.sessionStatus(subject, session)
   }
 
-  keyStanding(id: string) {
-    return this.#parts.standings.keyStanding(id)
+  keyStatus(id: string) {
+    return this.#parts.accountStatuses.keyStatus(id)
   }
 
   person(id: string): Promise<Person | undefined> {

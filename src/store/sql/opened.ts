@@ -3,7 +3,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import type { OpenedStore, OpenOptions, Store } from '../contract.ts'
 import type { Attempts } from '../directory.ts'
-import { SqlDirectory, type Standings, sweepSessions } from './directory.ts'
+import { type AccountStatuses, SqlDirectory, sweepSessions } from './directory.ts'
 import { sweepReplays } from './idempotency-keys.ts'
 import { SqlMigrations } from './migrations.ts'
 import type { SqlObjects } from './objects.ts'
@@ -14,7 +14,7 @@ import type { SqlDialect, SqlEngine, Statement } from './statement.ts'
 interface Parts {
   readonly engine: SqlEngine
   readonly store: Store
-  readonly standings: Standings
+  readonly accountStatuses: AccountStatuses
   readonly attempts: Attempts
   /** Undefined where no schema declares them. */
   readonly users: SqlObjects | undefined

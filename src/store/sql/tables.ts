@@ -1,6 +1,6 @@
 /** The tables of the store and of the directory. Times are milliseconds since the epoch. */
 
-import { withMend } from '../../base/problems/mend.ts'
+import { withFix } from '../../base/problems/mend.ts'
 import { UnfitDatabase } from '../errors.ts'
 import type { SqlDialect } from './statement.ts'
 
@@ -85,11 +85,11 @@ export const LAYOUTS: readonly VersionLayouts[] = [
 
 export function laterLayout(found: number, supported: number): UnfitDatabase {
   const fault = `the database has layout ${found}, but this version supports only ${supported}: use a later version`
-  return withMend(new UnfitDatabase(fault), 'npm install sallyport@latest')
+  return withFix(new UnfitDatabase(fault), 'npm install sallyport@latest')
 }
 
 /** For a command, which changes no table, because a server may be running. */
 export function notMigrated(): UnfitDatabase {
   const fault = 'no server of this version has opened the database with these schemas: start the server once'
-  return withMend(new UnfitDatabase(fault), 'sallyport serve')
+  return withFix(new UnfitDatabase(fault), 'sallyport serve')
 }

@@ -26,6 +26,7 @@ import {
   decideOn,
   type ExplainQuestion,
   type Finding,
+  type HypotheticalRequest,
   holdingExactly,
   type KnownObject,
   listQueryFields,
@@ -36,7 +37,6 @@ import {
   refusedBy,
   roleLevelOf,
   routeAnswer,
-  type HypotheticalRequest,
   writtenBy,
 } from './request.ts'
 

@@ -112,7 +112,10 @@ export interface HypotheticalRequest extends KernelQuestion {
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
-export function hypotheticalRequest(question: ExplainQuestion, { route, endpoint, method }: RouteRequest): HypotheticalRequest {
+export function hypotheticalRequest(
+  question: ExplainQuestion,
+  { route, endpoint, method }: RouteRequest,
+): HypotheticalRequest {
   const { reviewed, resources, caller, becomes, now } = question
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)

@@ -14,7 +14,7 @@ import { faultsOfFilter } from '../../../resources/built-in/access.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { type AskedRoute, type Evaluated, fieldsConcerned, questionOf, routeAsked } from '../ask.ts'
-import { type Asker, askerOf } from '../asker.ts'
+import { type Pep, pepOf } from '../asker.ts'
 import { type Evaluation, fieldsAsked, type Members, refuseFaultyMembers } from '../entities.ts'
 import { recordOfAsked } from '../evaluate.ts'
 import {
@@ -26,7 +26,14 @@ import {
   nonEmptySubsets,
   subjectOf,
 } from '../trust.ts'
-import { type Dialect, type Mapping, type Sql, sqlOfCondition, Unsayable, unsayableProblem } from './condition-sql.ts'
+import {
+  type Dialect,
+  type Mapping,
+  type Sql,
+  sqlOfCondition,
+  Unsupported,
+  unsupportedProblem,
+} from './condition-sql.ts'
 import { postgresqlDialect } from './postgresql.ts'
 import { type DescribedTables, fitTypes, readMapping } from './read-mapping.ts'
 import { sqliteDialect } from './sqlite.ts'
@@ -40,14 +47,14 @@ export interface FilterRequest extends Omit<Evaluation, 'resource'> {
 
 /** Throws Problem invalid-body and filter-unsayable. */
 export async function answerFilter(services: Services, request: HandledRequest, body: Members): Promise<Outcome> {
-  const asker = askerOf(services.access, request)
+  const pep = pepOf(services.access, request)
   refuseFaultyMembers(faultsOfFilter(body))
   const asked = body as unknown as FilterRequest
-  const forms = readForms(asked.options, asker.resources, asked.resource.type)
-  const filtered = await filter(asker, asked)
+  const forms = readForms(asked.options, pep.resources, asked.resource.type)
+  const filtered = await filter(pep, asked)
   const told = tellFilter(filtered.rows, forms)
   const { reason } = filtered
-  const context = { ...(reason === undefined ? {} : { reason }), revision: asker.policy.revision }
+  const context = { ...(reason === undefined ? {} : { reason }), revision: pep.policy.revision }
   const evaluated: Evaluated = { ...filtered, decision: told.kind !== 'never' }
   return { status: 200, headers: {}, body: { ...told, context }, asked: [recordOfAsked(asked, evaluated)] }
 }
@@ -59,22 +66,22 @@ interface Filtered extends Omit<Evaluated, 'decision' | 'fields'> {
 const NOTHING: Rows = { where: { kind: 'never' }, fields: undefined }
 
 /** Throws what the store throws, and Problem filter-unsayable for what can't be asked about all rows at once. */
-export async function filter(asker: Asker, asked: FilterRequest): Promise<Filtered> {
+export async function filter(pep: Pep, asked: FilterRequest): Promise<Filtered> {
   const { subject, resource, action } = asked
   if (action.properties?.body !== undefined) {
     const reason = 'the values after a change are judged for one object: ask an evaluation, or leave the body out'
-    throw unsayableProblem([reason], '/action/properties/body')
+    throw unsupportedProblem([reason], '/action/properties/body')
   }
-  const target = routeAsked(asker.resources, resource.type, actionNamed(asker.trust, resource.type, action.name))
+  const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
   if ('reason' in target) return { rows: NOTHING, reason: target.reason }
   const { operation, action: known } = target.endpoint
-  if (operation === 'create') throw unsayableProblem([`\`${known}\` concerns no stored rows`], '/action/name')
-  const found = await subjectOf(asker, subject)
+  if (operation === 'create') throw unsupportedProblem([`\`${known}\` concerns no stored rows`], '/action/name')
+  const found = await subjectOf(pep, subject)
   if ('reason' in found) return { rows: NOTHING, reason: found.reason }
   const { caller } = found
-  const decision = await grantedInEveryCase(asker, { target, subject: found, evaluation: asked })
+  const decision = await grantedInEveryCase(pep, { target, subject: found, evaluation: asked })
   if ('reason' in decision) return { ...decision, rows: NOTHING, caller, action: known }
-  return { caller, action: known, ...rowsFor(asker, { target, caller, asked }, decision) }
+  return { caller, action: known, ...rowsFor(pep, { target, caller, asked }, decision) }
 }
 
 interface About {
@@ -84,18 +91,18 @@ interface About {
 }
 
 function rowsFor(
-  asker: Asker,
+  pep: Pep,
   { target, caller, asked }: About,
   { granted, evidence }: FilterDecision,
 ): Omit<Filtered, 'caller' | 'action'> {
-  const { resources, trust } = asker
+  const { resources, trust } = pep
   const fields = fieldsAsked(asked)
   if (fields?.some((name) => !target.resource.fields.has(name))) return { rows: NOTHING, reason: 'fields-refused' }
   const typed = granted.map((group) => {
     const where = ofRoute(target, caller, group.where)
     return { ...group, where: fitTypes(where, target.resource, (name) => resources.byName.get(name)) }
   })
-  const all = fieldsConcerned(asker, target)
+  const all = fieldsConcerned(pep, target)
   const rows = rowsGranted(typed, { all, asked: fields, understandsFields: trust.understandsFields })
   return { rows, evidence: { ...evidence, facts: { ...evidence.facts, where: rows.where } } }
 }
@@ -156,14 +163,14 @@ type ToldFields = ToldCondition & {
 
 /** The rows and the fields of a filter in each asked form. Throws Problem filter-unsayable. */
 export function tellFilter({ where, fields }: Rows, forms: Forms): ToldFilter {
-  const unsayable = new Unsayable()
+  const unsupported = new Unsupported()
   const { kind } = where
-  const told = tell(where, forms, unsayable)
+  const told = tell(where, forms, unsupported)
   const sometimes = fields?.sometimes.map((group) => ({
     fields: group.fields,
-    ...tell(group.where, forms, unsayable),
+    ...tell(group.where, forms, unsupported),
   }))
-  if (unsayable.reasons.length > 0) throw unsayableProblem(unsayable.reasons, '/options')
+  if (unsupported.reasons.length > 0) throw unsupportedProblem(unsupported.reasons, '/options')
   return {
     kind: kind === 'always' || kind === 'never' ? kind : 'condition',
     ...told,
@@ -171,11 +178,11 @@ export function tellFilter({ where, fields }: Rows, forms: Forms): ToldFilter {
   }
 }
 
-function tell(where: Condition, { resource, ucast, sql }: Forms, unsayable: Unsayable): ToldCondition {
+function tell(where: Condition, { resource, ucast, sql }: Forms, unsupported: Unsupported): ToldCondition {
   const isPlain = resource === undefined || where.kind === 'always' || where.kind === 'never'
   return {
-    ...(ucast && !isPlain ? { ucast: ucastOfCondition(where, { resource, unsayable }) } : {}),
-    ...(sql ? { sql: sqlOfCondition(where, { ...sql, resource: resource?.name ?? '' }, unsayable) } : {}),
+    ...(ucast && !isPlain ? { ucast: ucastOfCondition(where, { resource, unsupported }) } : {}),
+    ...(sql ? { sql: sqlOfCondition(where, { ...sql, resource: resource?.name ?? '' }, unsupported) } : {}),
   }
 }
 
@@ -188,9 +195,9 @@ interface Asked {
 type Refused = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
-async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<FilterDecision | Refused> {
+async function grantedInEveryCase(pep: Pep, asked: Asked): Promise<FilterDecision | Refused> {
   const { target, subject } = asked
-  const known = knownConditions(asker, asked.evaluation, subject)
+  const known = knownConditions(pep, asked.evaluation, subject)
   const unknown = new Set<string>()
   const decideWith = (assumed: ReadonlySet<string>) => {
     const holding = (condition: RequestCondition) => {
@@ -199,15 +206,15 @@ async function grantedInEveryCase(asker: Asker, asked: Asked): Promise<FilterDec
       return told ?? assumed.has(condition.name)
     }
     const about = { target, subject, evaluation: { resource: {} }, holding }
-    return asker.ask(decideFilter(questionOf(asker, about), asker.policy.snapshot))
+    return pep.ask(decideFilter(questionOf(pep, about), pep.policy.snapshot))
   }
   const first = await decideWith(new Set())
   const { evidence } = first
   if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence }
   const all = [first]
   for (const assumed of nonEmptySubsets([...unknown])) {
-    await asker.turn()
-    asker.gone().throwIfAborted()
+    await pep.turn()
+    pep.gone().throwIfAborted()
     all.push(await decideWith(assumed))
   }
   const cases = all.filter((one) => !isRefusal(one))

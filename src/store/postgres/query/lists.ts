@@ -11,8 +11,8 @@ import { isLongSql, KIND, keyOf, keyOfSortValue, longKeysOf, withoutHashSql } fr
 import { quoteText } from '../stored-text.ts'
 import {
   among,
-  keySql,
   drivingSql,
+  keySql,
   outermost,
   type Parameters,
   type QueriedTable,

@@ -8,7 +8,7 @@ export const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [
   check({
     code: 'duplicate-block',
     meaning: '`blocked.txt` names a user twice; the line that blocks longest counts',
-    mend: 'Delete the line that blocks for a shorter time',
+    fix: 'Delete the line that blocks for a shorter time',
     find: ({ blocks }) =>
       [...twice(blocks, ({ id }) => [id])].map(([{ id, place: at }, first]) => {
         const message = `\`user:${id}\` is blocked in line ${first.place.line} too; the line that blocks longest counts`
@@ -18,7 +18,7 @@ export const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [
   check({
     code: 'block-expired',
     meaning: 'The block has ended: the line blocks nobody',
-    mend: 'Delete the line, or write a later time',
+    fix: 'Delete the line, or write a later time',
     find: ({ blocks, now }) =>
       blocks
         .filter(({ until }) => until !== undefined && until <= now)

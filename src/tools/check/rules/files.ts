@@ -2,6 +2,7 @@
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { isAbout, namesIn } from '../../../decide/rules/terms.ts'
+import { findFormerWords } from '../../../policy/former-words.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { CELL, type CodeEntry, check, type FoundAt, type PolicyCheck } from '../check.ts'
 
@@ -37,6 +38,16 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
         const message = `${lines}, so the checks that compare lines couldn't decide about \`${name}\``
         const hint = 'name fewer relations and conditions in these lines'
         return [{ at: placeOfLine(line, CELL.relation), message, hint }]
+      }),
+  }),
+  check({
+    code: 'former-word',
+    meaning: 'A later version renamed this word; the former name works for one release',
+    fix: 'Write the new name, or run `sallyport policy check --fix`',
+    find: ({ files }) =>
+      findFormerWords(files).map(({ former, now, file, line, column }) => {
+        const hint = `write \`${now}\`, or run \`sallyport policy check --fix\``
+        return { at: { file, line, column }, message: `\`${former}\` is the former name of \`${now}\``, hint }
       }),
   }),
 ]

@@ -3,7 +3,7 @@ import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { CELL, check, linesText, type PolicyCheck, warning } from '../check.ts'
-import { findWithoutEffect, type NeedlessRule } from '../reach/without-effect.ts'
+import { findWithoutEffect, type RedundantRule } from '../reach/without-effect.ts'
 
 export const NEEDLESS_LINES: readonly PolicyCheck[] = [
   check({
@@ -63,7 +63,7 @@ export const NEEDLESS_LINES: readonly PolicyCheck[] = [
       },
     ],
     find: ({ policy, index, placeOfLine }) => {
-      // Duplicate lines have a finding of their own; ten thousand of them would make each other needless one by one.
+      // Duplicate lines have a finding of their own; ten thousand of them would make each other redundant one by one.
       const duplicates = duplicatesOf(policy.rules)
       for (const rule of duplicates.keys()) index.remove(rule)
       const found = findWithoutEffect(
@@ -77,19 +77,19 @@ export const NEEDLESS_LINES: readonly PolicyCheck[] = [
 ]
 
 /** All grants stay equal without the rule. */
-function withoutEffect(needless: NeedlessRule, place: Place): Diagnostic {
-  if (needless.kind === 'nothing-to-deny') {
+function withoutEffect(redundant: RedundantRule, place: Place): Diagnostic {
+  if (redundant.kind === 'nothing-to-deny') {
     const message = 'this deny takes nothing away: no caller that it matches is allowed any of it'
     return warning(place, 'deny-without-allow', message, 'delete it, or suppress this and give the reason')
   }
-  const lines = linesText(needless.by.map(({ line }) => line))
-  if (needless.kind === 'under-deny') {
-    const verb = needless.by.length === 1 ? 'denies' : 'deny'
+  const lines = linesText(redundant.by.map(({ line }) => line))
+  if (redundant.kind === 'under-deny') {
+    const verb = redundant.by.length === 1 ? 'denies' : 'deny'
     const message = `this allow can never take effect: ${lines} ${verb} all of it`
     return warning(place, 'rule-under-deny', message, 'delete it, or narrow the deny')
   }
-  const verb = needless.by.length === 1 ? "doesn't" : "don't"
-  const ends = needless.rule.until === undefined ? '' : `, which ${verb} end before it`
+  const verb = redundant.by.length === 1 ? "doesn't" : "don't"
+  const ends = redundant.rule.until === undefined ? '' : `, which ${verb} end before it`
   const message = `this line adds nothing to ${lines}${ends}`
   return warning(place, 'rule-covered', message, 'delete it, or narrow the wider line')
 }

@@ -128,7 +128,7 @@ export const NEVER_MATCHES: readonly PolicyCheck[] = [
     code: 'attribute-undeclared',
     meaning:
       'A relation compares a field with an attribute of the caller (`equals: subject.…`) which the schema of ' +
-      '`users` does not declare, and which no entry of `callers.yaml` takes from a token or from a word: the ' +
+      '`users` does not declare, and which no entry of `callers.yaml` takes from a token or lets a service assert: the ' +
       'relation never holds for a user with a record, so an allow grants nothing and, worse, a deny denies nothing',
     fix:
       'Correct the name, or add the field to `schemas/users.json`; if only callers without a users record need ' +
@@ -218,7 +218,7 @@ function gap(rule: Rule, missing: Iterable<string>, lacking: readonly Resource[]
   return { message, hint: 'declare it there, or write a line for each resource you mean' }
 }
 
-/** Whether a service may ask about people whose attributes come from a token, or from its own word. */
+/** Whether a service may ask about people whose attributes come from a token, or are asserted by it. */
 function hasAssertedAttributes({ callers }: Policy): boolean {
   return [...callers.values()].some(({ subjects }) => [...subjects.values()].some(({ kind }) => kind !== 'directory'))
 }

@@ -75,16 +75,16 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
     },
   }),
   check({
-    code: 'caller-word-privileged',
+    code: 'caller-asserted-privileged',
     meaning:
       'In `callers.yaml`, a service may give a subject a role with `privileged: true`, or one that inherits such a ' +
-      'role, by its word alone: whoever has the key of the service gets decisions as a privileged user',
+      'role, by its assertion alone: whoever has the key of the service gets decisions as a privileged user',
     fix: 'Name lesser roles, or take the roles from the directory or from a token of the user',
     find: ({ policy, placeOfKey }) =>
       [...policy.callers.values()].flatMap((entry) =>
         privilegedIn(entry, policy).map(({ type, roles }) => {
           const may = `\`${entry.name}\` may give subjects of the type \`${type}\` the privileged ${namesText(roles)}`
-          const message = `${may} by its word, so its key is enough to ask as a privileged user`
+          const message = `${may} by its assertion alone, so its key is enough to ask as a privileged user`
           const hint = 'name lesser roles, or write `directory` or `token`'
           return { at: placeOfKey('callers.yaml', [entry.name, 'subjects', type]), message, hint }
         }),

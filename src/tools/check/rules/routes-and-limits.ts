@@ -98,7 +98,7 @@ export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
       policy.limits.limits.flatMap((limit, i, limits) => {
         const tighter = limits.find((other, j) => {
           if (other === limit || !shadows(other, limit, index)) return false
-          // If two limits shadow each other, the later one is needless.
+          // If two limits shadow each other, the later one is redundant.
           return j < i || !shadows(limit, other, index)
         })
         if (!tighter) return []
