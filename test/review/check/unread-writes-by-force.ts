@@ -6,7 +6,7 @@
 import { answer } from '../../policy/oracle/answer.ts'
 import { onObject, subjects } from '../../policy/oracle.ts'
 import type { OraclePolicy, OracleRule, World } from '../../policy/world.ts'
-import { type Drawn, type Wanted, worldsOf } from './self-grants-by-force.ts'
+import { type Drawn, isFound, randomWrites, type Wanted } from './random-writes.ts'
 
 export interface UnreadWay {
   readonly write: string
@@ -21,17 +21,30 @@ function groupOf({ subject, relations, after }: OracleRule): string {
   return `${subject} ${side(relations)}${after ? `>${side(after)}` : ''}`
 }
 
-export function* unreadWays(policy: OraclePolicy, seed: number, count: number, wanted: Wanted): Iterable<UnreadWay> {
-  for (const drawn of worldsOf(policy, seed, count, wanted)) {
-    const { world, request } = drawn
-    if (request.action === 'create' || !isUnread(drawn) || !isAllowed(drawn, policy)) continue
-    const { action } = request
-    const write = `${world.resource.name} ${action}`
-    const asked = subjects(world)
-    const groups = new Set(policy.rules.filter((rule) => isAllow(rule, action) && asked.has(rule.subject)).map(groupOf))
-    const alone = [...groups].filter((group) => isAllowed(drawn, only(policy, action, group)))
-    yield { write, alone: alone.map((group) => `${write}: ${group}`), subjects: asked }
+export function* unreadWays(policy: OraclePolicy, seed: number, count: number): Iterable<UnreadWay> {
+  for (const drawn of randomWrites(policy, seed, count, {})) {
+    const way = wayOf(drawn, policy)
+    if (way) yield way
   }
+}
+
+/** Whether a search finds such a write of this caller; with a `way`, by that group of rules alone. */
+export function isShown(policy: OraclePolicy, seed: number, wanted: Wanted, way: string | undefined): boolean {
+  return isFound(policy, seed, wanted, (drawn) => {
+    const isFit = isUnread(drawn) && isAllowed(drawn, policy)
+    return [isUnread(drawn), isFit, isFit && (way === undefined || wayOf(drawn, policy)?.alone.includes(way) === true)]
+  })
+}
+
+function wayOf(drawn: Drawn, policy: OraclePolicy): UnreadWay | undefined {
+  const { world, request } = drawn
+  const { action } = request
+  if (action === 'create' || !isUnread(drawn) || !isAllowed(drawn, policy)) return undefined
+  const write = `${world.resource.name} ${action}`
+  const asked = subjects(world)
+  const groups = new Set(policy.rules.filter((rule) => isAllow(rule, action) && asked.has(rule.subject)).map(groupOf))
+  const alone = [...groups].filter((group) => isAllowed(drawn, only(policy, action, group)))
+  return { write, alone: alone.map((group) => `${write}: ${group}`), subjects: asked }
 }
 
 function isUnread({ world, request }: Drawn): boolean {
