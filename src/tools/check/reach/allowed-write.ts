@@ -7,6 +7,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import type { Operation } from '../../../resources/resource.ts'
 import type { Moment, Place, WriteSpace } from './write-space.ts'
+import { changedIn, changedWithin, createdWithin } from './written-fields.ts'
 
 interface Write {
   readonly space: WriteSpace
@@ -61,7 +62,7 @@ export class AllowedWrite {
   takesPart(rule: Extent, subjects: ReadonlySet<string>): Region {
     const { space, written, operation } = this.#write
     const granted = written.granted([rule], subjects)
-    if (operation === 'replace' || operation === 'update') return space.moves(this.#where(granted, this.#decided))
+    if (operation === 'replace' || operation === 'update') return changedIn(space, this.#where(granted, this.#decided))
     return space.regions.any(granted.map(({ region }) => this.#decided(region)))
   }
 
@@ -80,8 +81,8 @@ export class AllowedWrite {
     const filled = filledFields(place.resource, this.#policy.ownership.get(place.resource.name))
     const fields =
       operation === 'create'
-        ? space.asCreated(where, new Map(filled.map(({ field, attribute }) => [field.name, attribute])))
-        : space.within(where)
+        ? createdWithin(space, where, new Map(filled.map(({ field, attribute }) => [field.name, attribute])))
+        : changedWithin(space, where)
     const kept =
       operation === 'replace' ? this.#kept(subjects, new Set(filled.map(({ field }) => field.name))) : EVERYWHERE
     return regions.all([any, fields, kept, this.#possible])

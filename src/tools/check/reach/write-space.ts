@@ -17,24 +17,24 @@ import {
   valuesWhoeverAsks,
 } from '../../../decide/relations/all-kinds.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
-import type { Field, Operation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 import { holdTogether } from './related-objects.ts'
 
 export class WriteSpace {
   readonly regions: Regions
-  readonly #around: WriteAround
+  readonly around: WriteAround
   readonly #places: readonly Place[]
   readonly #variables = new Map<string, Region>()
   readonly #known = new Map<string, Region>()
 
   constructor(around: WriteAround) {
-    this.#around = around
+    this.around = around
     this.regions = new Regions(around.written.resource.name)
     this.#places = [around.written, ...around.others]
   }
 
   isWritten(place: Place): boolean {
-    return place === this.#around.written
+    return place === this.around.written
   }
 
   /** Where a condition holds when `asked`: the write and what follows are two requests. */
@@ -65,16 +65,16 @@ export class WriteSpace {
 
   /** Where the written object is the caller's own users record. */
   get own(): Region {
-    const { operation, written } = this.#around
+    const { operation, written } = this.around
     const { resource, space } = written
     if (resource.name !== USERS || operation === 'create') return NOWHERE
     const self = space.leaves.find(holdsForOwnRecord)
-    return self ? this.holds(this.#around.written, self, 'old') : this.#variable('own record')
+    return self ? this.holds(this.around.written, self, 'old') : this.#variable('own record')
   }
 
   /** Where the written object isn't related to anybody, as for a caller without credentials. */
   get unrelated(): Region {
-    const { written } = this.#around
+    const { written } = this.around
     const leaves = written.space.leaves.filter(needsCaller)
     const held = leaves.flatMap((leaf) => [this.holds(written, leaf, 'old'), this.holds(written, leaf, 'proposed')])
     return this.regions.not(this.regions.any(held))
@@ -82,7 +82,7 @@ export class WriteSpace {
 
   /** The leaves of the written object and the conditions that hold before the write, in a smallest situation. */
   heldBefore(region: Region): readonly string[] {
-    const { written } = this.#around
+    const { written } = this.around
     const { regions } = this
     const situation = regions.smallest(region)
     const leaves = written.space.leaves.filter((leaf) => regions.has(this.holds(written, leaf, 'old'), situation))
@@ -90,10 +90,21 @@ export class WriteSpace {
     return [...leaves.map(({ name }) => name), ...conditions]
   }
 
+  /** What a write can change about a leaf of the written object: whether it holds, or whether others make it hold. */
+  ofItself(leaf: Relation, moment: 'old' | 'proposed'): Region {
+    const { written } = this.around
+    return stepOf(leaf) ? this.#support(written, leaf, moment) : this.holds(written, leaf, moment)
+  }
+
+  /** The attributes of the caller that its own record tells, and on which relations rest. */
+  get attributes(): readonly string[] {
+    return [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
+  }
+
   // ---- Leaves -------------------------------------------------------------------------------------------------------
 
   #compares(place: Place, leaf: Relation, moment: AskedMoment): Region {
-    const isWritten = place === this.#around.written
+    const isWritten = place === this.around.written
     const key = `${this.#nameOf(place)} ${leaf.name}`
     const base = this.#variable(isWritten && moment !== 'old' ? `${key} proposed` : key)
     return moment === 'new' ? this.#told(leaf, key, base) : base
@@ -106,18 +117,19 @@ export class WriteSpace {
   #told(leaf: Relation, key: string, before: Region): Region {
     if (!this.#isRetold(leaf)) return before
     const { regions } = this
-    const retold = regions.any(changeableAttributes(leaf).map((name) => this.#retold(name)))
-    const isGone = this.#around.operation === 'delete'
+    const retold = regions.any(changeableAttributes(leaf).map((name) => this.retold(name)))
+    const isGone = this.around.operation === 'delete'
     const told = isGone ? NOWHERE : regions.both(retold, this.#variable(`${key} told`))
     return regions.either(regions.minus(before, retold), told)
   }
 
   #isRetold(leaf: Relation): boolean {
-    return this.#around.written.resource.name === USERS && changeableAttributes(leaf).length > 0
+    return this.around.written.resource.name === USERS && changeableAttributes(leaf).length > 0
   }
 
-  #retold(attribute: string): Region {
-    const isGone = this.#around.operation === 'delete'
+  /** Where the write gives the caller another value of an attribute. */
+  retold(attribute: string): Region {
+    const isGone = this.around.operation === 'delete'
     return isGone ? this.own : this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
   }
 
@@ -149,21 +161,21 @@ export class WriteSpace {
       .filter((target) => target !== place && target.resource.name === resource)
       .map((target) => {
         const region =
-          by === 'id' ? this.#points(place, field, target, moment) : this.#points(target, by, place, inOthers(moment))
+          by === 'id' ? this.points(place, field, target, moment) : this.points(target, by, place, inOthers(moment))
         return { target, region }
       })
   }
 
   /** Where a field of one object has the id of another one. Nothing has the id of an object that is yet to be made. */
-  #points(holder: Place, field: string, target: Place, moment: AskedMoment): Region {
-    const { written, operation } = this.#around
+  points(holder: Place, field: string, target: Place, moment: AskedMoment): Region {
+    const { written, operation } = this.around
     if (target === written && operation === 'create') return NOWHERE
     const isNew = holder === written && moment !== 'old'
     return this.#variable(`${this.#nameOf(holder)} ${field} ${this.#nameOf(target)}${isNew ? ' proposed' : ''}`)
   }
 
   #exists(place: Place, moment: 'old' | 'new'): Region {
-    const { written, operation } = this.#around
+    const { written, operation } = this.around
     if (place !== written) return EVERYWHERE
     const isThere = moment === 'old' ? operation !== 'create' : operation !== 'delete'
     return isThere ? EVERYWHERE : NOWHERE
@@ -171,7 +183,7 @@ export class WriteSpace {
 
   /** Where objects outside of these make the relation hold. */
   #support(place: Place, leaf: Relation, moment: AskedMoment): Region {
-    const isNew = place === this.#around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
+    const isNew = place === this.around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
     const key = `${this.#nameOf(place)} ${leaf.name} elsewhere`
     const base = this.#variable(`${key}${isNew ? ' proposed' : ''}`)
     return moment === 'new' ? this.#told(leaf, key, base) : base
@@ -182,7 +194,7 @@ export class WriteSpace {
   /** Where the objects other than the written one can be as they are. */
   get possible(): Region {
     const moments = ['old', 'new'] as const
-    const { written } = this.#around
+    const { written } = this.around
     return this.regions.all([
       ...this.#places.flatMap((place) => moments.map((moment) => this.#possibleAt(place, moment))),
       this.#possibleAt(written, 'proposed'),
@@ -193,7 +205,7 @@ export class WriteSpace {
 
   #possibleAt(place: Place, moment: 'old' | 'proposed' | 'new'): Region {
     const { resource, space } = place
-    const { resources } = this.#around
+    const { resources } = this.around
     const { regions } = this
     const held = (name: Relation | string) => (typeof name === 'string' ? EVERYWHERE : this.holds(place, name, moment))
     const support = (leaf: Relation) => this.#support(place, leaf, moment)
@@ -214,8 +226,8 @@ export class WriteSpace {
       const here = leaves.filter((leaf) => comparedFields(leaf).includes(name))
       const present = here.filter((leaf) => valuesWhoeverAsks(leaf)?.accepts(ANYTHING))
       const naming = here.filter((leaf) => !valuesWhoeverAsks(leaf)).map((leaf) => this.holds(place, leaf, moment))
-      const targets = this.#targetsOf(place, name)
-      const pointing = targets.map((target) => this.#points(place, name, target, moment))
+      const targets = this.targetsOf(place, name)
+      const pointing = targets.map((target) => this.points(place, name, target, moment))
       const isOne = !place.resource.fields.get(name)?.list
       return [
         ...present.map((leaf) =>
@@ -226,7 +238,8 @@ export class WriteSpace {
     })
   }
 
-  #targetsOf(holder: Place, field: string): readonly Place[] {
+  /** The objects whose ids a field can have. */
+  targetsOf(holder: Place, field: string): readonly Place[] {
     const ways = this.#places.flatMap(({ resource, space }) =>
       space.leaves.flatMap((leaf) => {
         const step = stepOf(leaf)
@@ -243,7 +256,7 @@ export class WriteSpace {
   #onePerson(): readonly Region[] {
     const records = this.#places.map((place) => {
       const self = place.space.leaves.filter(holdsForOwnRecord).map((leaf) => this.holds(place, leaf, 'old'))
-      return { place, region: place === this.#around.written ? this.own : this.regions.any(self) }
+      return { place, region: place === this.around.written ? this.own : this.regions.any(self) }
     })
     return [...Map.groupBy(records, ({ place }) => place.resource).values()].flatMap((some) =>
       apart(
@@ -255,16 +268,16 @@ export class WriteSpace {
 
   /** On the own record, a field that the caller is compared by has another value exactly if the attribute has. */
   #ownAttributes(): readonly Region[] {
-    const { written } = this.#around
+    const { written } = this.around
     const { regions } = this
     const { fields } = written.resource
     return written.space.leaves.flatMap((leaf) => {
       const { field = '', attribute } = kindOf(leaf).equates?.(leaf) ?? {}
       if (!this.#isRetold(leaf) || field !== attribute || fields.get(field)?.list) return []
       const [stored, proposed] = [this.holds(written, leaf, 'old'), this.holds(written, leaf, 'proposed')]
-      const kept = regions.minus(this.own, this.#retold(attribute))
+      const kept = regions.minus(this.own, this.retold(attribute))
       return [
-        regions.not(regions.both(this.#retold(attribute), proposed)),
+        regions.not(regions.both(this.retold(attribute), proposed)),
         regions.not(regions.both(kept, regions.differ(stored, proposed))),
         ...this.#withoutAttribute(leaf, attribute),
       ]
@@ -275,88 +288,13 @@ export class WriteSpace {
   #withoutAttribute(own: Relation, attribute: string): readonly Region[] {
     const { regions } = this
     return (['old', 'new'] as const).flatMap((moment) => {
-      const lacks = regions.minus(this.own, this.holds(this.#around.written, own, moment))
+      const lacks = regions.minus(this.own, this.holds(this.around.written, own, moment))
       return this.#places.flatMap((place) =>
         place.space.leaves
           .filter((leaf) => needsAttribute(leaf, attribute))
           .map((leaf) => regions.not(regions.both(lacks, this.holds(place, leaf, moment)))),
       )
     })
-  }
-
-  // ---- What the write changes ---------------------------------------------------------------------------------------
-
-  /** Where the write changes only what it may; `where` says where it may change a field. */
-  within(where: (field: string) => Region): Region {
-    const { written, operation } = this.#around
-    const { regions } = this
-    if (operation === 'delete') return EVERYWHERE
-    const differing = this.#movable().map(({ fields, changed }) =>
-      regions.either(regions.not(changed), regions.any(fields.map(where))),
-    )
-    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
-    const kept = written.resource.name === USERS ? told : []
-    return regions.all([
-      ...differing,
-      ...kept.map((name) => regions.either(regions.not(this.#variable(`attribute ${name}`)), where(name))),
-    ])
-  }
-
-  /** Where the write changes something that relations rest on, in one of these fields. */
-  moves(fields: (field: string) => Region): Region {
-    const { regions } = this
-    const { written } = this.#around
-    const told = [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
-    return regions.any([
-      ...this.#movable().map((one) => regions.both(one.changed, regions.any(one.fields.map(fields)))),
-      ...(written.resource.name === USERS ? told.map((name) => regions.both(this.#retold(name), fields(name))) : []),
-    ])
-  }
-
-  /** What a write can change about the written object, each with its fields: one of these has to change. */
-  #movable(): readonly { readonly fields: readonly string[]; readonly changed: Region }[] {
-    const { written } = this.#around
-    const { space, resource } = written
-    const leaves = space.leaves.map((leaf) => ({
-      fields: comparedFields(leaf),
-      changed: this.regions.differ(this.#stateOf(written, leaf, 'old'), this.#stateOf(written, leaf, 'proposed')),
-    }))
-    const pointers = [...resource.fields.keys()].flatMap((name) =>
-      this.#targetsOf(written, name).map((target) => ({
-        fields: [name],
-        changed: this.regions.differ(
-          this.#points(written, name, target, 'old'),
-          this.#points(written, name, target, 'proposed'),
-        ),
-      })),
-    )
-    return [...leaves, ...pointers].filter(({ fields }) => !fields.includes('updatedAt'))
-  }
-
-  #stateOf(place: Place, leaf: Relation, moment: 'old' | 'proposed'): Region {
-    return stepOf(leaf) ? this.#support(place, leaf, moment) : this.holds(place, leaf, moment)
-  }
-
-  /** Where a new object has only what its creator may give it, what it is filled with, and its defaults. */
-  asCreated(where: (field: string) => Region, filled: ReadonlyMap<string, string>): Region {
-    const { regions } = this
-    const { written } = this.#around
-    const { space, resource } = written
-    const leaves = space.leaves.map((leaf) => {
-      const [name = ''] = comparedFields(leaf)
-      const held = this.#stateOf(written, leaf, 'proposed')
-      // Nothing leads to an object that isn't there yet, and nobody has its id.
-      if (name === 'id') return regions.not(held)
-      const isHeld = heldAsMade(leaf, resource.fields.get(name), filled.get(name))
-      return isHeld === undefined ? EVERYWHERE : regions.either(where(name), isHeld ? held : regions.not(held))
-    })
-    const pointers = [...resource.fields.keys()].flatMap((name) =>
-      this.#targetsOf(written, name).map((target) => {
-        const region = this.#points(written, name, target, 'proposed')
-        return filled.has(name) ? EVERYWHERE : regions.either(where(name), regions.not(region))
-      }),
-    )
-    return regions.all([...leaves, ...pointers])
   }
 
   // ---- Variables ----------------------------------------------------------------------------------------------------
@@ -397,7 +335,7 @@ export interface Place {
   readonly space: ResourceSpace
 }
 
-interface WriteAround {
+export interface WriteAround {
   readonly operation: Operation
   readonly written: Place
   /** The others: each can lead to each. */
@@ -405,26 +343,10 @@ interface WriteAround {
   readonly resources: Resources
 }
 
-// ---- What one leaf says by itself about the writes of an object: what holds for an object as it is made, what a
-// climb asks further up, and the attributes of the caller. The situations of a write are made of it.
+// ---- What one leaf says by itself: what a climb asks further up, and the attributes of the caller.
 
 /** An unknown text: what accepts it accepts whatever a field has. */
-const ANYTHING = '\u0000'
-
-/**
- * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not.
- * `filled`: the attribute of the caller that the field has then.
- */
-function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
-  if (!field || field.readOnly) return undefined
-  const accepted = valuesWhoeverAsks(leaf)
-  if (filled !== undefined) {
-    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
-    return filled === 'id' && isThere ? true : undefined
-  }
-  if (field.default === undefined) return false
-  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
-}
+export const ANYTHING = '\u0000'
 
 /** What a climb asks of the objects on its way, with fewer steps left. */
 function furtherUp(leaf: Relation, most: number): readonly Relation[] {
