@@ -39,7 +39,8 @@ export function isShown(policy: OraclePolicy, seed: number, wanted: Wanted, way:
 function wayOf(drawn: Drawn, policy: OraclePolicy): UnreadWay | undefined {
   const { world, request } = drawn
   const { action } = request
-  if (action === 'create' || !isUnread(drawn) || !isAllowed(drawn, policy)) return undefined
+  // Nothing is there to read before a create, and no GET stands beside the path of a claim.
+  if (action === 'create' || action === 'claim' || !isUnread(drawn) || !isAllowed(drawn, policy)) return undefined
   const write = `${world.resource.name} ${action}`
   const asked = subjects(world)
   const groups = new Set(policy.rules.filter((rule) => isAllow(rule, action) && asked.has(rule.subject)).map(groupOf))
