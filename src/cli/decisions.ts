@@ -6,7 +6,7 @@ import { linesIn } from '../base/files/lines.ts'
 import { readConfig } from '../config/config.ts'
 import { type DecisionRecord, fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
 import { filesOfLog, followLines, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
-import { recordText } from '../decision-log/record-text.ts'
+import { recordText } from '../decision-log/record-line.ts'
 import { print, printReport, tell } from '../present/print.ts'
 import { gather, SINCE, TEXT_OR_JSON, UNTIL, wholeNumber, withHelp } from './options.ts'
 

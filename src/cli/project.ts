@@ -12,7 +12,7 @@ import { print, printReport, printResult } from '../present/print.ts'
 import { printable, quote } from '../present/quote.ts'
 import { count, table } from '../present/text.ts'
 import { ToolError } from '../tools/load-policy.ts'
-import type { ProjectWishes } from '../tools/project/plan-project.ts'
+import type { ProjectWishes } from '../tools/project/make-project.ts'
 import { inDirectory } from './identity/directory.ts'
 import {
   commandGroup,
@@ -204,7 +204,7 @@ export function ejectCommand() {
   })
     .argument('[directory]', 'where schemas/ and policies/ are made', '.')
     .action(async (directory) => {
-      const { ejectDemo } = await import('../tools/project/eject-demo.ts')
+      const { ejectDemo } = await import('../tools/project/make-project.ts')
       const folders = await ejectDemo(directory)
       print(folders.map((name) => `${join(directory, name)}/\n`).join(''))
     })

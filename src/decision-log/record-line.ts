@@ -2,6 +2,8 @@
  * Writes a decision record as a line of the log. Callers choose much of a record's content, so a line is bounded: parts
  * that would be too long are omitted, and the record says so (`cut`).
  */
+
+import { printable } from '../present/quote.ts'
 import { type AskedRecord, cutName, type DecisionRecord } from './decision-record.ts'
 
 /** In characters, of a record or of one question in it. */
@@ -82,4 +84,32 @@ function quiet(json: string): string {
   // Most records are in ASCII, where only U+007F must be escaped; this check takes a fifth of the time of the search.
   if (Buffer.byteLength(json) === json.length && !json.includes('\u007f')) return json
   return json.replace(LOUD, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** A decision record as a line for people. */
+
+export function recordText(record: DecisionRecord): string {
+  const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
+  const parts = [
+    time,
+    `${status}`,
+    outcome.padEnd('refused'.length),
+    method.padEnd('OPTIONS'.length),
+    route,
+    ...(objectId === undefined ? [] : [objectId]),
+    whoOf(record),
+    ...(problem === undefined ? [] : [problem]),
+    ...(relations.length === 0 ? [] : [relations.join('+')]),
+    ...(record.fieldsRefused ? [`fields refused: ${record.fieldsRefused.join(', ')}`] : []),
+    rules.length === 0 ? 'no rule' : rules.join(' '),
+    record.requestId,
+  ]
+  return printable(parts.join('  '))
+}
+
+function whoOf({ authentication, subject, roles = [], credential }: DecisionRecord): string {
+  const by = credential === undefined ? '' : ` by ${credential}`
+  if (authentication === 'rejected')
+    return subject === undefined ? 'bad credentials' : `${subject} (credential refused)${by}`
+  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'})${by}`
 }

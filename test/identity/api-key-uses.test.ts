@@ -1,7 +1,6 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
-import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
-import { createApiKeyUses, WRITE_EVERY_MS } from '../../src/identity/directory/verify-api-key.ts'
+import { createApiKey, createApiKeyUses, hashOfSecret, WRITE_EVERY_MS } from '../../src/identity/directory/api-key.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { startTestServer } from '../server.ts'
 

@@ -1,6 +1,6 @@
 /** What a key server that fails costs this server: no connection stays behind. */
 import { expect } from 'chai'
-import { fetchKeys } from '../../src/identity/keys/fetch-keys.ts'
+import { fetchKeys } from '../../src/identity/keys/key-server.ts'
 import { Loopback } from './loopback.ts'
 
 const FAILURES = 20

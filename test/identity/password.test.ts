@@ -2,8 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Overcrowded } from '../../src/identity/sign-in/bounded-queue.ts'
-import { createPasswords, generatePassword, passwordFault } from '../../src/identity/sign-in/password.ts'
+import { createPasswords, generatePassword, Overcrowded, passwordFault } from '../../src/identity/sign-in/password.ts'
 
 /** Cheap, so that random tests can try many. */
 const CHEAP = { ln: 4, r: 1, p: 1 }

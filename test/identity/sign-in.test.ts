@@ -1,8 +1,7 @@
 /** Signing in over HTTP: with a password, with a refresh token, out again, and what of it others get to see. */
 import { expect } from 'chai'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
-import { Overcrowded } from '../../src/identity/sign-in/bounded-queue.ts'
-import { createPasswords } from '../../src/identity/sign-in/password.ts'
+import { createPasswords, Overcrowded } from '../../src/identity/sign-in/password.ts'
 import { createSignIn } from '../../src/identity/sign-in/sign-in.ts'
 import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/server/parts/demo.ts'
 import type { HandledRequest, Services } from '../../src/server/routes/handler.ts'

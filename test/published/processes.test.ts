@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readInstanceState } from '../../src/policy/published/instance-state.ts'
+import { readInstanceState } from '../../src/policy/published/published-source.ts'
 import { until } from '../until.ts'
 import { PublishedPolicies } from './fixture.ts'
 

@@ -32,7 +32,7 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
       }),
     readRevision: (revision) =>
       inSignedVersions(settings, async (versions, keys) => {
-        const { publishedRevision } = await import('../../tools/release/published-revision.ts')
+        const { publishedRevision } = await import('../../tools/release/policy-of-revision.ts')
         return publishedRevision(revision, versions, keys)
       }),
   }

@@ -107,7 +107,7 @@ Exit code: as for apply.`,
         'database',
     )
     .action(async ({ to, ...flags }) => {
-      const { planRollback } = await import('../../tools/release/return-target.ts')
+      const { planRollback } = await import('../../tools/release/plan.ts')
       const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
       const inDatabase = to?.startsWith(DATABASE_POLICIES)
       const version = inDatabase ? to?.slice(DATABASE_POLICIES.length) || undefined : to
@@ -253,7 +253,7 @@ The folder has the revision of the version, so a server or a reviewer can use it
     )
     .addOption(TEXT_OR_JSON)
     .action(async (directory, { from, format }) => {
-      const { exportVersion } = await import('../../tools/release/export-version.ts')
+      const { exportVersion } = await import('../../tools/release/version.ts')
       const { readVersion } = await import('../../tools/release/published-versions.ts')
       const usual = await settingsWith({})
       const wanted = versionWanted(from ?? usual.policies)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
+import { SILENT_AFTER_MS } from '../../policy/published/published-source.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -61,7 +61,7 @@ async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Sta
 }
 
 async function statusOf(versions: PolicyVersions): Promise<Status> {
-  const { readInstanceState } = await import('../../policy/published/instance-state.ts')
+  const { readInstanceState } = await import('../../policy/published/published-source.ts')
   const { id } = await versions.home()
   const latest = await versions.latest()
   const instances = (await versions.instances()).flatMap(({ name, state, ageMs }) => {

@@ -1,5 +1,10 @@
 /** The form of API keys: `sp_`, a public id, and a secret. Only the secret's hash is stored. */
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { onceKnown } from '../../base/now-or-later.ts'
+import type { Directory, KeyStatus } from '../../store/directory.ts'
+import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
+import { refusalOf, rejected } from './standing.ts'
 
 /** Without the characters that look alike (0 O I l). */
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
@@ -38,4 +43,108 @@ export function isSecretOf(secret: string, secretHash: string): boolean {
 
 function random(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+}
+
+/** Turns an API key into a caller, using the store's present data about the key and its subject. */
+
+/** The number of accepted keys that are remembered. */
+const MOST_KNOWN = 10_000
+
+interface KeyOptions {
+  readonly directory: Pick<Directory, 'keyStatus'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Called for each key that was accepted. */
+  readonly used: (id: string, at: number) => void
+}
+
+/** Throws StoreUnavailable. */
+export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
+  /** The hashes of the secrets of accepted keys, by id. */
+  const accepted = new LRUCache<string, string>({ max: MOST_KNOWN })
+  return {
+    knows(credential) {
+      const given = readApiKey(credential)
+      const hash = given && accepted.peek(given.id)
+      return hash !== undefined && isSecretOf(given?.secret ?? '', hash)
+    },
+    verify(credential) {
+      const given = readApiKey(credential)
+      if (!given) return forged('not the form of an API key')
+      return onceKnown(directory.keyStatus(given.id), (found) => {
+        // The id isn't secret, so the response time may reveal whether it exists.
+        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
+        const at = now()
+        const authentication = authenticationOf(found, at)
+        if (authentication.kind !== 'caller') return authentication
+        accepted.set(given.id, found.key.secretHash)
+        used(given.id, at)
+        return authentication
+      })
+    },
+  }
+}
+
+function authenticationOf(found: KeyStatus, now: number): Authentication {
+  const credential = `key ${found.key.id}`
+  const refusal = refusalOfKey(found, now)
+  if (refusal) return { ...refusal, credential }
+  return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
+}
+
+function refusalOfKey(found: KeyStatus, now: number): Rejection | undefined {
+  const { subject, expiresAt, revokedAt } = found.key
+  if (revokedAt !== null) return rejected('API key revoked', subject)
+  if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
+  return refusalOf(found, subject)
+}
+
+function forged(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
+}
+
+/** If the subject is a user here, a key gives only roles that the user has. */
+function rolesOf({ key, roles }: KeyStatus): readonly string[] {
+  return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
+}
+
+/**
+ * Remembers when API keys were last used, and writes that together once a minute and at the end, never during a
+ * request.
+ */
+export const WRITE_EVERY_MS = 60_000
+
+export interface ApiKeyUses {
+  /** `at`: milliseconds since the epoch. */
+  readonly note: (id: string, at: number) => void
+  /** Writes the remaining uses. */
+  readonly close: () => Promise<void>
+}
+
+/** `failed`: called when a write fails; its uses are written again later. */
+export function createApiKeyUses(
+  directory: Pick<Directory, 'noteKeyUses'>,
+  failed: (error: unknown) => void,
+  everyMs = WRITE_EVERY_MS,
+): ApiKeyUses {
+  const uses = new Map<string, number>()
+  const write = async () => {
+    if (uses.size === 0) return
+    const taken = new Map(uses)
+    uses.clear()
+    try {
+      await directory.noteKeyUses(taken)
+    } catch (error) {
+      for (const [id, at] of taken) if (!uses.has(id)) uses.set(id, at)
+      failed(error)
+    }
+  }
+  const timer = setInterval(write, everyMs).unref()
+  return {
+    note: (id, at) => void uses.set(id, at),
+    close: async () => {
+      clearInterval(timer)
+      await write()
+    },
+  }
 }

@@ -5,9 +5,9 @@
 import type { CryptoKey, FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
-import { discoveryUrl, fetchKeys, fetchKeysOf, KeyServerFault } from './fetch-keys.ts'
+import { isObject } from '../../base/is-object.ts'
 import { KeyError } from './key-error.ts'
-import { hasCredentials } from './key-url.ts'
+import { hasCredentials, isSafeForKeys } from './key-settings.ts'
 import { isWeakRsa, type KeyDetails } from './public-key.ts'
 
 /** The limit for the whole answer. */
@@ -104,4 +104,122 @@ function rethrow(error: unknown): CryptoKey {
   const isTokens = error instanceof JWKSNoMatchingKey || error instanceof JWKSMultipleMatchingKeys
   if (isTokens || error instanceof KeyServerFault) throw error
   throw new KeyServerFault('key-server-invalid', error)
+}
+
+/**
+ * Fetches the keys of a key server, or asks a provider for their URL: with limits on time and size, without following
+ * redirects, and with distinct faults.
+ */
+
+const MAX_BYTES = 256 * 1024
+
+const TOO_MANY_REQUESTS = 429
+
+/** The key server is at fault, not the token: it can't be reached, or its answer isn't a key set. */
+export class KeyServerFault extends Error {
+  readonly code: 'key-server-unavailable' | 'key-server-invalid'
+
+  constructor(code: KeyServerFault['code'], cause: unknown) {
+    super('the key server gave no usable answer', { cause })
+    this.name = 'KeyServerFault'
+    this.code = code
+  }
+}
+
+/** A `fetch` for jose that resolves to a key set or throws KeyServerFault. The signal bounds the body as well. */
+export const fetchKeys: FetchImplementation = async (url, options) => {
+  const { text, value } = await fetchJson(url, options)
+  if (!isKeySet(value)) throw new KeyServerFault('key-server-invalid', new Error('not a JSON Web Key Set'))
+  return new Response(text)
+}
+
+interface JsonAnswer {
+  readonly text: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** Returns an answer of 200 that is a JSON object; throws KeyServerFault for any other answer. */
+async function fetchJson(...[url, options]: Parameters<FetchImplementation>): Promise<JsonAnswer> {
+  const response = await reach(() => fetch(url, { ...options, redirect: 'manual' }))
+  const { status } = response
+  if (status !== 200) {
+    await reach(async () => response.body?.cancel())
+    const passing = status >= 500 || status === TOO_MANY_REQUESTS
+    throw new KeyServerFault(passing ? 'key-server-unavailable' : 'key-server-invalid', new Error(`status ${status}`))
+  }
+  const text = await reach(() => readBounded(response))
+  const value = parse(text)
+  if (isObject(value)) return { text, value }
+  throw new KeyServerFault('key-server-invalid', new Error('not a JSON object'))
+}
+
+async function reach<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw error instanceof KeyServerFault ? error : new KeyServerFault('key-server-unavailable', error)
+  }
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > MAX_BYTES) throw new KeyServerFault('key-server-invalid', new Error(`more than ${MAX_BYTES} bytes`))
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 7517 section 5. */
+function isKeySet({ keys }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(keys) && keys.every(isObject)
+}
+
+/** Section 4: removes a slash at the end of the issuer. */
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+}
+
+/** Like fetchKeys, but ignores the given URL and asks the issuer's discovery document and the `jwks_uri` in it. */
+export function fetchKeysOf(issuer: string): FetchImplementation {
+  return async (_url, options) => {
+    const { value } = await fetchJson(discoveryUrl(issuer), options)
+    return fetchKeys(keysUrl(value, issuer), options)
+  }
+}
+
+function keysUrl(document: Readonly<Record<string, unknown>>, issuer: string): string {
+  const { issuer: named, jwks_uri: url } = document
+  // Section 4.3: otherwise one provider could speak for another.
+  if (named !== issuer) throw invalid(`names the issuer ${shown(named)} instead of ${shown(issuer)}`)
+  if (typeof url !== 'string' || !isSafeForKeys(url) || !isAsSafe(url, issuer)) {
+    throw invalid(`names the jwks_uri ${shown(url)}, which is not an https URL`)
+  }
+  return url
+}
+
+/**
+ * A provider on another machine must not name an http URL of this one; and `fetch` would repeat a password in a URL.
+ */
+function isAsSafe(url: string, issuer: string): boolean {
+  const { protocol, username, password } = new URL(url)
+  return username === '' && password === '' && (protocol === 'https:' || issuer.startsWith('http:'))
+}
+
+function invalid(reason: string): KeyServerFault {
+  return new KeyServerFault('key-server-invalid', new Error(`the discovery document ${reason}`))
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'none').slice(0, 200)
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { AGAIN } from '../../base/problems/mend.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
-import { hasCredentials, isSafeForKeys } from './key-url.ts'
 
 export type KeySettings =
   /** With secrets, the keys are in the database; otherwise in the data folder. */
@@ -65,4 +64,20 @@ function pem(value: string): string {
     const { code } = error as NodeJS.ErrnoException
     throw new KeyError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${code}); set it to one of them`)
   }
+}
+
+/** Decides which URLs keys may come from: if anybody on the network path can replace keys, they are worthless. */
+
+const THIS_MACHINE = ['localhost', '127.0.0.1', '[::1]']
+
+/** The error of `fetch` for such a URL would repeat the password in logs. */
+export function hasCredentials(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && (url.username !== '' || url.password !== '')
+}
+
+/** Whether it is an https URL, or an http URL of this machine. */
+export function isSafeForKeys(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && THIS_MACHINE.includes(url.hostname))
 }

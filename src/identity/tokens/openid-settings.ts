@@ -4,7 +4,7 @@ import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { againWith } from '../../base/problems/mend.ts'
 import { KeyError } from '../keys/key-error.ts'
-import { isSafeForKeys } from '../keys/key-url.ts'
+import { isSafeForKeys } from '../keys/key-settings.ts'
 
 export interface OpenIdSettings {
   /** Compared exactly with `iss` and with the provider's discovery document. */

@@ -3,6 +3,7 @@
  * shown; a refused one leaves the reading before it. The number never goes back.
  */
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
 import { type PolicyFiles, revisionOf } from '../policy-files.ts'
 import { BLOCKED_FILE } from '../policy-folder.ts'
 import type { PolicyReading, PolicySource } from '../policy-source.ts'
@@ -159,4 +160,30 @@ export function readingOf(
     throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
   }
   return { files: () => files, blocked: () => blocked, refusal: undefined, sequence: number }
+}
+
+/** What an instance tells about the published version that it has in force. */
+
+export interface InstanceState {
+  /** All versions up to this number are in force. */
+  readonly sequence: number
+  readonly revision: string
+  /** Why a later version isn't in force, a sentence each. */
+  readonly faults: readonly string[]
+}
+
+/** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
+export const SILENT_AFTER_MS = 15_000
+
+/** Undefined for a text that no instance wrote. */
+export function readInstanceState(text: string): InstanceState | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isObject(value)) return undefined
+    const { sequence, revision, faults } = value
+    const isState = Number.isSafeInteger(sequence) && typeof revision === 'string' && Array.isArray(faults)
+    return isState ? { sequence: Number(sequence), revision, faults: faults.map(String) } : undefined
+  } catch {
+    return undefined
+  }
 }

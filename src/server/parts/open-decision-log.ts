@@ -6,7 +6,7 @@ import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../
 import { LogFile, type LogFileOptions } from '../../decision-log/log-file.ts'
 import { LogShares } from '../../decision-log/log-shares.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'
-import { createStandardOutput } from '../../decision-log/standard-output.ts'
+import { createStandardOutput } from '../../decision-log/sink.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Outbox } from '../../store/contract.ts'
 import type { Metrics } from '../observe/metrics.ts'

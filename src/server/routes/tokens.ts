@@ -5,7 +5,7 @@
 
 import { Problem } from '../../base/problems/problem.ts'
 import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'
-import type { PasswordSignIn } from '../../identity/sign-in/sign-in-by-password.ts'
+import type { PasswordSignIn } from '../../identity/sign-in/sign-in.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { HandledRequest, Outcome, RequestEnd, Services } from './handler.ts'
 

@@ -16,8 +16,7 @@ import { textsIn, writeMissing } from '../matrix/init/write-matrix.ts'
 import { predictedSuite } from '../matrix/predict/suite.ts'
 import { readCases } from '../matrix/read/cases.ts'
 import { findMatrixFiles, readBodies, readMatrices } from '../matrix/read/read-matrices.ts'
-import { type Additions, addToProject, type EditedFolders } from './add-resource.ts'
-import { changedFiles, filledParts } from './resource-parts.ts'
+import { type Additions, addToProject, changedFiles, type EditedFolders, filledParts } from './add-resource.ts'
 
 export interface NewService extends EditedFolders {
   /** The role that the service has, and nobody else. */

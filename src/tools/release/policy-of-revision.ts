@@ -3,10 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
+import type { PolicyReading } from '../../policy/policy-source.ts'
+import { readingOf } from '../../policy/published/published-source.ts'
+import type { PublishedVersion, VersionKeys } from '../../policy/published/signed-version.ts'
 import type { Resources } from '../../resources/resource.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/versions-folder.ts'
+import { textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
 
 interface Where {
@@ -53,5 +58,56 @@ async function loadContent(content: PolicyContent, blocked: string, resources: R
     return await loadPolicy(folder, resources)
   } finally {
     await rm(folder, { recursive: true })
+  }
+}
+
+/** Finds the published policy that instances named by a revision. */
+
+/** How many earlier rules may have stayed in force beside the blocks of a version. */
+const MOST_RULES = 20
+
+/**
+ * A version, or the blocks of one with the rules of an earlier one: while an instance refuses the rules of a version,
+ * its blocks are in force. Throws FileError for stored files that aren't those that were signed.
+ */
+export async function publishedRevision(
+  revision: string,
+  versions: PolicyVersions,
+  keys: VersionKeys,
+): Promise<PolicyReading | undefined> {
+  const latestFirst = (await verifiedHistory(versions, keys)).versions.toReversed()
+  const read = reader(versions)
+  const whole = latestFirst.find((one) => one.revision === revision)
+  if (whole) return read(whole)
+  for (const [at, version] of latestFirst.entries()) {
+    const { blocked } = await read(version)
+    for (const earlier of rulesBefore(latestFirst.slice(at))) {
+      const { files } = await read(earlier)
+      if (revisionOf(files(), blocked()) === revision) return { files, blocked, refusal: undefined }
+    }
+  }
+  return undefined
+}
+
+/** The versions with other rules than the first one has, one for all versions with the same rules. */
+function rulesBefore([first, ...earlier]: readonly PublishedVersion[]): readonly PublishedVersion[] {
+  const others = new Map(earlier.filter(({ digest }) => digest !== first?.digest).map((one) => [one.digest, one]))
+  return [...others.values()].slice(0, MOST_RULES)
+}
+
+/** Versions share most of their files, so each text is read once. */
+function reader(versions: PolicyVersions): (version: PublishedVersion) => Promise<PolicyReading> {
+  const texts = new Map<string, Promise<string | undefined>>()
+  const readings = new Map<number, Promise<PolicyReading>>()
+  const file = (digest: string) => {
+    const text = texts.get(digest) ?? versions.file(digest)
+    texts.set(digest, text)
+    return text
+  }
+  return (version) => {
+    const reading =
+      readings.get(version.number) ?? textsOf({ file }, version).then((found) => readingOf(version, found))
+    readings.set(version.number, reading)
+    return reading
   }
 }

@@ -1,7 +1,11 @@
 /** The published versions of a database as a publisher and a reader see them: verified one by one. */
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
-import { readInstanceState, SILENT_AFTER_MS } from '../../policy/published/instance-state.ts'
-import { readTexts, type VersionTexts } from '../../policy/published/published-source.ts'
+import {
+  readInstanceState,
+  readTexts,
+  SILENT_AFTER_MS,
+  type VersionTexts,
+} from '../../policy/published/published-source.ts'
 import { type PublishedVersion, type VersionKeys, verifyVersion } from '../../policy/published/signed-version.ts'
 import { printable } from '../../present/quote.ts'
 import type { InstanceNote, PolicyVersions } from '../../store/policy-versions.ts'

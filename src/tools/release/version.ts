@@ -1,8 +1,9 @@
 /** One version of the policy files: its content, who put it in force, when and why. */
-import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
+import type { VersionTexts } from '../../policy/published/published-source.ts'
 import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
@@ -113,4 +114,29 @@ async function versionNames({ versions }: Home): Promise<readonly string[]> {
   return names
     .filter((name) => numberOf(name) !== undefined)
     .toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))
+}
+
+/** Writes the files of a version into a new folder: all of them, or none. */
+
+/** Throws ToolError if the folder has something in it, or can't be made. */
+export async function exportVersion(directory: string, texts: VersionTexts): Promise<void> {
+  const parent = dirname(resolve(directory))
+  const found = await stat(parent).catch(() => undefined)
+  if (!found?.isDirectory()) throw new ToolError(`${parent} is not a directory: make it first`)
+  if (!(await isFree(directory))) {
+    throw new ToolError(`${directory} exists and is not an empty folder: name a folder that doesn't exist`)
+  }
+  const content = new Map([...texts].map(([name, text]) => [name, Buffer.from(text)]))
+  // A folder that somebody fills meanwhile isn't replaced: the system refuses it.
+  await finish(resolve(directory), (unfinished) => writeFiles(unfinished, content)).catch((error) => {
+    throw new ToolError(`${directory} can't be written (${error.code}): name another folder`)
+  })
+}
+
+async function isFree(directory: string): Promise<boolean> {
+  try {
+    return (await readdir(directory)).length === 0
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  }
 }

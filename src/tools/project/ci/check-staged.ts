@@ -1,13 +1,18 @@
 /** Checks what is staged of a project: schemas, then the policy, then the expectations, each as far as it can be read. */
 import { stat } from 'node:fs/promises'
-import { FileError, MOST_FAULTS } from '../../../base/diagnostic.ts'
+import { type Diagnostic, FileError, MOST_FAULTS, type Place } from '../../../base/diagnostic.ts'
 import type { FindingReport } from '../../../present/findings.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
-import { readPredictedSuite } from '../../matrix/predict/suite.ts'
+import { answers, describe } from '../../matrix/predict/compare-answer.ts'
+import { isPredictable, walkCase } from '../../matrix/predict/expectations-met.ts'
+import { predictCell } from '../../matrix/predict/predict-cell.ts'
+import { type PredictedSuite, readPredictedSuite } from '../../matrix/predict/suite.ts'
+import type { Case } from '../../matrix/read/cases.ts'
+import { type Expectation, expectedText, isUnconditional } from '../../matrix/read/expectation.ts'
+import { titleOf } from '../../matrix/run/run-cell.ts'
 import { checkSchemas } from '../../schema/check/check-schemas.ts'
 import { withStaged } from './staged-files.ts'
-import { unmetFindings } from './unmet.ts'
 
 export interface ProjectFolders {
   readonly policies: string
@@ -48,4 +53,37 @@ async function attemptUnmet(folders: ProjectFolders, now: Date) {
     if (error instanceof FileError) return error.diagnostics
     throw error
   }
+}
+
+/** The cells and cases that the policy answers otherwise: found without a server, so in a moment. */
+
+/** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
+async function unmetFindings(suite: PredictedSuite): Promise<readonly Diagnostic[]> {
+  const found = [
+    ...suite.expectations.map((one) => unmetCell(suite, one)),
+    ...suite.cases.filter(isPredictable).map((one) => unmetCase(suite, one)),
+  ]
+  return (await Promise.all(found)).flat()
+}
+
+async function unmetCell(
+  { predictor, evaluated }: PredictedSuite,
+  expectation: Expectation,
+): Promise<readonly Diagnostic[]> {
+  const { expected, place } = expectation
+  const cell = { ...expectation, unconditional: isUnconditional(expectation) }
+  const prediction = await predictCell(predictor, evaluated, cell)
+  if (prediction.kind === 'answer' && answers(prediction, expected)) return []
+  if (prediction.kind !== 'answer') return [wrong(place, `${titleOf(expectation)}: ${prediction.why}`)]
+  const [best] = describe(prediction)
+  return [wrong(place, `${titleOf(expectation)}: the policy answers ${best ? expectedText(best) : 'otherwise'}`)]
+}
+
+async function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): Promise<readonly Diagnostic[]> {
+  if ((await walkCase(predictor, evaluated, one)).holds) return []
+  return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
+}
+
+function wrong(place: Place, message: string): Diagnostic {
+  return { ...place, code: 'cell-wrong', severity: 'error', message }
 }

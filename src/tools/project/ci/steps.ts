@@ -17,9 +17,9 @@ import { matrixFindings, matrixSarif, REPORTS } from '../../matrix/report/report
 import { countOf, isGreen, type Run } from '../../matrix/run/result.ts'
 import { checkSchemas, SCHEMA_CHECK_FORMATS } from '../../schema/check/check-schemas.ts'
 import { SCHEMA_DIFF_FORMATS } from '../../schema/diff/formats.ts'
-import type { Base } from './base-commit.ts'
 import type { ProjectFolders } from './check-staged.ts'
 import { compareWithBase } from './compare-base.ts'
+import type { Base } from './occasion.ts'
 
 export const STEPS = { check: 'files', diff: 'change', matrix: 'matrices', coverage: 'coverage' } as const
 

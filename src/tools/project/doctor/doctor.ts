@@ -13,9 +13,8 @@ import { examineDatabase } from '../../../store/open.ts'
 import type { PolicyPlace } from '../../load-policy.ts'
 import { checkDataFolder, checkDecisionLog, checkPolicyFolders } from './folders.ts'
 import { checkKeys } from './keys.ts'
-import { checkClock, checkLimits, checkNode, checkProgram } from './machine.ts'
+import { checkClock, checkLimits, checkNode, checkPorts, checkProgram } from './machine.ts'
 import { checkMigrations, checkRules, lookAtSchemas } from './policy.ts'
-import { checkPorts } from './ports.ts'
 import { readSettings } from './settings.ts'
 
 export interface DoctorOptions {

@@ -1,8 +1,7 @@
 /** Files that `init` made from templates: which templates differ between the versions, and what became of the files. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { filesBelow } from '../package-files.ts'
-import { hasPlaces, isMadeFrom, renderedChange, valuesIn } from '../rendered-change.ts'
+import { filesBelow, hasPlaces, isMadeFrom, renderedChange, valuesIn } from '../package-files.ts'
 import type { TemplateChange, Undecided } from './report.ts'
 import type { UpgradeSides } from './sides.ts'
 

@@ -1,10 +1,15 @@
 /** A policy directory as the target of releases. */
+
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { replaceFile } from '../../../base/files/durable-file.ts'
+import { readBlockedFile } from '../../../policy/policy-files.ts'
 import { ToolError } from '../../load-policy.ts'
+import { type NewBlock, withBlock, withBlocks, withoutBlock } from '../block-lines.ts'
 import type { ReleaseTarget } from '../target.ts'
 import { isIntact, readHistory, readVersion } from '../version.ts'
-import { addBlocks, block, unblock } from './blocks.ts'
 import { type Home, nameOf } from './layout.ts'
+import { withLock } from './lock.ts'
 import { putInForce } from './put-in-force.ts'
 import { isHeldBack } from './swap-policy-files.ts'
 
@@ -32,4 +37,41 @@ export function folderTarget(home: Home): ReleaseTarget {
     unblock: (id) => unblock(directory, id),
     close: async () => {},
   }
+}
+
+/** Changes blocked.txt of a directory in one atomic step. */
+
+/**
+ * Puts a block in force. Throws ToolError for an id or a time that the file can't express, FileError for a file with
+ * faults.
+ */
+export function block(directory: string, block: NewBlock, now: Date): Promise<'blocked' | 'was-blocked'> {
+  return withLock(directory, async () => {
+    const text = withBlock(await readBlockedFile(directory), block, now)
+    if (text === undefined) return 'was-blocked'
+    await replaceBlocked(directory, text)
+    return 'blocked'
+  })
+}
+
+/** The number of removed lines. Throws FileError for a file with faults. */
+export function unblock(directory: string, id: string): Promise<number> {
+  return withLock(directory, async () => {
+    const { text, removed } = withoutBlock(await readBlockedFile(directory), id)
+    if (removed > 0) await replaceBlocked(directory, text)
+    return removed
+  })
+}
+
+/** Adds lines at the end of blocked.txt. */
+async function addBlocks(directory: string, lines: readonly string[]): Promise<void> {
+  if (lines.length === 0) return
+  await withLock(directory, async () => {
+    await replaceBlocked(directory, withBlocks((await readBlockedFile(directory)).text, lines))
+  })
+}
+
+/** If blocked.txt is a link, it stays one. */
+async function replaceBlocked(directory: string, text: string): Promise<void> {
+  await replaceFile(await realpath(join(directory, 'blocked.txt')), text)
 }

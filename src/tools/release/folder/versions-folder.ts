@@ -9,7 +9,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { finish, replaceLink } from '../../../base/files/durable-file.ts'
 import { makeFolder } from '../../../base/files/make-folder.ts'
 import { type Home, linkedHome, linkTo, plainHome, versionIn } from './layout.ts'
-import { obstacle } from './obstacle.ts'
+import { obstacle } from './lock.ts'
 
 /** File systems allow 255 bytes, some fewer. */
 const LONGEST_NAME = 140
