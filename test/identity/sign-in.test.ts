@@ -280,7 +280,7 @@ describe('signing in while too many do', () => {
     const signedIn = await signIn.withPassword({ email: 'x', password: 'y', address: '' }, () => '')
     expect([signedIn, settled]).to.deep.equal([{ kind: 'busy' }, ['withdrawn']])
     const services = { signIn } as unknown as Services
-    const writes = { record: () => '', committed: () => undefined }
+    const writes = () => ({ record: () => '', committed: () => undefined })
     const asking = { resource: { validate: () => [] }, address: '', writes } as unknown as HandledRequest
     const problem = await signInRoute(services, asking, { email: 'x', password: 'y' }).catch((error) => error)
     expect(problem).to.include({ code: 'sign-in-busy', status: 503 })
