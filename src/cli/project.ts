@@ -300,9 +300,9 @@ function withCommand(checked: Checked, words: readonly string[]): Checked {
 }
 
 /** For one release, programs find the command by its former name too. */
-function withFormerName(checked: Checked): Checked & { readonly fix?: string } {
+function withFormerName(checked: Checked): Checked & { readonly mend?: string } {
   const { fix } = checked
-  return fix === undefined ? checked : { ...checked, fix: fix }
+  return fix === undefined ? checked : { ...checked, mend: fix }
 }
 
 function textOf(checks: readonly Checked[]): string {

@@ -157,6 +157,7 @@ describe('sallyport doctor', () => {
     expect(validate(diagnosis), JSON.stringify(validate.errors)).to.equal(true)
     const [fault] = faultsOf(diagnosis.checks)
     expect(fault?.fix).to.match(/^PORT=3000 .* serve$/)
+    expect(fault, 'the former name, for one release').to.have.property('mend', fault?.fix)
     expect((await doctor('--colour')).code).to.equal(2)
   })
 
