@@ -53,6 +53,12 @@ describe('a POST that anonymous may send', () => {
     expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid-idempotency-key'])
   })
 
+  it('a faulty precondition is told before a faulty key', async () => {
+    const headers = { 'idempotency-key': 'k', 'if-match': 'no tag' }
+    const answer = await server.ask('POST', '/api/v1/notes', { body, headers })
+    expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid-precondition'])
+  })
+
   it('without a key is 201 (negative control)', async () => {
     expect((await server.ask('POST', '/api/v1/notes', { body })).status).to.equal(201)
   })

@@ -66,9 +66,10 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
 function withHeaders(ctx: Context, decision: Decision, content: Content): Input {
   // RFC 9110 section 13.2.1: preconditions concern one representation, so these decisions ignore them.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
+  const preconditions = readPreconditions(ctx.req)
   // The other methods can be repeated safely without a key.
   const idempotencyKey = decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
-  return { ...content, preconditions: readPreconditions(ctx.req), idempotencyKey }
+  return { ...content, preconditions, idempotencyKey }
 }
 
 function readContent(ctx: Context, frame: Frame, decision: Decision): Content | Promise<Content> {
