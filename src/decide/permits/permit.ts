@@ -45,8 +45,11 @@ declare const issued: unique symbol
 /** Plain data, which can be sent to another thread or engine. */
 export type Permit<K extends PermitKind> = Checked<K> & { readonly [issued]: K }
 
+/** The permit has its own read set: the decision may go on, and read more. */
 export function issuePermit<K extends PermitKind>(checked: Checked<K>): Permit<K> {
-  return Object.freeze(checked) as Permit<K>
+  const { lookups, caller } = checked.readSet
+  const own: Checked<K> = { ...checked, readSet: { lookups: [...lookups], caller } }
+  return Object.freeze(own) as Permit<K>
 }
 
 // The object that a permit's write leaves in the store.
