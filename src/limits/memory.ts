@@ -31,9 +31,11 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryOpt
     const nowMicros = Math.floor(now() * 1000)
     const asked = quotas.map((quota) => ({ quota, window: present(windows, quota, nowMicros) }))
     const admitted = asked.every(({ quota, window }) => window.used < quota.allow)
-    for (const { quota, window } of admitted ? asked : []) {
-      window.count()
-      windows.set(quota.key, window)
+    if (admitted) {
+      for (const { quota, window } of asked) {
+        window.count()
+        windows.set(quota.key, window)
+      }
     }
     sweep(quotas.length * SWEPT_PER_KEY, nowMicros)
     const usages = asked.map(({ quota, window }) => {

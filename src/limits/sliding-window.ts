@@ -7,12 +7,16 @@ export class SlidingWindow {
   private index: number
   /** Requests admitted in sub-window i at i modulo COUNTED. */
   private readonly counts: number[] = new Array<number>(COUNTED).fill(0)
-  /** Requests that count at the time of the last `moveTo`. */
-  used = 0
+  private total = 0
 
   constructor(step: number, nowMicros: number) {
     this.step = step
     this.index = Math.floor(nowMicros / step)
+  }
+
+  /** Requests that count at the time of the last `moveTo`. */
+  get used(): number {
+    return this.total
   }
 
   /** Nothing counts from this time on. */
@@ -28,36 +32,40 @@ export class SlidingWindow {
 
   /** Counts one more request, or so many bytes, in the current sub-window. */
   count(more = 1): void {
-    this.counts[this.index % COUNTED] = (this.counts[this.index % COUNTED] ?? 0) + more
-    this.used += more
+    this.counts[this.index % COUNTED] = this.at(this.index) + more
+    this.total += more
   }
 
   /** The time at which one more request would be admitted than now; 0 if nothing counts. */
   freesAtMicros(allow: number): number {
-    let excess = Math.max(0, this.used - Math.max(1, allow))
+    let excess = Math.max(0, this.total - Math.max(1, allow))
     for (let index = Math.max(0, this.index - SUB_WINDOWS); index <= this.index; index++) {
-      excess -= this.counts[index % COUNTED] ?? 0
+      excess -= this.at(index)
       if (excess < 0) return (index + COUNTED) * this.step
     }
     return 0
   }
 
   private fold(step: number, index: number): void {
-    const { used } = this
+    const { total } = this
     this.step = step
     this.index = index
-    this.used = 0
+    this.total = 0
     this.counts.fill(0)
-    this.count(used)
+    this.count(total)
   }
 
   private advance(passed: number): void {
     const present = this.index + passed
     for (let next = Math.max(this.index + 1, present - SUB_WINDOWS); next <= present; next++) {
-      this.used -= this.counts[next % COUNTED] ?? 0
+      this.total -= this.at(next)
       this.counts[next % COUNTED] = 0
     }
     this.index = present
+  }
+
+  private at(index: number): number {
+    return this.counts[index % COUNTED] ?? 0
   }
 }
 
@@ -97,12 +105,12 @@ export interface Usage {
 
 /** The answer in the limiter's terms. */
 export function describeAdmission(admitted: boolean, nowMicros: number, usages: readonly Usage[]): Admission {
-  let retryAfterMs = 0
   const quotas = usages.map(({ quota: { name, allow }, used, freesAtMicros }) => {
     const resetMs = Math.max(0, Math.ceil((freesAtMicros - nowMicros) / 1000))
     const exceeded = !admitted && used >= allow
-    if (exceeded) retryAfterMs = Math.max(retryAfterMs, resetMs)
     return { name, remaining: Math.max(0, allow - used), resetMs, exceeded }
   })
+  let retryAfterMs = 0
+  for (const { exceeded, resetMs } of quotas) if (exceeded) retryAfterMs = Math.max(retryAfterMs, resetMs)
   return { admitted, quotas, retryAfterMs }
 }

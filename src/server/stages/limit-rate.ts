@@ -204,10 +204,9 @@ function refusal(limits: readonly Counted[], quotas: Admission['quotas'], retryA
 function headersOf(limits: readonly Counted[], quotas: readonly QuotaState[]): Headers {
   const policies: string[] = []
   const states: string[] = []
-  for (let i = 0; i < limits.length; i++) {
-    const [limit, state] = [limits[i], quotas[i]]
-    if (!limit || !state) continue
-    const { name, allow, windowMs } = limit
+  for (const [i, { name, allow, windowMs }] of limits.entries()) {
+    const state = quotas[i]
+    if (!state) continue
     const window = Math.ceil(windowMs / 1000)
     policies.push(`"${name}";q=${allow};w=${window}`)
     states.push(`"${name}";r=${state.remaining};t=${Math.min(Math.ceil(state.resetMs / 1000), window)}`)
