@@ -114,15 +114,14 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   if (blocked) return refusalBy('blocked')
   // The path shows the record of the caller, whatever the policy grants. OPTIONS concerns no record.
   if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refusalBy('own-record')
-  const asked = policy.table(subject, resource.name, endpoint.action)
-  const table = asked instanceof Promise ? yield* made(asked) : asked
+  const table = yield* tableOf(policy, question, endpoint.action)
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(policy, question, table)
-  const reading = endpoint.action === 'read' ? table : policy.table(subject, resource.name, 'read')
-  const readTable = reading instanceof Promise ? yield* made(reading) : reading
+  const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
   const ownership = policy.ownershipOf(resource.name)
   const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
   const conditions = conditionsNow(policy.conditions, question, both(table.conditions, readTable.conditions))
   const attributes = both(both(table.attributes, readTable.attributes), attributesOf(filled))
+  // The users record is read only if an attribute of it is needed.
   const user = attributes.length > 0 ? caller : undefined
   const record = user && ((yield { kind: 'caller', id: user.id }) as StoredObject | undefined)
   const asking = askingOf(caller, record, question.now)
@@ -163,8 +162,9 @@ export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
   return refusalBy('role', { evidence, ...stepUp(grants.conditions, passes) })
 }
 
-function* made(table: Promise<GrantTable>): Steps<GrantTable> {
-  return (yield { kind: 'table', table }) as GrantTable
+function* tableOf(policy: Snapshot, { subject, resource }: Question, action: string): Steps<GrantTable> {
+  const table = policy.table(subject, resource.name, action)
+  return table instanceof Promise ? ((yield { kind: 'table', table }) as GrantTable) : table
 }
 
 /** No object is concerned, so no relation holds. */
