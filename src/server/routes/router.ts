@@ -164,7 +164,7 @@ function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: Ha
 }
 
 /**
- * The decision, or the input, of the kind that a handler needs; `authorize` and `validate` never leave another kind.
+ * The decision, or the input, of the kind that a handler needs; `authorize` and `validate` never provide another kind.
  */
 function of<T extends Decision | Input, K extends T['kind']>(found: T, kind: K): Extract<T, { readonly kind: K }> {
   if (found.kind !== kind) throw new Error(`the handler expects ${kind}, but got ${found.kind}`)

@@ -1,7 +1,7 @@
 /**
  * The one authorization middleware: every method of every route passes here, OPTIONS included, and nothing else decides,
  * except the permits that its decision gives out. src/decide/decide.ts has the checks; this file has the facts that they
- * need. A write that came too late asks `decideRequest` again.
+ * need. A write whose object has changed since asks `decideRequest` again.
  */
 import { onceKnown } from '../../base/now-or-later.ts'
 import { looksAt } from '../../decide/conditions/condition.ts'
@@ -32,7 +32,7 @@ export interface Gate {
 /** Also knows what a write would leave. */
 export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'inOneReadTransaction'> }
 
-/** Leaves a decision, or throws Refused or a fault. */
+/** Provides a decision, or throws Refused or a fault. */
 export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
   return (ctx, next) => {
     const { policy, prefetched, accepted } = ctx.state

@@ -1,6 +1,6 @@
 /**
  * Finds the route of a request, and the faults that Node's parser accepts. For a malformed request, an unknown path or
- * method it leaves a value; a later stage refuses the request, after the rate limits have counted it.
+ * method it provides a value; a later stage refuses the request, after the rate limits have counted it.
  */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'

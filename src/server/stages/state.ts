@@ -1,6 +1,6 @@
 /**
- * What each stage leaves in `ctx.state` for the stages after it, in their order (src/server/stack.ts), and the type of
- * stages: Koa middleware that says what it reads from the state and what it leaves there.
+ * What each stage provides in `ctx.state` for the stages after it, in their order (src/server/stack.ts), and the type of
+ * stages: Koa middleware whose type says what it reads from the state and what it provides.
  */
 import type Koa from 'koa'
 import type { Middleware, Next, ParameterizedContext } from 'koa'
@@ -21,7 +21,7 @@ import type { Outcome } from '../routes/handler.ts'
 /** By name, spelled as sent; each name once. */
 export type ResponseHeaders = Record<string, string>
 
-/** Left by `answer`. */
+/** Provided by `answer`. */
 export interface Received {
   readonly requestId: string
   /** The instance that answers. */
@@ -42,14 +42,14 @@ export interface Received {
   readonly policy: ActivePolicy
 }
 
-/** Left by `match`. */
+/** Provided by `match`. */
 export interface Matched {
   readonly match: Match
   /** The routes of the router that has this one; undefined where no route accepts the request. */
   readonly routes: RouterMiddleware | undefined
 }
 
-/** Left by `refuseFloods`. */
+/** Provided by `refuseFloods`. */
 export interface Addressed {
   /** The client's address, as limits count it. */
   readonly address: string
@@ -69,7 +69,7 @@ interface Forwarded {
   readonly method?: string
 }
 
-/** Left by `readForwarded`. */
+/** Provided by `readForwarded`. */
 export interface Forwarding {
   /** Undefined for a request that no gateway asks about; else the state is about its client's request. */
   readonly forwarded?: Forwarded
@@ -82,7 +82,7 @@ export interface PrefetchedObject {
   readonly object: StoredObject | undefined
 }
 
-/** Left by `authenticate`. */
+/** Provided by `authenticate`. */
 export interface Authenticated {
   readonly authentication: Authentication
   /** Undefined if the object wasn't read. */
@@ -102,24 +102,24 @@ export interface AcceptedRequest {
   readonly forwarded?: unknown
 }
 
-/** Left by `refusePathMethodToken`. */
+/** Provided by `refusePathMethodToken`. */
 export interface Accepted {
   readonly accepted: AcceptedRequest
   /** The resource of the route. */
   readonly resource: Resource
 }
 
-/** Left by `authorize`. */
+/** Provided by `authorize`. */
 export interface Authorized {
   readonly decision: Decision
 }
 
-/** Left by `validate`. */
+/** Provided by `validate`. */
 export interface Validated {
   readonly input: Input
 }
 
-/** Left by the handler of a route. */
+/** Provided by the handler of a route. */
 export interface Handled {
   readonly outcome: Outcome
   /** The latest decision about a write that came too late for the first; none while it is made, or where it failed. */
@@ -149,7 +149,7 @@ type StageContext<State extends object> = ParameterizedContext<State>
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * Koa's `use`, for stages. A stage that reads something that no earlier stage leaves doesn't compile
+ * Koa's `use`, for stages. A stage that reads something that no earlier stage provides doesn't compile
  * (test/stage-types.test.ts).
  */
 export class Stages<State extends object = object> {
