@@ -17,8 +17,8 @@ export const asserted: ConditionKind<Asserted, Form> = {
   needsCaller: false,
   parse: (name) => ({ kind: 'asserted', name }),
   holds: () => false,
-  describe: () => 'the service that asks asserts it',
-  /** Services assert each one by its name. Records have a hash of this text: so it keeps the former name. */
+  describe: () => 'the service asserts it',
+  /** Services assert each one by its name. Records have a hash of this text, so it keeps the former name. */
   meaning: ({ name }) => JSON.stringify(['told', name]),
   isWithin: (one, other) => one.name === other.name,
   mistakes: () => [],

@@ -84,7 +84,7 @@ function decideAbout(pep: Pep, asked: Asked): Judged | Promise<Judged> {
   const elsewhere = target.resource.external ? told() : undefined
   if (elsewhere) return decideAboutAsserted(pep, asked, elsewhere)
   return onceKnown(pep.ask(decide(questionOf(pep, asked), pep.policy.snapshot)), (decision) => {
-    // Of a stored object, nothing that is told counts, nor is refused.
+    // What the service asserts of a stored object neither counts nor is refused.
     const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
     if (unstored) return decideAboutAsserted(pep, asked, unstored)
     const granted = isRefusal(decision) ? decision : fieldsGranted(pep, decision, target, evaluation)

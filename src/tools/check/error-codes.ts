@@ -163,7 +163,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'target-external',
     'A relation leads to objects that are kept elsewhere, so the server can not look them up',
-    'Compare a field of the resource itself; the service that asks asserts it',
+    'Compare a field of the resource itself; the service asserts it',
   ),
   entry(
     'climb-resource',
