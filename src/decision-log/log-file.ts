@@ -148,7 +148,7 @@ function openLog(file: string): number {
   const descriptor = openSync(file, 'a+', OWNER_ONLY)
   try {
     refuseOther(file, descriptor)
-    fix(descriptor)
+    cutPartialLine(descriptor)
     return descriptor
   } catch (error) {
     closeSync(descriptor)
@@ -185,7 +185,7 @@ function refuseOther(file: string, descriptor: number): void {
 }
 
 /** Removes the text after the last line end. */
-function fix(descriptor: number): void {
+function cutPartialLine(descriptor: number): void {
   const { size } = fstatSync(descriptor)
   let end = size
   const byte = Buffer.alloc(1)

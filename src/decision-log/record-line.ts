@@ -1,8 +1,7 @@
 /**
  * Writes a decision record as a line of the log. Callers choose much of a record's content, so a line is bounded: parts
- * that would be too long are omitted, and the record says so (`cut`).
+ * that would be too long are omitted, and the record says so (`cut`). Also writes a record as a line for people.
  */
-
 import { printable } from '../present/quote.ts'
 import { type AskedRecord, cutName, type DecisionRecord } from './decision-record.ts'
 
@@ -87,7 +86,6 @@ function quiet(json: string): string {
 }
 
 /** A decision record as a line for people. */
-
 export function recordText(record: DecisionRecord): string {
   const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
   const parts = [

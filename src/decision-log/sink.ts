@@ -20,13 +20,12 @@ export interface Sink {
   close(): void
 }
 
+const STDOUT = 1
+
 /**
  * The decision log on standard output, for a platform that collects it; after a crash, the records of the last writes
  * may appear twice.
  */
-
-const STDOUT = 1
-
 export function createStandardOutput(): Sink {
   const lines = new WholeLines(STDOUT, { rest: endsInLine(STDOUT) ? '\n' : '' })
   return {

@@ -270,7 +270,8 @@ interface WrittenResult {
 /**
  * The refusal of the second decision, which also asks for the fields that the caller can't see. If no sign-in gets past
  * both, the result comes first (docs/semantics.md, "Step-up"): a sign-in that gets past the result alone is asked for.
- * `evidenceBy`: a request for hidden fields is refused by the first decision.
+ * `evidenceBy`: the evidence of the refusal. A request for hidden fields is refused by the first decision, whose evidence
+ * is another one.
  */
 function refusalOfUpdate(
   grants: CallerGrants,

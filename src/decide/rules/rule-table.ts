@@ -1,7 +1,7 @@
 /**
  * The rules of a policy by columns. Threads can transfer the columns without a copy; a hundred thousand rules take
  * three megabytes, and the garbage collector has nothing to traverse. LivingRules makes rules from the columns
- * again.
+ * again, of those in force at a time.
  */
 import type { Policy, Rule, Term } from '../policy.ts'
 import type { RuleIndex } from '../snapshot.ts'
@@ -187,7 +187,7 @@ function cellOf<T>({ values, at }: Column<T>, i: number): T {
   return values[at[i] ?? 0] as T
 }
 
-/** Rules with an end: finds those in force at a time. A rule has ended from the millisecond that its `until=` names. */
+// Rules with an end. A rule has ended from the millisecond that its `until=` names.
 
 /** `now` in milliseconds since the epoch. */
 export function lives({ until }: { readonly until?: number | undefined }, now: number): boolean {

@@ -1,4 +1,7 @@
-/** The form of API keys: `sp_`, a public id, and a secret. Only the secret's hash is stored. */
+/**
+ * API keys: `sp_`, a public id, and a secret, of which only the hash is stored. Makes and reads them, turns one into a
+ * caller, and notes when it was used.
+ */
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/now-or-later.ts'
@@ -45,7 +48,7 @@ function random(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
-/** Turns an API key into a caller, using the store's present data about the key and its subject. */
+// The caller of an API key, by the store's present data about the key and its subject.
 
 /** The number of accepted keys that are remembered. */
 const MOST_KNOWN = 10_000
@@ -108,10 +111,8 @@ function rolesOf({ key, roles }: KeyStatus): readonly string[] {
   return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
 }
 
-/**
- * Remembers when API keys were last used, and writes that together once a minute and at the end, never during a
- * request.
- */
+// The last uses of API keys are remembered, and written together once a minute and at the end, never during a request.
+
 export const WRITE_EVERY_MS = 60_000
 
 export interface ApiKeyUses {

@@ -106,10 +106,8 @@ function rethrow(error: unknown): CryptoKey {
   throw new KeyServerFault('key-server-invalid', error)
 }
 
-/**
- * Fetches the keys of a key server, or asks a provider for their URL: with limits on time and size, without following
- * redirects, and with distinct faults.
- */
+// The fetch of the keys, or of a provider's document that has their URL (OpenID Connect Discovery 1.0): with limits on
+// time and size, without following redirects, and with distinct faults.
 
 const MAX_BYTES = 256 * 1024
 

@@ -1,4 +1,7 @@
-/** Which keys sign and verify the tokens of this server's own issuer: read from the environment. */
+/**
+ * Which keys sign and verify the tokens of this server's own issuer: read from the environment. Also which URLs keys may
+ * come from.
+ */
 import { readFileSync } from 'node:fs'
 import { AGAIN } from '../../base/problems/mend.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
@@ -66,7 +69,7 @@ function pem(value: string): string {
   }
 }
 
-/** Decides which URLs keys may come from: if anybody on the network path can replace keys, they are worthless. */
+// Which URLs keys may come from: if anybody on the network path can replace keys, they are worthless.
 
 const THIS_MACHINE = ['localhost', '127.0.0.1', '[::1]']
 

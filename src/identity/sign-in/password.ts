@@ -106,7 +106,7 @@ function unpadded(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replaceAll('=', '')
 }
 
-/** Runs a few pieces of work at once and lets some wait, in two lines; refuses work beyond that. */
+// The waiting room runs a few pieces of work at once and lets some wait, in two lines; it refuses work beyond that.
 
 /** The line is full, so nobody else may join it. */
 export class Overcrowded extends Error {

@@ -1,4 +1,4 @@
-/** The result of signing in: the tokens of a session, or the reason for a refusal. */
+/** The result of signing in: the tokens of a session, or the reason for a refusal; and the form of refresh tokens. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Directory, Person, RefreshHashes } from '../../store/directory.ts'
@@ -91,10 +91,8 @@ export const SESSION_MS = 30 * DAY_MS
 /** The longest time without a refresh. */
 export const IDLE_MS = 14 * DAY_MS
 
-/**
- * Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret lasts as long as the session, so that an
- * older token of the session is recognized; the current secret changes with each use. The store holds only hashes.
- */
+// Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret lasts as long as the session, so that an
+// older token of the session is recognized; the current secret changes with each use. The store holds only hashes.
 
 const FAMILY_BYTES = 16
 /** 256 random bits need no slow hash: nobody guesses them. */

@@ -82,10 +82,8 @@ function rejected(reason: string): Authentication {
   return { kind: 'rejected', code: 'token-invalid', reason }
 }
 
-/**
- * Distinguishes access tokens from the other tokens that the same keys sign (ID tokens, refresh tokens, logout tokens):
- * the audience isn't enough if it is set to a client's id. read-claims.ts finds the caller of the token.
- */
+// Access tokens are distinguished from the other tokens that the same keys sign (ID tokens, refresh tokens, logout
+// tokens): the audience isn't enough if it is set to a client's id. read-claims.ts finds the caller of the token.
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 /**
  * The published versions as the source of a policy. A version is read whole and verified before anything of it is
- * shown; a refused one leaves the reading before it. The number never goes back.
+ * shown; a refused one leaves the reading before it. The number never goes back. Also what instances tell of it.
  */
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
@@ -163,7 +163,6 @@ export function readingOf(
 }
 
 /** What an instance tells about the published version that it has in force. */
-
 export interface InstanceState {
   /** All versions up to this number are in force. */
   readonly sequence: number

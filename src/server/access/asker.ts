@@ -1,6 +1,7 @@
 /**
- * The PEP (policy enforcement point, the service that asks), and its long work, which runs in slices: one slice in a turn of the event loop, and callers in turn. So
- * other requests wait for one slice, however many batches are under way, and no caller's batches hold up another's.
+ * The PEP (policy enforcement point, the service that asks), and its long work, which runs in slices: one slice in a
+ * turn of the event loop, and callers in turn. So other requests wait for one slice, however many batches are under
+ * way, and no caller's batches hold up another's.
  */
 
 import { onceAllKnown } from '../../base/now-or-later.ts'
@@ -29,7 +30,6 @@ export interface AccessParts {
   readonly turns: Turns
 }
 
-/** The service that asks, and all that its questions need. */
 /** The service that asks, and all that its questions need. */
 export interface Pep extends AccessParts {
   /** The service itself; undefined without credentials. */

@@ -1,6 +1,6 @@
 /**
- * Records a request: its decision record, its metrics, and the cause of a fault. A write commits together with its
- * record, so neither exists without the other.
+ * Records a request: its decision record, its metrics with the status that the client or gateway gets, and the cause of
+ * a fault. A write commits together with its record, so neither exists without the other.
  */
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'

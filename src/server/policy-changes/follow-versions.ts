@@ -1,8 +1,8 @@
 /**
  * Follows the policy that is published in the database: asks for the last version many times a second, and knows for
  * how long it could not ask. Blocks are loaded first, and also while the rules of a version are loaded or are broken.
+ * The number of the version in force is kept in a file.
  */
-
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -151,15 +151,14 @@ export function tellChannel(log: Logger, maxAgeMs: number): (state: ChannelState
   }
 }
 
+const SEQUENCE_FILE = 'policy-sequence'
+/** Earlier versions of sallyport wrote no id. */
+const SEQUENCE_TEXT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n)?$/
+
 /**
  * Keeps the number of the version in force, and the id of its database, beside the keys of the instance: somebody who
  * writes to the database can't make a restarted instance take an older version, or one of another database.
  */
-
-const FILE = 'policy-sequence'
-/** Earlier versions of sallyport wrote no id. */
-const CONTENT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n)?$/
-
 export class KeptSequence {
   readonly #file: string
   readonly #log: Logger
@@ -167,13 +166,13 @@ export class KeptSequence {
   #turn = Promise.resolve()
 
   constructor(dataDirectory: string, log: Logger) {
-    this.#file = join(dataDirectory, FILE)
+    this.#file = join(dataDirectory, SEQUENCE_FILE)
     this.#log = log
   }
 
   async read(): Promise<KeptVersion> {
     const text = await readFile(this.#file, 'utf8').catch(() => '')
-    const { sequence = 0, database } = CONTENT.exec(text)?.groups ?? {}
+    const { sequence = 0, database } = SEQUENCE_TEXT.exec(text)?.groups ?? {}
     return { sequence: Number(sequence), database }
   }
 
