@@ -70,7 +70,7 @@ function parseEntry(name: string, entry: Entry, known: Known, fault: Fault): Cal
   return {
     name,
     subjects: subjects ? parseSubjects(subjects, known, fault) : DEFAULT_TRUST.subjects,
-    assertedResources: new Set(Object.keys(resources).filter((resource) => resources[resource] !== 'stored')),
+    assertedResources: new Set(Object.keys(resources).filter((name) => ASSERTED.has(resources[name]))),
     understandsFields: entry.fields === 'understood',
     aliases: parseAliases(actions, known, fault),
     conditions: parseAsserted(conditions, known, fault),
@@ -78,6 +78,8 @@ function parseEntry(name: string, entry: Entry, known: Known, fault: Fault): Cal
     profiles: profiles && new Set(profiles),
   }
 }
+
+const ASSERTED: ReadonlySet<unknown> = new Set(['asserted', 'word'])
 
 /** The network of all addresses would let everybody ask what any token may do. */
 function parseAddresses(
