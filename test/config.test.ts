@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../src/config/config.ts'
-import { fixOf } from '../src/config/mend-of.ts'
+import { fixOf } from '../src/config/fix-of.ts'
 
 const BAD = [
   ['PORT', 'eighty'],

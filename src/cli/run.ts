@@ -9,7 +9,7 @@ import {
   setExitCode,
   type Variables,
 } from '../base/command-process.ts'
-import { failureText } from '../config/mend-of.ts'
+import { failureText } from '../config/fix-of.ts'
 import { tellProblem } from '../present/print.ts'
 import { runProgram } from './program.ts'
 

@@ -1,6 +1,6 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
 import { hostname } from 'node:os'
-import { againWith } from '../base/problems/mend.ts'
+import { againWith } from '../base/problems/fix.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from '../identity/tokens/openid-settings.ts'

@@ -6,7 +6,7 @@ import { isIpAddress } from '../base/ip-address.ts'
 
 /**
  * Its message is one sentence: the variable, the wrong value, and what to set it to. `fix`: the command for it
- * (src/base/problems/mend.ts).
+ * (src/base/problems/fix.ts).
  */
 export class ConfigError extends Error {
   readonly fix: string | undefined

@@ -1,7 +1,7 @@
 /** Looks at the Redis in which instances share their limits; changes nothing. */
 import { Redis } from 'ioredis'
 import { type Checked, clockChecked, faulted, passed, unchecked, warned } from '../base/problems/checked.ts'
-import { againWith } from '../base/problems/mend.ts'
+import { againWith } from '../base/problems/fix.ts'
 import { answerWithin } from '../base/under-way.ts'
 import { CONNECTION, isOfCluster } from './redis.ts'
 

@@ -3,7 +3,7 @@
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { environment } from '../base/command-process.ts'
-import { AGAIN, shellWord } from '../base/problems/mend.ts'
+import { AGAIN, shellWord } from '../base/problems/fix.ts'
 
 /** In src/ of a checkout, in dist/ of the package. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -56,7 +56,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['MIGRATIONS', '--migrations'],
 ])
 
-/** A command of src/base/problems/mend.ts as it can be copied. `words`: of the command line that AGAIN stands for. */
+/** A command of src/base/problems/fix.ts as it can be copied. `words`: of the command line that AGAIN stands for. */
 export function commandHere(
   fix: string,
   words: readonly string[],

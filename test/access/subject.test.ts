@@ -1,6 +1,6 @@
 /** The subject of an evaluation is the person that the question names, whatever the directory shares between people. */
 import { expect } from 'chai'
-import type { Pep } from '../../src/server/access/asker.ts'
+import type { Pep } from '../../src/server/access/pep.ts'
 import { subjectOf } from '../../src/server/access/trust.ts'
 
 describe('the subject of an evaluation', () => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
-import { createAccountCheck } from '../../src/identity/directory/standing.ts'
+import { createAccountCheck } from '../../src/identity/directory/account-status.ts'
 import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'

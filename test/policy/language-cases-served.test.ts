@@ -23,7 +23,7 @@ import type {
   Resources,
   Route,
 } from '../../src/resources/resource.ts'
-import { Turns } from '../../src/server/access/asker.ts'
+import { Turns } from '../../src/server/access/pep.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
 import type { Input } from '../../src/server/input/input.ts'
 import { Cursors } from '../../src/server/routes/cursor.ts'

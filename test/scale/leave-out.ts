@@ -21,7 +21,7 @@ export const CHANGES: Readonly<Record<Guard, Change>> = {
   },
   // The roles are those of the token.
   role: {
-    file: '/src/identity/directory/standing.ts',
+    file: '/src/identity/directory/account-status.ts',
     from: '{ ...token, roles: roles.filter(isClaimableRole) }',
     to: '{ ...token }',
   },

@@ -5,7 +5,7 @@ export interface Checked {
   readonly state: 'ok' | 'warning' | 'fault' | 'not checked'
   /** One sentence, without a final period. */
   readonly message: string
-  /** The command that fixes it (mend.ts). */
+  /** The command that fixes it (fix.ts). */
   readonly fix?: string
 }
 

@@ -1,9 +1,9 @@
 /** What keeps a server from starting, as the faults of its settings: its data folder, database, log and ports. */
 import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { fixOfPath } from '../../base/files/fix-path.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
-import { fixOfPath } from '../../base/files/mend-path.ts'
-import { againWith, shellWord } from '../../base/problems/mend.ts'
+import { againWith, shellWord } from '../../base/problems/fix.ts'
 import { NotALog } from '../../decision-log/log-file.ts'
 import type { StoreUnavailable } from '../../store/errors.ts'
 import { type Database, fixOfDatabase, settingsOf } from '../../store/open.ts'

@@ -1,10 +1,11 @@
 /** Conditions of a request, of every kind. A new kind is a new file and a line in `KINDS`. */
+
+import { type Asserted, asserted } from './asserted.ts'
 import type { ConditionFacts, ConditionFault, ConditionKind } from './condition-kind.ts'
 import { type CredentialKind, credential } from './credential.ts'
 import { type Hours, hours } from './hours.ts'
 import { type Network, network } from './network.ts'
 import { type SignedIn, signedIn } from './signed-in.ts'
-import { type Asserted, asserted } from './told.ts'
 
 export type RequestCondition = Network | Hours | SignedIn | CredentialKind | Asserted
 

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Directory, KeyStatus } from '../../store/directory.ts'
 import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
-import { refusalOf, rejected } from './standing.ts'
+import { refusalOf, rejected } from './account-status.ts'
 
 /** Without the characters that look alike (0 O I l). */
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'

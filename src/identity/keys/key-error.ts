@@ -1,6 +1,6 @@
 /**
  * A key that can't be used, or an operation on it that isn't possible. Its message is one sentence that says what to
- * do, and `fix` is the command for it (src/base/problems/mend.ts).
+ * do, and `fix` is the command for it (src/base/problems/fix.ts).
  */
 export class KeyError extends Error {
   readonly fix: string | undefined

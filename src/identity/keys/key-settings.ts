@@ -3,7 +3,7 @@
  * come from.
  */
 import { readFileSync } from 'node:fs'
-import { AGAIN } from '../../base/problems/mend.ts'
+import { AGAIN } from '../../base/problems/fix.ts'
 import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
 

@@ -2,8 +2,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
-import { fixOfPath, namesFile } from '../../base/files/mend-path.ts'
-import { againWith, shellWord } from '../../base/problems/mend.ts'
+import { fixOfPath, namesFile } from '../../base/files/fix-path.ts'
+import { againWith, shellWord } from '../../base/problems/fix.ts'
 import type { VersionKeys, VersionSigner } from '../../policy/published/signed-version.ts'
 import { KeyError } from './key-error.ts'
 

@@ -2,7 +2,7 @@
 
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
-import { againWith } from '../../base/problems/mend.ts'
+import { againWith } from '../../base/problems/fix.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { isSafeForKeys } from '../keys/key-settings.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Remembers verified tokens, so that a signature is checked only once. Facts that can change while the token stays the
- * same (the time, the keys) are checked each time; standing.ts checks what the store knows about the caller.
+ * same (the time, the keys) are checked each time; account-status.ts checks what the store knows about the caller.
  */
 import type { Authentication, KeyedVerifier, TokenVerifier } from '../caller.ts'
 import { MAX_TOKEN_LENGTH, readCompactToken } from './compact-token.ts'

@@ -3,7 +3,7 @@
  * looked at once after a change of the schemas; the database keeps what they fitted last.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withFix } from '../../base/problems/mend.ts'
+import { withFix } from '../../base/problems/fix.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { MigrationRefused, type Pending, pendingOf } from '../run/pending.ts'
 import { rehearse } from '../run/rehearse.ts'

@@ -11,14 +11,14 @@ import {
   decideWithUnknowns,
   lacksAttributes,
   type PartialDecision,
-} from '../../decide/grants/told-object.ts'
+} from '../../decide/grants/asserted-object.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
-import type { Pep } from './asker.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
+import type { Pep } from './pep.ts'
 import {
   assertedObject,
   type DenialReason,

@@ -10,7 +10,6 @@ import { METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { type Evaluated, evaluate } from './ask.ts'
-import { answerInSlices, type Pep, pepOf } from './asker.ts'
 import {
   type Evaluation,
   type Evaluations,
@@ -20,6 +19,7 @@ import {
   readEvaluations,
   type Semantic,
 } from './entities.ts'
+import { answerInSlices, type Pep, pepOf } from './pep.ts'
 import type { DenialReason } from './trust.ts'
 
 /** Throws Problem invalid-body. */

@@ -19,7 +19,6 @@ import { canonicalJson } from '../routes/create-object.ts'
 import type { Cursors } from '../routes/cursor.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
 import { type AskedRoute, actionsAsked, evaluate, routeAsked } from './ask.ts'
-import { answerInSlices, type Pep, pepOf } from './asker.ts'
 import {
   type ActionEntity,
   type ContextMembers,
@@ -29,6 +28,7 @@ import {
   refuseFaultyMembers,
   type SubjectEntity,
 } from './entities.ts'
+import { answerInSlices, type Pep, pepOf } from './pep.ts'
 import { type KnownSubject, knownConditions, subjectOf } from './trust.ts'
 
 /** The most candidates that are decided for a page (docs/authzen.md). */

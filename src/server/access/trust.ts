@@ -9,7 +9,7 @@ import { onceKnown } from '../../base/now-or-later.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { subsets } from '../../base/subsets.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { AssertedObject } from '../../decide/grants/told-object.ts'
+import type { AssertedObject } from '../../decide/grants/asserted-object.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
 import { conditionHolds, type RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
@@ -18,8 +18,8 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { AccountStatus } from '../../store/directory.ts'
 import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
-import type { Pep } from './asker.ts'
 import { type Evaluation, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
+import type { Pep } from './pep.ts'
 
 export const DENIAL_REASONS = {
   'subject-type': 'this service may not ask about subjects of this type',

@@ -3,7 +3,7 @@
  * empty store, apart from real data; and what `npm start` prints.
  */
 import { v7 as uuidv7 } from 'uuid'
-import { againWith } from '../../base/problems/mend.ts'
+import { againWith } from '../../base/problems/fix.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding } from '../../store/contract.ts'

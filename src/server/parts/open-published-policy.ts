@@ -1,5 +1,5 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
-import { AGAIN, againWith } from '../../base/problems/mend.ts'
+import { AGAIN, againWith } from '../../base/problems/fix.ts'
 import type { Config } from '../../config/config.ts'
 import { openDataFolder } from '../../config/start/start-faults.ts'
 import { ConfigError } from '../../config/values.ts'

@@ -1,6 +1,6 @@
 /** The tables of the store and of the directory. Times are milliseconds since the epoch. */
 
-import { withFix } from '../../base/problems/mend.ts'
+import { withFix } from '../../base/problems/fix.ts'
 import { UnfitDatabase } from '../errors.ts'
 import type { SqlDialect } from './statement.ts'
 

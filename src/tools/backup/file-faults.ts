@@ -1,6 +1,6 @@
 /** Says which file or folder of a backup or restore can't be used, and what to do. Other errors stay as they are. */
 import { statSync } from 'node:fs'
-import { namesFile } from '../../base/files/mend-path.ts'
+import { namesFile } from '../../base/files/fix-path.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** `place`: the file or folder that is written. */

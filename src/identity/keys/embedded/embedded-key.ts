@@ -2,7 +2,7 @@
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { importJWK } from 'jose/key/import'
-import { shellWord } from '../../../base/problems/mend.ts'
+import { shellWord } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 
 export interface PublicKey {

@@ -7,9 +7,9 @@
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fixOfPath } from '../../../base/files/fix-path.ts'
 import { makeFolder } from '../../../base/files/make-folder.ts'
-import { fixOfPath } from '../../../base/files/mend-path.ts'
-import { shellWord } from '../../../base/problems/mend.ts'
+import { shellWord } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'

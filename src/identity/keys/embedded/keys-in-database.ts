@@ -1,5 +1,5 @@
 /** The embedded keys in the database that instances share, encrypted and authenticated under KEYS_SECRET. */
-import { againWith } from '../../../base/problems/mend.ts'
+import { againWith } from '../../../base/problems/fix.ts'
 import type { SigningKeys, StoredKey, StoredKeys } from '../../../store/signing-keys.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, generateKey, parseEmbeddedKey } from './embedded-key.ts'

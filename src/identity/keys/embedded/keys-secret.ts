@@ -1,5 +1,5 @@
 /** KEYS_SECRET: encrypts the signing keys in the database. No text that shows it has its bytes. */
-import { AGAIN, againWith } from '../../../base/problems/mend.ts'
+import { AGAIN, againWith } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 
 /** 32 bytes are 43 characters of base64url without padding. */

@@ -1,5 +1,5 @@
 /** Opens the place of the embedded keys: the database if there is a KEYS_SECRET, otherwise the data folder. */
-import { AGAIN } from '../../../base/problems/mend.ts'
+import { AGAIN } from '../../../base/problems/fix.ts'
 import { StoreUnavailable, whileOpen } from '../../../store/errors.ts'
 import {
   type Database,

@@ -1,5 +1,5 @@
 /** Where the last server on a database had its signing keys: servers refuse tokens of keys that are elsewhere. */
-import { againWith } from '../../../base/problems/mend.ts'
+import { againWith } from '../../../base/problems/fix.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../../../store/errors.ts'
 import { type Database, databaseExists, isShared, openDatabaseBeside } from '../../../store/open.ts'

@@ -14,9 +14,9 @@ import { faultsOfFilter } from '../../../resources/built-in/access.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { HandledRequest, Outcome, Services } from '../../routes/handler.ts'
 import { type AskedRoute, type Evaluated, fieldsConcerned, questionOf, routeAsked } from '../ask.ts'
-import { type Pep, pepOf } from '../asker.ts'
 import { type Evaluation, fieldsAsked, type Members, refuseFaultyMembers } from '../entities.ts'
 import { recordOfAsked } from '../evaluate.ts'
+import { type Pep, pepOf } from '../pep.ts'
 import {
   type DenialReason,
   denialReasonOf,

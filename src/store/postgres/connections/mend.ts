@@ -1,5 +1,5 @@
 /** The command that fixes a database server that can't be used. None has a password: `<password>` stands for it. */
-import { AGAIN, againWith, shellWord } from '../../../base/problems/mend.ts'
+import { AGAIN, againWith, shellWord } from '../../../base/problems/fix.ts'
 import { isHere } from './url.ts'
 
 /** Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html, and of Node. */

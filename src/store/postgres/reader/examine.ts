@@ -1,7 +1,7 @@
 /** Looks at a database of PostgreSQL beside its servers, on one connection. */
 
 import { type Checked, clockChecked, faulted, passed, warned } from '../../../base/problems/checked.ts'
-import { againWith, shellWord } from '../../../base/problems/mend.ts'
+import { againWith, shellWord } from '../../../base/problems/fix.ts'
 import type { ExamineOptions } from '../../contract.ts'
 import type { Examined } from '../../object-reader.ts'
 import { storedKeys } from '../../signing-keys.ts'

@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { fixOfPath } from '../../../base/files/mend-path.ts'
-import { shellWord } from '../../../base/problems/mend.ts'
+import { fixOfPath } from '../../../base/files/fix-path.ts'
+import { shellWord } from '../../../base/problems/fix.ts'
 
 /** https://sqlite.org/rescode.html: the lowest byte. */
 const [BUSY, LOCKED, READONLY, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 8, 11, 13, 14, 26]

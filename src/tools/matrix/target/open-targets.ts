@@ -1,5 +1,5 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
-import { namesFile } from '../../../base/files/mend-path.ts'
+import { namesFile } from '../../../base/files/fix-path.ts'
 import { signingKeyFile } from '../../../identity/keys/embedded/key-folder.ts'
 import { findKeyPlace, type KeyPlaceSettings, withKeyPlace } from '../../../identity/keys/embedded/open-keys.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'

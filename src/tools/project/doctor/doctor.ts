@@ -5,7 +5,7 @@
 import { type Checked, faulted, passed, unchecked } from '../../../base/problems/checked.ts'
 import { answerWithin } from '../../../base/under-way.ts'
 import type { Config, Flags } from '../../../config/config.ts'
-import { fixOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/fix-of.ts'
 import { databaseFault } from '../../../config/start/start-faults.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
 import type { Examined } from '../../../store/object-reader.ts'

@@ -1,7 +1,7 @@
 /** The keys: of tokens, of published policies, and of other issuers. */
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
 import type { Config } from '../../../config/config.ts'
-import { fixOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/fix-of.ts'
 import { inspectKeyFolder } from '../../../identity/keys/embedded/key-folder.ts'
 import type { Keys } from '../../../identity/keys/embedded/key-place.ts'
 import { type KeysSecrets, WITH_NEW_SECRET } from '../../../identity/keys/embedded/keys-secret.ts'

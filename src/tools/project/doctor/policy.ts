@@ -2,7 +2,7 @@
 
 import { FileError } from '../../../base/diagnostic.ts'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
-import { fixIn } from '../../../base/problems/mend.ts'
+import { fixIn } from '../../../base/problems/fix.ts'
 import type { Config } from '../../../config/config.ts'
 import { policyCheckOf, readingSchemas } from '../../../config/start/folders.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'

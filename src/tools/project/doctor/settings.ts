@@ -2,9 +2,9 @@
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
-import { AGAIN } from '../../../base/problems/mend.ts'
+import { AGAIN } from '../../../base/problems/fix.ts'
 import { type Config, type Flags, readConfig } from '../../../config/config.ts'
-import { fixOf } from '../../../config/mend-of.ts'
+import { fixOf } from '../../../config/fix-of.ts'
 import { readEnvFile } from '../../../config/start/env-file.ts'
 import { OPENID_NAMES } from '../../../identity/tokens/openid-settings.ts'
 

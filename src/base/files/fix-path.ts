@@ -1,7 +1,7 @@
 /** The command that lets this process use a path of the file system. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { shellWord } from '../problems/mend.ts'
+import { shellWord } from '../problems/fix.ts'
 
 /** `code`: of the system's error; `elsewhere`: the command for another place. Undefined if no command fixes it. */
 export function fixOfPath(path: string, code: string | undefined, elsewhere?: string): string | undefined {

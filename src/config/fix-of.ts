@@ -1,5 +1,5 @@
 /** The command that fixes an error: its own, or for a faulty setting another value of it. */
-import { AGAIN, againWith, fixIn } from '../base/problems/mend.ts'
+import { AGAIN, againWith, fixIn } from '../base/problems/fix.ts'
 import { commandHere, withCommands } from '../present/invocation.ts'
 import { printable } from '../present/quote.ts'
 
