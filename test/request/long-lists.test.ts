@@ -95,7 +95,7 @@ describe('lists that look at very many objects', () => {
   })
 
   it('are refused to a caller who has too many of them, and to all', async () => {
-    // Those that are read hang up once the refusal came: they would take their whole time.
+    // After the refusal, the other clients hang up: otherwise each of their reads would take its whole time.
     const outcomes = async (...callers: readonly string[]) => {
       const hangUp = new AbortController()
       const reads = callers.map(async (who) => {
