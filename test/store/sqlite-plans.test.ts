@@ -2,6 +2,7 @@ import { constants } from 'node:sqlite'
 import { expect } from 'chai'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
+import { stepOfElement } from '../../src/store/sqlite/query/work.ts'
 import { STATEMENTS } from '../../src/store/sqlite/statements.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
@@ -202,6 +203,26 @@ describe('a list of few objects out of many', () => {
     for (const limit of [5, 6, 5]) statement.all(limit * 1000, 'owner2', 'draft', limit)
     return asked - before
   }
+
+  it('counts each row that it looks at as a step, also before it knows how many objects there are', async () => {
+    const unindexed: Condition = {
+      kind: 'related',
+      field: 'extra',
+      resource: 'things',
+      by: 'extra',
+      where: holds('status', 'open'),
+    }
+    const where: Condition = {
+      kind: 'related',
+      field: 'id',
+      resource: 'things',
+      by: 'id',
+      where: all(holds('id', 't1'), unindexed),
+    }
+    const texts = await statementsOf(() => store.list('things', { where, limit: 5 }))
+    expect(texts.map((text) => text.split(/[ ,]/, 2).join(' '))).to.deep.equal(['select count(*)', 'select id'])
+    for (const text of texts) expect(text).to.contain(stepOfElement('w2'))
+  })
 
   it('compiles nothing for a single object', async () => {
     expect(await statementsOf(async () => store.get('things', 't1'))).to.deep.equal([])

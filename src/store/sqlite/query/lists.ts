@@ -148,8 +148,7 @@ export class ObjectLists {
   }
 
   #number(write: (scope: TableScope) => string): number {
-    const { statements, tableOf, resource } = this.#options
-    return Number(statements.rows(written(tableOf, resource, write))[0]?.[0])
+    return Number(this.#options.statements.rows(this.#written(write))[0]?.[0])
   }
 
   /** Where the order of the list has the objects far from each other, the first driver finds them. */
@@ -216,7 +215,7 @@ export class ObjectLists {
     const { selected, order, marks, driver, isShort, limit } = listing
     return this.#written((outer) => {
       const { bind, source } = outer
-      const scope: TableScope = { ...outer, steps: true, plain: driver !== undefined }
+      const scope: TableScope = { ...outer, plain: driver !== undefined }
       const document =
         share === undefined ? 'document' : `case when octet_length(document) <= ${bind(share)} then document end`
       const marked = marks.map((mark) => `, (${conditionSql(mark, { ...scope, plain: false })}) is true`).join('')
@@ -232,17 +231,15 @@ export class ObjectLists {
     })
   }
 
+  /** Each row that the statement looks at is a step. */
   #written(write: (scope: TableScope) => string): Text {
-    return written(this.#options.tableOf, this.#options.resource, write)
+    return written(this.#options.tableOf, this.#options.resource, (scope) => write({ ...scope, steps: true }))
   }
 
   #selectedSql({ condition, filter, texts }: Selected, driver: Condition | undefined, scope: TableScope): string {
     const { text, values } = texts.getOrInsertComputed(driver, () => {
       const parts = condition.kind === 'all' ? condition.of : [condition]
-      return this.#written((own) => {
-        const counting = { ...own, steps: true }
-        return driver ? withDriver(parts, driver, counting) : conditionSql(condition, counting)
-      })
+      return this.#written((own) => (driver ? withDriver(parts, driver, own) : conditionSql(condition, own)))
     })
     values.forEach(scope.bind)
     return [text, ...filter.map((one) => comparisonSql(one, { ...scope, plain: driver !== undefined }))].join(' and ')
