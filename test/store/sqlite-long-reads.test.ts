@@ -1,10 +1,11 @@
 /** What holds because long reads run beside the server's thread: nobody waits for them, and they end. */
 import { copyFile } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import type { Condition, Lookup } from '../../src/decide/conditions/condition.ts'
 import type { Comparison, ReadBy } from '../../src/store/contract.ts'
-import { ReadTooLong, TooManyReads } from '../../src/store/errors.ts'
+import { ReadTooLong, StoreUnavailable, TooManyReads } from '../../src/store/errors.ts'
 import { MOST_CLIMBED, READ_BOUNDS, type ReadBounds } from '../../src/store/lists/read-bounds.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { soak } from '../runs.ts'
@@ -134,6 +135,27 @@ describe('long reads of SQLite', () => {
     await turn()
     await store.close()
     for (const read of reads) expect(await read).to.be.instanceOf(Error)
+  })
+
+  it('leave no thread behind where the store closes before they begin', async () => {
+    const running = new Set<Worker>()
+    const note = (worker: Worker) => {
+      running.add(worker)
+      worker.once('exit', () => running.delete(worker))
+    }
+    process.on('worker', note)
+    try {
+      const { store } = await filled(folder, EVERYTHING_BESIDE)
+      const read = failure(store.count('things', { where: ANY }, by('a')))
+      await store.close()
+      expect(await read).to.be.instanceOf(StoreUnavailable)
+      expect(running.size).to.equal(0)
+      const next = await folder.open({ writer: 'thread', reads: EVERYTHING_BESIDE })
+      expect(await next.store.count('things', { where: ANY }, by('a'))).to.include({ found: OBJECTS })
+      expect(running.size, 'the control').to.be.greaterThan(0)
+    } finally {
+      process.off('worker', note)
+    }
   })
 
   it('end at their bound: a list fails, and a count says how many it has found', async () => {

@@ -80,10 +80,12 @@ export class DatabaseThread {
     await worker?.terminate()
   }
 
-  /** All that wait fail. */
+  /** All that wait fail, also what isn't sent yet: it would start the thread again. */
   async end(): Promise<void> {
     clearTimeout(this.#soon)
-    await this.#worker?.terminate()
+    const worker = this.#worker
+    this.#fail(`${this.#options.what} ended`)
+    await worker?.terminate()
   }
 
   #send(): void {
@@ -127,7 +129,7 @@ export class DatabaseThread {
       why = `${why}: ${(error as Error)?.message}`
     })
     worker.on('exit', () => {
-      if (this.#worker === worker) this.#end(why)
+      if (this.#worker === worker) this.#fail(why)
     })
     for (const [part, opening] of this.#openings) {
       worker.postMessage({ kind: 'open', part, opening } satisfies ToThread)
@@ -137,7 +139,7 @@ export class DatabaseThread {
   }
 
   /** Nobody knows whether what was sent is stored. */
-  #end(why: string): void {
+  #fail(why: string): void {
     this.#worker = undefined
     this.#ended = { at: performance.now(), why }
     this.#unsent = []
