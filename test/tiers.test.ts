@@ -47,6 +47,7 @@ describe('the tiers of the tests', () => {
     const [file, same, other] = ['test/policy/rule-lines.test.ts', '() => 1', '() => runs(1)']
     expect(read(file).match(/\bruns\(/g)).to.have.length(1)
     expect(sameInSoak(file, [same, other, other])).to.deep.equal([same])
+    expect(sameInSoak(file, [same, '() => runs        (1)']), 'without its types').to.deep.equal([same])
     expect(sameInSoak(file, [same]), 'for any of them').to.deep.equal([])
     expect(sameInSoak('test/store/sqlite.test.ts', [same]), 'through another file').to.deep.equal([])
     expect(sameInSoak('test/image/images.soak.ts', [same]), 'slow').to.deep.equal([])
