@@ -235,6 +235,14 @@ describe('an archive', () => {
     expect(await readdir(directory), 'a folder that was there').to.deep.equal([])
   })
 
+  it('with a part that is of no database file leaves nothing', async () => {
+    await write([], { ...PARTS, 'database/other': Buffer.from('x') })
+    const archive = { file, identity: undefined }
+    const outcome = await restoreArchive({ archive, directory: join(folder, 'restored') })
+    expect('faults' in outcome && outcome.faults.join()).to.match(/^a copy of this engine has no part `other`/)
+    expect(await readdir(folder)).to.deep.equal(['a.tar'])
+  })
+
   async function hostile(entries: readonly TarEntry[]): Promise<void> {
     const tar = await packTar([...entries])
     await writeFile(

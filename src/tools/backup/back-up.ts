@@ -122,8 +122,12 @@ async function archive(
 }
 
 function databasePart(file: string): ArchivePart {
-  const content = createReadStream(file, { highWaterMark: 1024 * 1024 })
-  return { name: `database/${COPY}`, bytes: statSync(file).size, content }
+  return { name: `database/${COPY}`, bytes: statSync(file).size, content: bytesOf(file) }
+}
+
+/** Opens the file only when it is read, so that nothing is left open where the archive can't be begun. */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file, { highWaterMark: 1024 * 1024 })
 }
 
 interface Known {
