@@ -42,6 +42,28 @@ export function describeConditions(open: Open): void {
     expect(await ids(holds('id'))).to.equal('')
   })
 
+  it('takes numbers alone for numbers between bounds, also where a bound is missing', async () => {
+    const { store, seeding } = await open()
+    const scalars = ['', '0', 'a', 0, -1, 5, true, false, null]
+    const values = [...scalars, [], [''], ['', 5], [[5]], [true, null], { a: 5 }]
+    await seeding.insert('things', [
+      ...scalars.map((count, n) => ({ id: `s${n}`, document: { count } })),
+      ...values.map((one, n) => ({ id: `v${n}`, document: { price: one, scores: one } })),
+    ])
+    const ids = async (where: Condition) =>
+      (await store.list('things', { ...ALL, where })).map(({ id }) => id).join(' ')
+    expect(await ids({ kind: 'between', field: 'count', atLeast: 0 })).to.equal('s3 s5')
+    const everything = await store.list('things', ALL)
+    const bounds = [{}, { atLeast: 0 }, { atMost: 0 }, { atLeast: -1, atMost: 0 }]
+    for (const field of ['count', 'price', 'scores']) {
+      const some = bounds.map((bound): Condition => ({ kind: 'between', field, ...bound }))
+      for (const where of [...some, ...some.map(not), { kind: 'present', field } as const]) {
+        const expected = everything.filter((one) => meets(where, representListed(one))).map(({ id }) => id)
+        expect(await ids(where), JSON.stringify(where)).to.equal(expected.join(' '))
+      }
+    }
+  })
+
   it('takes values as values, never as SQL', async () => {
     const { store } = await open()
     await store.create(creation('a', { ownerId: "x' or '1'='1" }))
