@@ -75,7 +75,7 @@ export interface ConditionDialect<T extends ConditionTable> {
     related: Scope<T>,
   ) => { readonly from?: string | undefined; readonly tests: Tests }
   /** The value of the field, and of the related field, by which indexes find them. */
-  readonly leads: (field: string, scope: Scope<T>, by: string, related: Scope<T>) => readonly [string, string]
+  readonly indexed: (field: string, scope: Scope<T>, by: string, related: Scope<T>) => readonly [string, string]
   /** An id as a value. */
   readonly ofId: (id: string) => string
   /** For a row that a search looks at. */
@@ -192,7 +192,7 @@ function stepsSql<T extends ConditionTable>({ field, depth, start }: Steps, scop
 export function foundSql<T extends ConditionTable>({ field, resource, by, where }: Related, scope: Scope<T>): string {
   const { dialect } = scope
   const related = within(scope, resource)
-  const [own, other] = dialect.leads(field, scope, by, related)
+  const [own, other] = dialect.indexed(field, scope, by, related)
   const found = allOf(dialect.step(related), dialect.driving(where, related))
   return `${own} in (select ${other} from ${related.source} where ${found})`
 }
@@ -303,8 +303,8 @@ export function looksUp(condition: Condition): boolean {
 }
 
 /**
- * The parts of the condition that can lead: each is met by all objects that meet the condition, and an index finds its
- * objects.
+ * The parts of the condition that can drive a search: each is met by all objects that meet the condition, and an index
+ * finds its objects.
  */
 export function findDrivers(
   condition: Condition,
@@ -319,9 +319,9 @@ function canDrive(condition: Condition, table: IndexedFields, tableOf: IndexedFi
     case 'holds':
       return isIndexed(condition.field, table)
     case 'related':
-      return isIndexed(condition.field, table) && leadsTo(condition, condition.by, tableOf)
+      return isIndexed(condition.field, table) && findsFew(condition, condition.by, tableOf)
     case 'climb':
-      return isIndexed(condition.field, table) && leadsTo(condition, condition.field, tableOf)
+      return isIndexed(condition.field, table) && findsFew(condition, condition.field, tableOf)
     case 'some':
       return condition.of.every((part) => findDrivers(part, table, tableOf).length > 0)
     default:
@@ -334,7 +334,7 @@ function isIndexed(field: string, { driving, scalars }: IndexedFields): boolean 
 }
 
 /** The related objects are few too, and have one value in the field. */
-function leadsTo({ resource, where }: Related | Climb, field: string, tableOf: IndexedFieldsOf): boolean {
+function findsFew({ resource, where }: Related | Climb, field: string, tableOf: IndexedFieldsOf): boolean {
   const table = tableOf(resource)
   return (field === 'id' || table.scalars.has(field)) && findDrivers(where, table, tableOf).length > 0
 }

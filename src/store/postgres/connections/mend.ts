@@ -3,7 +3,7 @@ import { AGAIN, againWith, shellWord } from '../../../base/problems/fix.ts'
 import { isHere } from './url.ts'
 
 /** Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html, and of Node. */
-const MENDS: Readonly<Record<string, (place: Place) => string>> = {
+const FIXES: Readonly<Record<string, (place: Place) => string>> = {
   '28P01': ({ again }) => again({}),
   '28000': ({ tool, user }) => `createuser ${tool} ${shellWord(user)}`,
   '3D000': ({ tool, user, database }) => `createdb ${tool} -O ${shellWord(user)} ${shellWord(database)}`,
@@ -40,7 +40,7 @@ export function fixOfServer(location: string, cause: unknown): string | undefine
   if (/unsupported startup parameter/.test(message)) return againWith('DATABASE_POOLER', 'transaction')
   if (/no pg_hba\.conf entry/.test(message)) return place.again({ mode: 'verify-full' })
   const refused = /ECONNREFUSED/.test(message) || /timeout/.test(message) ? 'ECONNREFUSED' : code
-  return MENDS[refused]?.(place)
+  return FIXES[refused]?.(place)
 }
 
 export function serverPlace(location: string): Place {

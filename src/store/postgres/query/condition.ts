@@ -63,7 +63,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
     const meets = table.scalars.has(by) ? `${keySql(by, alias)} = ${own.value}` : `${keysSql(by, alias)} ? ${own.value}`
     return { tests: [meets] }
   },
-  leads: (field, scope, by, related) => {
+  indexed: (field, scope, by, related) => {
     const [own, other] = [singleOf(field, scope), singleOf(by, related)]
     return field === 'id' ? [own.text, other.text] : [own.value, other.value]
   },
@@ -105,7 +105,7 @@ function valueOfKey(key: string): FieldSql {
   return { value: key, text, isText: `${text} is not null` }
 }
 
-/** The same as `conditionSql`, for rows that are selected: each part that can lead is written so that it can. */
+/** The same as `conditionSql`, for rows that are selected: each part that can drive is written so that it does. */
 export function drivingSql(condition: Condition, scope: TableScope): string {
   if (!looksUp(condition)) return conditionSql(condition, scope)
   if (condition.kind === 'all') return `(${condition.of.map((part) => drivingSql(part, scope)).join(' and ')})`

@@ -73,7 +73,7 @@ const DIALECT: ConditionDialect<QueriedTable> = {
     return { from: other.from, tests: [related.steps ? step : undefined, other.guard, equal(own, other)] }
   },
   // A comparison of a TEXT column with an ANY column converts nothing.
-  leads: (field, scope, by, related) => [columnOf(field, scope) ?? '', columnOf(by, related) ?? ''],
+  indexed: (field, scope, by, related) => [columnOf(field, scope) ?? '', columnOf(by, related) ?? ''],
   ofId: (id) => id,
   step: ({ alias }) => stepOfRow(alias),
   stepOfElement,
@@ -103,7 +103,7 @@ function equal(own: FieldSql, other: FieldSql): string {
   return own.ofServer && !other.ofServer ? `${other.value} = +${own.value}` : `${other.value} = ${own.value}`
 }
 
-/** A part that leads: IN with a query that starts at its end. */
+/** A driving part: IN with a query that starts at its end. */
 export function drivingSql(condition: Condition, scope: TableScope): string {
   switch (condition.kind) {
     case 'related':

@@ -29,7 +29,7 @@ import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
  * The most objects that a driving condition may find: they are all sorted. Where it finds more, a page is full soon if
  * the objects are looked at in the order of the list.
  */
-const MOST_LED = 5000
+const MOST_DRIVEN = 5000
 
 /** Some four for each object, with what it relates to. */
 const MOST_STEPS_IN_ORDER = 20_000
@@ -140,10 +140,10 @@ export class ObjectLists {
   #driverOf({ drivers }: Selected): Condition | undefined {
     return drivers.find((part) => {
       const found = this.#number((scope) => {
-        const led = `select 1 from ${scope.source} where ${drivingSql(part, scope)} limit ${scope.bind(MOST_LED + 1)} + 0`
-        return `select count(*) from (${led})`
+        const where = drivingSql(part, scope)
+        return `select count(*) from (select 1 from ${scope.source} where ${where} limit ${scope.bind(MOST_DRIVEN + 1)} + 0)`
       })
-      return found <= MOST_LED
+      return found <= MOST_DRIVEN
     })
   }
 
