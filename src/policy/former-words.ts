@@ -54,8 +54,9 @@ function namesIn({ name, text }: SourceFile, { former, now, isHere }: FormerName
       const pairs = around.filter((node): node is Pair => isPair(node))
       const keys = pairs.map(({ key }) => (isScalar(key) ? key.value : undefined))
       if (value !== former || !range || !isHere(keys, role === 'key')) return
-      // Within quotes, if the word is quoted.
+      // Within quotes, if the word is quoted. A word with escapes stands nowhere as it is, so it can't be replaced.
       const offset = text.indexOf(former, range[0])
+      if (offset < 0 || offset >= range[1]) return
       found.push({ ...at(offset), offset, former, now })
     },
   })

@@ -1,5 +1,5 @@
 /** Former words of policy files mean what the words of today mean, are named, and are replaced by `policy check --fix`. */
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdtemp, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -102,6 +102,33 @@ describe('former words of a policy', () => {
     for (const [name, text] of Object.entries(TODAY)) expect(await readFile(join(folder, name), 'utf8')).to.equal(text)
     expect((await findings()).filter(({ code }) => code === 'former-word')).to.deep.equal([])
     expect((await check('--fix')).stderr).to.equal('')
+  })
+
+  it('are replaced in a file that keeps its rights, and a link to it stays a link', async () => {
+    await write(FORMER)
+    await rename(join(folder, 'callers.yaml'), join(folder, '.shared'))
+    await symlink('.shared', join(folder, 'callers.yaml'))
+    await chmod(join(folder, '.shared'), 0o600)
+    await check('--fix')
+    expect(await readFile(join(folder, '.shared'), 'utf8')).to.equal(TODAY['callers.yaml'])
+    expect((await lstat(join(folder, 'callers.yaml'))).isSymbolicLink()).to.equal(true)
+    expect((await stat(join(folder, '.shared'))).mode & 0o777).to.equal(0o600)
+  })
+
+  it('are left alone in a policy with faults, which the check names', async () => {
+    const faulty = { ...FORMER, 'callers.yaml': `${FORMER['callers.yaml']}nobody: {}\n` }
+    await write(faulty)
+    const { code, stdout } = await check('--fix')
+    expect([code, stdout.includes('unknown-role')]).to.deep.equal([1, true])
+    for (const [name, text] of Object.entries(faulty)) expect(await readFile(join(folder, name), 'utf8')).to.equal(text)
+  })
+
+  it('are left alone where they are written with escapes', async () => {
+    const escaped = { ...TODAY, 'conditions.yaml': '# told\nsoft: { "\\x74old": true }\ntold: { told: true }\n' }
+    await write(escaped)
+    await check('--fix')
+    const text = escaped['conditions.yaml'].replace('{ told:', '{ asserted:')
+    expect(await readFile(join(folder, 'conditions.yaml'), 'utf8')).to.equal(text)
   })
 
   it('are named in the log of a server that starts with them', async () => {

@@ -1,11 +1,8 @@
 /** Checks the files of a policy: errors, which the server would refuse, and warnings, which are probably mistakes. */
 
-import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
 import { TooManyRegions } from '../../analysis/regions.ts'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
-import { replaceFile } from '../../base/files/durable-file.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { findFormerWords, withoutFormerWords } from '../../policy/former-words.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -16,6 +13,7 @@ import type { PolicyReading } from '../../policy/policy-source.ts'
 import { type FindingReport, findingFormats } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
+import { replaceAll } from '../release/folder/replace-all.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
@@ -43,17 +41,23 @@ interface Part {
   readonly lookedFor: ReadonlySet<string>
 }
 
-/** Writes the new names in place of former words. Returns how many words it replaced, by file. Throws ToolError. */
+/**
+ * Writes the new names in place of former words, in all files or in none. Returns how many words it replaced, by file. A
+ * policy with faults stays as it is: the check finds them. Throws ToolError.
+ */
 export async function fixFormerWords(place: PolicyPlace, resources: Resources): Promise<ReadonlyMap<string, number>> {
   if (typeof place !== 'string') {
     throw new ToolError('`--fix` changes a folder: write the version to one with `sallyport policy export DIR`')
   }
-  const { files } = await loadPolicy(place, resources)
+  const loaded = await attempt(() => loadPolicy(place, resources))
+  if ('faults' in loaded) return new Map()
+  const { files } = loaded.value
   const words = Map.groupBy(findFormerWords(files), ({ file }) => file)
-  for (const [file, { name, text }] of Object.entries(files)) {
-    const found = words.get(name)
-    if (found) await replaceFile(await realpath(join(place, file)), withoutFormerWords(text, found))
-  }
+  const changed = Object.entries(files).flatMap(([name, source]) => {
+    const found = words.get(source.name)
+    return found ? [{ name, text: withoutFormerWords(source.text, found) }] : []
+  })
+  await replaceAll(place, changed)
   return new Map([...words].map(([file, found]) => [file, found.length]))
 }
 
