@@ -7,11 +7,11 @@ import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Grant } from '../../decide/grants/grant.ts'
 import type { Rule } from '../../decide/policy.ts'
-import { describeRelation, holdsForOwnRecord, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
-import { conditionNeedsCaller, describeCondition } from '../../decide/request-conditions/all-conditions.ts'
-import { quote } from '../../present/quote.ts'
+import { holdsForOwnRecord, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { conditionNeedsCaller } from '../../decide/request-conditions/all-conditions.ts'
 import type { NeededChange } from './explanation.ts'
 import { conditionFacts, relationFacts } from './facts.ts'
+import { missSentence } from './miss-sentence.ts'
 import { type Held, heldAfter, leavesBehind, namesFrom, settled, waysToFit, waysToMiss } from './needed-terms.ts'
 import {
   actionTable,
@@ -59,12 +59,12 @@ const MOST_PARTS = 256
 /** The denies that one set of changes avoids or drops at most. */
 const MOST_DENIES = 3
 
-/** The ways in which open names may hold; of callers with more, no miss is told. */
+/** The limit of situations that unknown names make. A caller with more gets no near miss. */
 const MOST_WAYS = 512
 
 /**
  * Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `held`: the relations and conditions that
- * hold; relations with parts too. `decided`: the names of which it is known that they don't hold otherwise.
+ * hold; relations with parts too. `decided`: the names that a case of the explanation fixes.
  */
 export function nearestMisses(
   question: ExplainQuestion,
@@ -164,8 +164,8 @@ function candidatesOf(asking: Asking, mine: Asking | undefined): readonly Candid
 }
 
 /**
- * The parts of the changes that are enough and of which no part is, for the present caller and for the one who asks. One
- * value of a field ends others, so a part of what is left, when no single change can be omitted, may be enough.
+ * The smallest sets among these changes that are enough, for the present caller and for the other one. Two changes can
+ * be needless together although each is needed beside the other: a new value of a field ends what held by the old value.
  */
 function leastOf(asking: Asking, mine: Asking | undefined, changes: readonly NeededChange[]): readonly Candidate[] {
   const left = changes.reduce((kept, change) => {
@@ -279,9 +279,8 @@ function rank({ changes }: Candidate): number {
   return changes.length * ORDER.length + Math.max(0, ...changes.map(({ kind }) => ORDER.indexOf(kind)))
 }
 
-// ---- The relations and conditions that a near miss can't count on: nobody told them, and no case is about them.
-// What holds for nobody without credentials may hold for somebody with them, and what holds for one person may not
-// for another.
+// ---- The relations and conditions that a near miss can't rely on: nothing says whether they hold for its caller. What
+// is known about one caller says little about another person, or about the same one with credentials.
 
 type Names = ReadonlySet<string>
 
@@ -312,7 +311,7 @@ export function decidedByCases(request: HypotheticalRequest): Names {
   return new Set([...leaves.map(({ name }) => name), ...conditionsAsked(request)])
 }
 
-/** Of the names that rules about a caller have; --becomes tells its states. */
+/** The unknown names in rules about a caller. The states of --becomes are known. */
 function openFor({ request, changes }: OtherCaller, question: ExplainQuestion, { unknown }: NamesKnown): Names {
   const table = actionTable(request)
   const leaves = table.compared.flatMap(leavesOf).filter(({ name }) => !request.becomes?.states.has(name))
@@ -342,65 +341,4 @@ function isNew(
   if (changes.length === 0 || caller.kind !== 'anonymous' || told.conditions?.from === '--with') return false
   const condition = parsed.conditions.get(name)
   return condition !== undefined && conditionNeedsCaller(condition)
-}
-
-// ---- A near miss in words: "if the caller were owner (ownerId is the caller)", "without the deny policy.csv:30".
-
-/** For example `the caller` and `were owner`. */
-interface Condition {
-  readonly who: string
-  readonly what: string
-}
-
-function missSentence(request: HypotheticalRequest, changes: readonly NeededChange[]): string {
-  const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
-  const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
-  const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
-  const noun = denies.length > 1 ? 'denies' : 'deny'
-  const without = denies.length > 0 ? `without the ${noun} ${denies.join(' and ')}` : ''
-  return [condition, without].filter((part) => part !== '').join(', ')
-}
-
-/** Joins conditions; names the caller or the object only once for consecutive conditions. */
-function joined(conditions: readonly Condition[]): string {
-  const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
-  return said.join(' and ')
-}
-
-function conditionOf(request: HypotheticalRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
-  const { parsed } = request
-  switch (change.kind) {
-    case 'credentials':
-      return { who: 'the caller', what: 'sent credentials' }
-    case 'role':
-      return { who: 'the caller', what: `had the role ${change.name}` }
-    case 'user':
-      return { who: 'the caller', what: `were ${quote(change.name)}` }
-    case 'relation':
-    case 'not-relation':
-      return relationCondition(request, change)
-    case 'result':
-    case 'not-result': {
-      const kind = change.kind === 'result' ? 'relation' : 'not-relation'
-      const { what } = relationCondition(request, { kind, name: change.name })
-      return { who: 'the object after the write', what }
-    }
-    case 'condition':
-    case 'not-condition': {
-      const condition = parsed.conditions.get(change.name)
-      const asks = condition ? ` (${describeCondition(condition)})` : ''
-      const verb = change.kind === 'condition' ? 'held' : 'did not hold'
-      return { who: `the condition ${change.name}${asks}`, what: verb }
-    }
-  }
-}
-
-function relationCondition(
-  { parsed, resource }: HypotheticalRequest,
-  { kind, name }: { readonly kind: 'relation' | 'not-relation'; readonly name: string },
-): Condition {
-  const relation = parsed.ownership.get(resource.name)?.relations.get(name)
-  const asks = relation ? ` (${describeRelation(relation)})` : ''
-  const who = relation && !needsCaller(relation) ? 'the object' : 'the caller'
-  return { who, what: `${kind === 'relation' ? 'were' : 'were not'} ${name}${asks}` }
 }
