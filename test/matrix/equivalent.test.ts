@@ -2,7 +2,7 @@
 
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { Sides } from '../../src/analysis/compare.ts'
+import type { Sides } from '../../src/analysis/compared-space.ts'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import type { Policy } from '../../src/decide/policy.ts'

@@ -11,13 +11,9 @@ import {
   callersOf,
   changedCallers,
   comparisonsOf,
-  type Sides,
-  sidesOf,
-  TooManyNames,
-  type Topic,
-  topicsOf,
   touchedActions,
 } from '../compare.ts'
+import { type Sides, sidesOf, TooManyNames, type Topic, topicsOf } from '../compared-space.ts'
 import { TooManyRegions } from '../regions.ts'
 import type { DecisionChange } from './change.ts'
 import { compareGrants } from './compare-grants.ts'

@@ -4,7 +4,8 @@
  */
 
 import { subsets } from '../../base/subsets.ts'
-import { type ComparedGrants, type ComparedSpace, type Grants, type Sides, sidesOf, type Topic } from '../compare.ts'
+import type { ComparedGrants, Grants } from '../compare.ts'
+import { type ComparedSpace, type Sides, sidesOf, type Topic } from '../compared-space.ts'
 import { EVERYWHERE, NOWHERE, type Region } from '../regions.ts'
 import { variablesOf } from '../space.ts'
 import type { ChangedPart, ChangeScope } from './change.ts'

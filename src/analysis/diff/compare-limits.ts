@@ -3,7 +3,7 @@
 import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
-import { type Sides, sidesOf } from '../compare.ts'
+import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'
 
 export function compareLimits(policies: Sides<Policy>): readonly SettingChange[] {

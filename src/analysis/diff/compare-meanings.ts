@@ -12,7 +12,7 @@ import {
 import { coversResource } from '../../decide/rules/terms.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import { type Sides, sidesOf } from '../compare.ts'
+import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'
 
 const NONE = say`none`

@@ -7,7 +7,7 @@ import type { Block, Masks, Policy } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
-import { type Sides, sidesOf } from '../compare.ts'
+import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'
 
 export function compareRoles(policies: Sides<Policy>): readonly SettingChange[] {

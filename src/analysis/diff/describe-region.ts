@@ -1,5 +1,5 @@
 /** A region as relation columns: the fewest and shortest terms for its situations. */
-import type { ComparedSpace } from '../compare.ts'
+import type { ComparedSpace } from '../compared-space.ts'
 import { NOWHERE, type Region, type Regions } from '../regions.ts'
 import { variablesOf } from '../space.ts'
 import type { ChangeScope, NameSets, ScopeTerm } from './change.ts'

@@ -3,7 +3,8 @@
  * conditions, and the relations of the result. Such a write shows a mistake in a rule with a right side.
  */
 
-import { callersHere, callersOf, comparisonsOf, topicsOf } from '../../../analysis/compare.ts'
+import { callersHere, callersOf, comparisonsOf } from '../../../analysis/compare.ts'
+import { topicsOf } from '../../../analysis/compared-space.ts'
 import { namedConditions, namedRelations, namesWith, possibleSets } from '../../../analysis/possible-sets.ts'
 import { NOWHERE, type Region, TooManyRegions } from '../../../analysis/regions.ts'
 import { SECOND, variablesOf } from '../../../analysis/space.ts'

@@ -3,7 +3,8 @@
  * differs, out of the regions of the diff, asked by the callers for which it differs.
  */
 
-import type { ComparedCaller, Sides } from '../../../analysis/compare.ts'
+import type { ComparedCaller } from '../../../analysis/compare.ts'
+import type { Sides } from '../../../analysis/compared-space.ts'
 import type { SettingChange } from '../../../analysis/diff/change.ts'
 import type { ChangedDecision } from '../../../analysis/diff/compare-decisions.ts'
 import { namesWith } from '../../../analysis/possible-sets.ts'

@@ -4,7 +4,8 @@
  * and which notices it.
  */
 import { setImmediate } from 'node:timers/promises'
-import { changedRules, type Sides, touchedActions } from '../../../analysis/compare.ts'
+import { changedRules, touchedActions } from '../../../analysis/compare.ts'
+import type { Sides } from '../../../analysis/compared-space.ts'
 import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
 import {
   type ChangedDecision,
