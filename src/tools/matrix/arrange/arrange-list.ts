@@ -7,9 +7,9 @@ import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Attributes, PlacedObject, WantedPair } from './arrange-object.ts'
 import { type ArrangedPair, arrangeRelated, arrangeWith } from './arrange-related.ts'
 import { completedSet } from './relatability.ts'
+import type { Attributes, PlacedObject, WantedPair } from './wanted-object.ts'
 
 export interface ListArranged {
   readonly attributes: Attributes

@@ -10,21 +10,7 @@ import { comparedAttributes, comparedFields, meaningOf, needsCaller } from '../.
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method, Representation, Resource } from '../../../resources/resource.ts'
-import {
-  type Attributes,
-  arrangeObject,
-  choicesWithoutAttributes,
-  isOwn,
-  leavesIn,
-  type NotFound,
-  noSuchObject,
-  type ObjectFound,
-  type PlacedObject,
-  TIMES,
-  unarranged,
-  type WantedPair,
-  wantedOf,
-} from './arrange-object.ts'
+import { arrangeObject, choicesWithoutAttributes, TIMES } from './arrange-object.ts'
 import {
   type AttributeChoice,
   attributeChoice,
@@ -33,6 +19,18 @@ import {
   callerRecords,
   comparedIn,
 } from './caller-record.ts'
+import {
+  type Attributes,
+  isOwn,
+  leavesIn,
+  type NotFound,
+  noSuchObject,
+  type ObjectFound,
+  type PlacedObject,
+  unarranged,
+  type WantedPair,
+  wantedOf,
+} from './wanted-object.ts'
 
 export type ArrangedPair =
   | {

@@ -9,18 +9,10 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { unique } from '../../../resources/samples/sample-values.ts'
-import {
-  type Attributes,
-  arrangeObject,
-  choicesWithoutAttributes,
-  isOwn,
-  leavesIn,
-  type WantedObject,
-  type WantedPair,
-  wantedOf,
-} from './arrange-object.ts'
+import { arrangeObject, choicesWithoutAttributes } from './arrange-object.ts'
 import { canLack, isAllowed } from './field-choice.ts'
 import type { Samples, SamplesOf } from './samples.ts'
+import { type Attributes, isOwn, leavesIn, type WantedObject, type WantedPair, wantedOf } from './wanted-object.ts'
 
 interface About {
   readonly resources: Resources

@@ -1,12 +1,11 @@
-/** Whether a caller can relate to an object in exactly these ways, and what else then holds; remembered for the same files. */
+/** Whether a caller can relate to an object in exactly these ways, and what else then holds. Remembers its answers. */
 import { LRUCache } from 'lru-cache'
 import { possibleSets } from '../../../analysis/possible-sets.ts'
 import type { Ownership } from '../../../decide/policy.ts'
 import { relationsText } from '../../../decide/relations/ownership.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { idSeries } from './arrange-object.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
-import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
+import { CALLER, idSeries, OBJECT, type SamplesOf } from './samples.ts'
 
 export interface Known {
   readonly resources: Resources

@@ -17,6 +17,12 @@ export const CALLER = '01980000-0000-7000-8000-00000000000c'
 /** The object that a path names. */
 export const OBJECT = '01980000-0000-7000-8000-00000000000a'
 
+/** Ids in the form of the server's, which differ from this one in their last digits. */
+export function idSeries(id: string): () => string {
+  let count = 0x1000
+  return () => `${id.slice(0, -4)}${(count++).toString(16).padStart(4, '0')}`
+}
+
 /** Whether a value names the caller of predictions; a running server has callers with other ids. */
 export function namesCaller(value: Json): boolean {
   return JSON.stringify(value).includes(CALLER)

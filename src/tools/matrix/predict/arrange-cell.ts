@@ -12,16 +12,10 @@ import type { ConditionFacts } from '../../../decide/request-conditions/conditio
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList, toldApartBy } from '../arrange/arrange-list.ts'
-import {
-  type Attributes,
-  idSeries,
-  type NotFound,
-  type PlacedObject,
-  type WantedPair,
-} from '../arrange/arrange-object.ts'
 import { arrangeCreated, arrangeRelated, arrangeResult } from '../arrange/arrange-related.ts'
 import { arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
-import { CALLER, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/samples.ts'
+import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/samples.ts'
+import type { Attributes, NotFound, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
 import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import type { Objects } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'

@@ -7,8 +7,8 @@ import type { Views } from '../../../decide/policy.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { toldApartBy } from '../arrange/arrange-list.ts'
-import type { Attributes, PlacedObject } from '../arrange/arrange-object.ts'
-import { relationsAmong } from '../arrange/arrange-object.ts'
+import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
+import { relationsAmong } from '../arrange/wanted-object.ts'
 import {
   type Expected,
   fitsWay,

@@ -7,18 +7,18 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
+import { arrangeObject } from '../arrange/arrange-object.ts'
+import { arrangeCreated, arrangeResult } from '../arrange/arrange-related.ts'
+import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
 import {
   type Attributes,
-  arrangeObject,
   leavesIn,
   type ObjectFound,
   type PlacedObject,
   relatesSo,
   relationsAmong,
   wantedText,
-} from '../arrange/arrange-object.ts'
-import { arrangeCreated, arrangeResult } from '../arrange/arrange-related.ts'
-import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
+} from '../arrange/wanted-object.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
 import type { Placed } from '../predict/compare-answer.ts'
 import type { Suite } from '../predict/suite.ts'
