@@ -22,10 +22,10 @@ import {
   type HypotheticalRequest,
   hasAttribute,
   holdingExactly,
+  hypotheticalResultOf,
   type NearMiss,
   relationsAsked,
   requestOf,
-  supposedResultOf,
   writtenBy,
 } from './request.ts'
 
@@ -216,7 +216,7 @@ function grantsTo(request: HypotheticalRequest, { relations, conditions, result 
   const stored = namesFrom(relations, request)
   const first = table.grant([...stored, ...conditions])
   if (!result) return [first]
-  const { names } = supposedResultOf(request, stored, { before: relations, after: result })
+  const { names } = hypotheticalResultOf(request, stored, { before: relations, after: result })
   const [before, mixed] = [names.stored, names.mixed].map((some) => [...some, ...conditions])
   return [first, table.grantResult({ stored: before ?? [], mixed: mixed ?? [], proposed: names.proposed })]
 }

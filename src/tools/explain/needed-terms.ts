@@ -14,7 +14,7 @@ type Names = ReadonlySet<string>
 export interface Held {
   readonly relations: Names
   readonly conditions: Names
-  /** The relations after the write, if the request supposes a change of states. */
+  /** The relations after the write, if the request assumes a change of states. */
   readonly result?: Names | undefined
   /** The names that may hold or not, because nobody knows them for another caller. */
   readonly open?: Names | undefined
@@ -33,7 +33,7 @@ const MOST_UNIONS = 256
 
 /**
  * The ways in which all terms of a rule hold, each as the changes that it needs; an empty list if that is impossible. If
- * the request supposes a result, the terms of the right side hold after the write; terms of the left side may hold too.
+ * the request assumes a result, the terms of the right side hold after the write; terms of the left side may hold too.
  */
 export function waysToFit(
   { before, after = [] }: RelationColumn,

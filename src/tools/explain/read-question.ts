@@ -11,7 +11,7 @@ import type { Method, Representation, Resource, Resources, Route } from '../../r
 import type { Match } from '../../resources/routing/match-route.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import type { ObjectReader } from '../../store/object-reader.ts'
-import { assumedConditions, assumedNames, NONE } from '../asked/supposed-names.ts'
+import { assumedConditions, assumedNames, NONE } from '../asked/assumed-names.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import {
   type AskingCaller,

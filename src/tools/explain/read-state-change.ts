@@ -5,7 +5,7 @@ import { comparedFields, followsFrom, isLeaf, kindOf, leavesOf } from '../../dec
 import { askingAs, type Relation } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import { assumedNames, NONE } from '../asked/supposed-names.ts'
+import { assumedNames, NONE } from '../asked/assumed-names.ts'
 import { ToolError } from '../load-policy.ts'
 import type { KnownObject, MatchedRequest, StateChange } from './request.ts'
 

@@ -1,5 +1,4 @@
-/** A question to explain, and its request as the kernel decides it for hypothetical objects: the checks without a server. */
-
+/** A question to explain, and its request as the kernel decides it for hypothetical objects, without a server. */
 import { namesOnResult, type WrittenLeaves } from '../../analysis/possible-sets.ts'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Caller } from '../../decide/caller.ts'
@@ -160,18 +159,18 @@ export function decideOn(
   written?: WrittenLeaves,
 ): HypotheticalDecision | RouteDecision | Refusal {
   const stored = [...relations]
-  const result = written && supposedResultOf(request, stored, written)
+  const result = written && hypotheticalResultOf(request, stored, written)
   return withFacts(decideHypothetical(request, request.policy, stored, result), NO_FACTS)
 }
 
-/** `written`: of a request that supposes a change of states. */
-export function supposedResultOf(
+/** `written`: of a request that assumes a change of states. */
+export function hypotheticalResultOf(
   request: HypotheticalRequest,
   stored: readonly string[],
   written: WrittenLeaves,
 ): HypotheticalResult {
-  if (!request.becomes) throw new Error('the request supposes no change of states')
-  return supposedResult(request.becomes, declaredRelations(request), stored, written)
+  if (!request.becomes) throw new Error('the request assumes no change of states')
+  return hypotheticalResult(request.becomes, declaredRelations(request), stored, written)
 }
 
 /** The fields that a list may be filtered and sorted by. */
@@ -232,7 +231,7 @@ function callerOf({ reviewed, caller, known, attributes = {} }: ExplainQuestion)
   return { ...any, claims: Object.fromEntries(Object.keys(any.claims).map((name) => [name, record[name] ?? null])) }
 }
 
-// ---- A write that changes a state of its object, as --becomes supposes it, and the relations that hold after it.
+// ---- A write that changes a state of its object, as --becomes assumes it, and the relations that hold after it.
 
 type Names = ReadonlySet<string>
 
@@ -255,7 +254,7 @@ export function writtenBy({ states, before, after }: StateChange, leaves: Names)
 }
 
 /** `stored`: the names that hold for the stored object. */
-function supposedResult(
+function hypotheticalResult(
   { field, states }: StateChange,
   relations: readonly Relation[],
   stored: readonly string[],

@@ -10,7 +10,7 @@ import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { assumedConditions, assumedNames } from '../asked/supposed-names.ts'
+import { assumedConditions, assumedNames } from '../asked/assumed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
 import { describeRow, type MatrixRow, mergeRows } from './merge-rows.ts'
@@ -80,13 +80,13 @@ export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
     columns: chooseColumns(livingAt(reviewed.policy, now), roles),
     only,
     relations: chosenRelations(reviewed.policy, only, question.relation),
-    holding: supposedToHold(reviewed.policy, holding),
+    holding: assumedToHold(reviewed.policy, holding),
     now,
   })
   return { ...matrix, people: question.people }
 }
 
-function supposedToHold({ conditions }: Policy, text: string): readonly string[] {
+function assumedToHold({ conditions }: Policy, text: string): readonly string[] {
   const holds = assumedConditions(text, [...conditions.keys()])
   return [...holds].filter(([, one]) => one).map(([name]) => name)
 }

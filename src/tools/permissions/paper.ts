@@ -38,7 +38,7 @@ const COLUMNS =
   'A line names subject, resource, actions, relation, fields and effect. A deny that matches wins over every allow. ' +
   'Small numbers in the cells above are lines of policy.csv.'
 
-const ASSUMED = 'The matrix supposes for each condition whether it holds. A mark with ? depends on conditions.'
+const ASSUMED = 'The matrix assumes for each condition whether it holds. A mark with ? depends on conditions.'
 
 const FROM_DIRECTORY = 'Users and API keys of the directory, when this page was made.'
 const NOT_HERE = 'Who holds a role is not on this page: `policy matrix --people` reads it from the directory.'

@@ -1,4 +1,7 @@
-/** All attacks of a policy, on targets that are left as they were found: what each reached, compared with what the policy says. */
+/**
+ * All attacks of a policy, on targets that are left as they were found: what each reached, compared with what the policy
+ * says.
+ */
 import { isObject } from '../../../base/is-object.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'

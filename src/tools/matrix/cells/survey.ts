@@ -43,8 +43,8 @@ export interface CellSurvey {
 }
 
 /**
- * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells. `asks` chooses among
- * the methods of routes.
+ * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells.
+ * `asks` chooses among the methods of routes.
  */
 export async function surveyCells(
   suite: PredictedSuite,

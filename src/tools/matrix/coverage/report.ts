@@ -1,6 +1,7 @@
-/** Coverage as a report: first what has no expectation, then the figures; and as a page with what the policy
- * answers in each cell. */
-
+/**
+ * Coverage as a report: first what has no expectation, then the figures. As a page, also what the policy answers in each
+ * cell.
+ */
 import { type Html, html } from '../../../present/html.ts'
 import { chooserHtml, type Page, proseHtml } from '../../../present/page.ts'
 import { formatsOf, type Paragraph, section } from '../../../present/report.ts'

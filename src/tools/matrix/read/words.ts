@@ -1,5 +1,6 @@
 /**
- * The words of a matrix: methods, objects, callers, answers, and transitions (the column `becomes`). Other files check whether roles and relations exist.
+ * The words of a matrix: methods, objects, callers, answers, and transitions (the column `becomes`). Other files check
+ * whether roles and relations exist.
  */
 import type { Method } from '../../../resources/resource.ts'
 import {

@@ -1,4 +1,7 @@
-/** Why an answer is unexpected: the rules behind it, as far as the policy files show them, and the command that explains it. */
+/**
+ * Why an answer is unexpected: the rules behind it, as far as the policy files show them, and the command that explains
+ * it.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { namedRelations, possibleSets } from '../../../analysis/possible-sets.ts'
 import { environment } from '../../../base/command-process.ts'
@@ -13,7 +16,7 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { programHere } from '../../../present/invocation.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { NONE } from '../../asked/supposed-names.ts'
+import { NONE } from '../../asked/assumed-names.ts'
 import { relationsAmong } from '../arrange/wanted-object.ts'
 import { objectCreated } from '../cells/survey.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/predict.ts'
@@ -172,7 +175,7 @@ function relationWords({ object, becomes }: Expectation): readonly string[] {
   return object.kind === 'none' && becomes ? ['--relation', joined(becomes)] : []
 }
 
-/** The command supposes a change of one field alone; for others it explains the object before the write. */
+/** The command assumes a change of one field alone; for others it explains the object before the write. */
 function changeWords({ object, becomes }: Expectation, relations: readonly Relation[]): readonly string[] {
   if (!becomes || object.kind === 'none' || object.kind === 'missing') return []
   const before = object.kind === 'relations' ? object.names : []

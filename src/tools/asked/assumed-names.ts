@@ -1,4 +1,4 @@
-/** Reads names that a command supposes to hold, joined with `+`: relations of an object, conditions of a request. */
+/** Reads names that a command assumes to hold, joined with `+`: relations of an object, conditions of a request. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { quote } from '../../present/quote.ts'
 import { ToolError } from '../load-policy.ts'
