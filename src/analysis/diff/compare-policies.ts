@@ -1,4 +1,7 @@
-/** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
+/**
+ * Compares two policies: the report holds every difference of meaning, by direction, and is empty if the policies are
+ * equivalent.
+ */
 import type { SourceFile } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Blocked } from '../../policy/parse/parse-blocked.ts'

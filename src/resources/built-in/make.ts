@@ -1,4 +1,4 @@
-/** Makes resources that the program serves itself: their routes, actions and fields. */
+/** Makes resources that the program serves itself: their routes, actions and fields, and the schemas of their bodies. */
 import { makeEndpoints } from '../load/make-routes.ts'
 import type { Action, Field, Json, Method, Operation, Resource, Route, RouteExchange } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'

@@ -155,7 +155,7 @@ async function write(folders: EditedFolders, additions: Additions): Promise<read
   ]
 }
 
-/** What a pattern adds to a project: a schema, and lines in the files of the policy. */
+// ---- What a pattern adds to a project: a schema, and lines in the files of the policy.
 
 /** Each is a folder of templates/resources/. */
 export type Pattern = 'own' | 'team' | 'public-read'

@@ -1,4 +1,4 @@
-/** Makes a project in a folder: `sallyport init`, `npm create sallyport`. */
+/** Makes a project in a folder (`sallyport init`, `npm create sallyport`), or copies the demo's files into one. */
 import { join } from 'node:path'
 import { LeadsElsewhere, type NewFile, takenNames, writeNew } from '../../base/files/new-files.ts'
 import { ToolError } from '../load-policy.ts'
@@ -46,7 +46,7 @@ async function writeMatrices(folder: string): Promise<void> {
   await storeNew(join(folder, MATRICES), writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), ''))
 }
 
-/** Copies the policy and the schemas of the demo out of the package, so that they can be changed. */
+// ---- The policy and the schemas of the demo, copied so that they can be changed.
 
 const FOLDERS = ['schemas', 'policies']
 
@@ -64,7 +64,7 @@ export async function ejectDemo(folder: string): Promise<readonly string[]> {
   return FOLDERS
 }
 
-/** The files of a new project: its schemas, its policies, and what is around them. */
+// ---- The files of a new project: its schemas, its policies, and what is around them.
 
 export interface ProjectWishes {
   /** A name of npm, without a scope. */

@@ -1,4 +1,7 @@
-/** The files that come with the program: templates of projects, and the policy and schemas of the demo. */
+/**
+ * The files that come with the program: templates of projects, and the policy and schemas of the demo. And what is new in
+ * a template, for a project that was made from it.
+ */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
@@ -83,7 +86,7 @@ async function follow(name: string, found: Set<string>): Promise<void> {
   await Promise.all(names.map((one) => follow(one, found)))
 }
 
-/** What is new in a template, as a unified diff of the files that the two versions would make for this project. */
+// ---- What is new in a template: a unified diff of the files that the two versions would make for a project.
 
 /** The text of a template, and what the project has in its place. */
 export interface MadeFile {

@@ -1,4 +1,7 @@
-/** Plans a change of the policy: its faults, the decisions that would differ, and the users that it blocks. */
+/**
+ * Plans a change of the policy, or the return to a version: its faults, the decisions that would differ, and the users
+ * that it blocks.
+ */
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -149,7 +152,7 @@ async function blockedIn(directory: string): Promise<Blocked> {
   }
 }
 
-/** Finds the version that a rollback returns to. */
+// ---- The version that a rollback returns to.
 
 export interface Rollback {
   readonly plan: ReleasePlan

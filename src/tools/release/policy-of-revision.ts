@@ -61,7 +61,7 @@ async function loadContent(content: PolicyContent, blocked: string, resources: R
   }
 }
 
-/** Finds the published policy that instances named by a revision. */
+// ---- The published policy that instances named by a revision.
 
 /** How many earlier rules may have stayed in force beside the blocks of a version. */
 const MOST_RULES = 20

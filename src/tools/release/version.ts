@@ -1,4 +1,4 @@
-/** One version of the policy files: its content, who put it in force, when and why. */
+/** One version of the policy files: its content, who put it in force, when and why. And its export to a folder. */
 import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
@@ -116,7 +116,7 @@ async function versionNames({ versions }: Home): Promise<readonly string[]> {
     .toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))
 }
 
-/** Writes the files of a version into a new folder: all of them, or none. */
+// ---- The files of a version in a new folder: all of them, or none.
 
 /** Throws ToolError if the folder has something in it, or can't be made. */
 export async function exportVersion(directory: string, texts: VersionTexts): Promise<void> {

@@ -1,4 +1,4 @@
-/** Finds routes that nobody can use, limits that never refuse, and climbs that read very much. */
+/** Finds routes that nobody can use, fields without a bound, limits that never refuse, and climbs that read much. */
 import type { ActionRules } from '../../../analysis/action-rules.ts'
 import { NOWHERE } from '../../../analysis/regions.ts'
 import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'

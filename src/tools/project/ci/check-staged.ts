@@ -55,7 +55,7 @@ async function attemptUnmet(folders: ProjectFolders, now: Date) {
   }
 }
 
-/** The cells and cases that the policy answers otherwise: found without a server, so in a moment. */
+// ---- The cells and cases that the policy answers otherwise: a prediction finds them in a moment.
 
 /** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
 async function unmetFindings(suite: PredictedSuite): Promise<readonly Diagnostic[]> {

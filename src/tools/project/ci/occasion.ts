@@ -1,4 +1,7 @@
-/** What GitHub tells a workflow about why it runs: the environment, and the file with the event. */
+/**
+ * What GitHub tells a workflow about why it runs: the environment, and the file with the event. And the commit that the
+ * change is compared with.
+ */
 import { readFile } from 'node:fs/promises'
 import { isObject } from '../../../base/is-object.ts'
 import { askGit, gitText } from '../../diff/git.ts'
@@ -53,7 +56,7 @@ function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** Which commit a change is compared with. */
+// ---- The commit that a change is compared with.
 
 /** `commit`: the full id; without one, there is nothing to compare with, and the sentence says why. */
 export type Base = { readonly commit: string } | { readonly missing: string }

@@ -1,4 +1,4 @@
-/** The machine: Node, the program's own files, its limits and its clock. */
+/** The machine: Node, the program's own files, its limits, its clock and its ports. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -106,7 +106,7 @@ function isSynchronized(): Promise<boolean | undefined> {
   })
 }
 
-/** The ports: free, or who answers there; and the address that other services are told. */
+// ---- The ports: free, or who answers there; and the address that other services are told.
 
 const ANSWER_MS = 2000
 

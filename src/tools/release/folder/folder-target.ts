@@ -1,4 +1,4 @@
-/** A policy directory as the target of releases. */
+/** A policy directory as the target of releases, and the changes of its blocked.txt. */
 
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ export function folderTarget(home: Home): ReleaseTarget {
   }
 }
 
-/** Changes blocked.txt of a directory in one atomic step. */
+// ---- blocked.txt of a directory, changed in one atomic step.
 
 /**
  * Puts a block in force. Throws ToolError for an id or a time that the file can't express, FileError for a file with

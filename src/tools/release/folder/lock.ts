@@ -1,4 +1,7 @@
-/** The lock that lets only one command at a time change a policy directory, whichever container it runs in. */
+/**
+ * The lock that lets only one command at a time change a policy directory, whichever container it runs in; and what to do
+ * about a folder that can't be written.
+ */
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -49,7 +52,7 @@ function faultOf({ hasContent, message }: UnlockableFile): string {
     : `can't be locked (${message}): let this user read it, and keep the policies in a file system with file locks`
 }
 
-/** Turns the system's error about a folder that can't be written into a sentence that says what to do. */
+// ---- What to do about a folder that can't be written.
 
 const WRITABLE = 'run the command as a user who may write there'
 const ROOM = 'make room, and run the command again'
