@@ -6,27 +6,31 @@ export type Traced = ReadonlySet<string>
 
 const SRC = new URL('../../src/', import.meta.url).href
 
+/** Runs between two looks at the counts, and looks. */
+const RUNS = 20
+const LOOKS = 3
+
 /**
- * The functions that are called each time that the work runs. Timers of the server run beside it, so what not every
- * run calls is not counted.
+ * The functions that are called as often as the work runs. Timers of the server run beside it, and what is kept for a
+ * time is read again, but not with each run, however slow the machine is.
  */
-export async function functionsOf(work: () => Promise<unknown>, times = 12): Promise<Traced> {
+export async function functionsOf(work: () => Promise<unknown>): Promise<Traced> {
   const session = new Session()
   session.connect()
   try {
     await session.post('Profiler.enable')
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
     let found: Traced | undefined
-    for (let i = 0; i < times; i++) {
+    for (let look = 0; look < LOOKS; look++) {
       await session.post('Profiler.takePreciseCoverage')
-      await work()
+      for (let run = 0; run < RUNS; run++) await work()
       const { result } = await session.post('Profiler.takePreciseCoverage')
       const called = new Set(
         result
           .filter(({ url }) => url.startsWith(SRC))
           .flatMap(({ url, functions }) =>
             functions
-              .filter(({ ranges: [range] }) => range !== undefined && range.count > 0)
+              .filter(({ ranges: [range] }) => range !== undefined && range.count >= RUNS)
               .map(({ functionName, ranges }) => `${url.slice(SRC.length)}:${ranges[0]?.startOffset} ${functionName}`),
           ),
       )
