@@ -1,6 +1,6 @@
 # The image serves what is mounted or copied into /app/policies and /app/schemas; data lives in the volume /data.
 # It runs the sources, as a checkout does, so no compiler is installed. `.dockerignore` lists what a build can see.
-# docs/image.md tells how to run it.
+# docs/operating.md tells how to run it.
 FROM node:26-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

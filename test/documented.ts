@@ -16,6 +16,12 @@ export function blocksOf(page: string): readonly Block[] {
   }))
 }
 
+/** The part of a page below a heading of the second level, up to the next one. */
+export function sectionOf(page: string, heading: string): string {
+  const [, after = ''] = page.split(`\n## ${heading}\n`)
+  return after.split('\n## ')[0] ?? ''
+}
+
 function commandsIn(lines: readonly string[]): readonly string[] {
   const text = lines.join('\n')
   return text.match(/^.*<<'EOF'\n(?:.*\n)*?EOF$|^.+$/gm) ?? []

@@ -1,6 +1,6 @@
 /**
  * The configuration of the reverse proxy, as text: its own answers are problem documents like the server's. nginx itself
- * was run by hand (docs/image.md).
+ * was run by hand (docs/operating.md).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -108,7 +108,7 @@ describe('the reverse proxy', () => {
     expect(settings.PUBLIC_URL).to.match(/^\$\{PUBLIC_URL:-https?:/)
     for (const name of ['POSTGRES_PASSWORD', 'KEYS_SECRET']) {
       expect(JSON.stringify(settings)).to.contain(`\${${name}:?`)
-      expect(read('docs/image.md')).to.contain(`${name}=$(openssl rand`)
+      expect(read('docs/operating.md')).to.contain(`${name}=$(openssl rand`)
     }
   })
 })

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type Block, blocksOf, missingFrom } from '../documented.ts'
+import { type Block, blocksOf, missingFrom, sectionOf } from '../documented.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 import { ranIn } from '../project/projects.ts'
 import { freePort } from '../redis.ts'
@@ -71,7 +71,7 @@ describe('the images', () => {
     const named = (isDev: boolean) =>
       packages.filter(([, one]) => Boolean(one.dev) === isDev).map(([path]) => path.split('node_modules/').at(-1) ?? '')
     dev = new Set(named(true)).difference(new Set(named(false)))
-    page = blocksOf(await readFile(join(ROOT, 'docs/image.md'), 'utf8'))
+    page = blocksOf(sectionOf(await readFile(join(ROOT, 'docs/operating.md'), 'utf8'), 'Containers'))
     project = await makeProject(engine.folder, PROJECT.name)
     await writeFile(join(project, '.env'), await readFile(join(project, '.env.example')))
     await writeFile(join(project, 'signing.pem'), 'a secret')
@@ -169,7 +169,7 @@ describe('the images', () => {
     })
   }
 
-  it('does what docs/image.md says, with the settings of compose', async () => {
+  it('does what docs/operating.md says of containers, with the settings of compose', async () => {
     program('curl')
     const port = await freePort()
     expect(page.length).to.equal(4)

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { blocksOf } from '../documented.ts'
+import { blocksOf, sectionOf } from '../documented.ts'
 import { strayFiles } from './checks.ts'
 import { flagsOf, SETTINGS } from './compose.ts'
 
@@ -46,9 +46,9 @@ for (const [name, folder, ignored, compose, service] of [
   })
 }
 
-describe('docs/image.md', () => {
+describe('docs/operating.md, on containers,', () => {
   it('runs the image with the settings of compose', async () => {
-    const page = blocksOf(readFileSync(join(ROOT, 'docs/image.md'), 'utf8'))
+    const page = blocksOf(sectionOf(readFileSync(join(ROOT, 'docs/operating.md'), 'utf8'), 'Containers'))
     expect(page[1]?.commands[0]).to.include(
       ` ${(await flagsOf(join(TEMPLATE, 'compose.yml'), 'api', SETTINGS)).join(' ')} `,
     )

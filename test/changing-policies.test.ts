@@ -1,5 +1,5 @@
 /**
- * docs/operating.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything,
+ * docs/changing-policies.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything,
  * fixed, put in force and taken back; and the logs tell that story.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { type Block, blocksOf, missingFrom } from './documented.ts'
+import { type Block, blocksOf, missingFrom, sectionOf } from './documented.ts'
 import { removeFolder } from './ends-with-tests.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
@@ -20,7 +20,7 @@ const CLEAN_UP = 'rm -rf policies-next server.log data/policy-versions && git ch
 
 type Line = Readonly<Record<string, unknown>>
 
-describe('docs/operating.md', () => {
+describe('docs/changing-policies.md', () => {
   let folder: string
   let server: ChildProcess | undefined
   let env: NodeJS.ProcessEnv
@@ -37,7 +37,9 @@ describe('docs/operating.md', () => {
     await promisify(execFile)('git', ['init', '-q'], { cwd: folder })
     for (const name of ['bin', 'src', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
     env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
-    blocks = blocksOf(await readFile(join(ROOT, 'docs/operating.md'), 'utf8'))
+    const read = (page: string) => readFile(join(ROOT, page), 'utf8')
+    const doctor = sectionOf(await read('docs/operating.md'), 'Find what is wrong')
+    blocks = [...blocksOf(await read('docs/changing-policies.md')), ...blocksOf(doctor)]
     for (const { commands } of blocks) outputs.push(await runAll(commands))
   })
   after(async () => {
@@ -48,7 +50,7 @@ describe('docs/operating.md', () => {
 
   it('shows what its commands print', () => {
     const shown = blocks.filter((block) => block.output.length > 0)
-    expect(shown).to.have.length.at.least(7)
+    expect(shown).to.have.length.at.least(8)
     for (const [i, { output }] of blocks.entries()) {
       expect(missingFrom(outputs[i] ?? '', output), outputs[i]).to.deep.equal([])
     }
