@@ -1,4 +1,7 @@
-/** docs/backup.md, run as printed: an archive is made of a running server, restored, and a second server runs on it. */
+/**
+ * docs/backup.md, run as printed: an archive is made of a running server, restored, and a second server runs on it; and
+ * a caller's objects are exported and imported.
+ */
 import { expect } from 'chai'
 import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
@@ -17,7 +20,7 @@ describe(PAGE, () => {
 
   it('shows what its commands print', () => {
     const shown = page.blocks.filter(({ output }) => output.length > 0)
-    expect(shown).to.have.length.at.least(4)
+    expect(shown).to.have.length.at.least(7)
     for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
     expect(missingFrom(shown[0]?.printed ?? '', ['what nobody printed'])).to.deep.equal(['what nobody printed'])
   })

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import shape from '../../docs/schemas/schema-diff.schema.json' with { type: 'json' }
 import { FileError } from '../../src/base/diagnostic.ts'
 import { CHANGE_CODES } from '../../src/tools/schema/diff/formats.ts'
+import { sectionOf } from '../documented.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { sarifFaults } from '../sarif.ts'
 import { schemaCommandRun } from './command.ts'
@@ -337,8 +338,8 @@ describe('sallyport schema diff', () => {
   })
 
   it('has every code on the page, with what to do', async () => {
-    const page = await readFile(PAGE, 'utf8')
-    const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \| (.*) \|$/gm)].map((row) => row.slice(1))
+    const codes = sectionOf(await readFile(PAGE, 'utf8'), 'Codes')
+    const rows = [...codes.matchAll(/^\| `([a-z-]+)` \| (.*) \| (.*) \|$/gm)].map((row) => row.slice(1))
     expect(rows).to.deep.equal(CHANGE_CODES.map(({ code, meaning, fix }) => [code, meaning, fix]))
   })
 })

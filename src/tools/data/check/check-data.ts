@@ -364,7 +364,7 @@ class FindingTally {
   }
 }
 
-// What `data check` finds: stable codes, and what to do about each. docs/data.md lists them.
+// What `data check` finds: stable codes, and what to do about each. docs/changing-schemas.md lists them.
 
 const DATA_CODES = {
   'document-not-json': 'restore the row from a backup, or delete it in the database',
@@ -376,7 +376,7 @@ const DATA_CODES = {
   'user-missing': 'add the user, or give the object to a user that exists',
   'value-shared': 'give the objects different values, or remove `x-unique`',
   'index-disagrees': 'write the object again, for example with a PATCH that changes a field',
-  'index-broken': 'stop the server, and let the engine make the index again (docs/data.md)',
+  'index-broken': 'stop the server, and let the engine make the index again (docs/changing-schemas.md)',
   'schema-gone': 'bring the schema back, or delete the objects in the database',
 } as const
 
