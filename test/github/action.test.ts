@@ -51,7 +51,7 @@ describe('action.yml', () => {
   it('uses each of its inputs, and no other, and the page tells of them', () => {
     const used = new Set([...text.matchAll(/inputs\.([\w-]+)/g)].map(([, name]) => name))
     expect([...used].sort()).to.deep.equal(Object.keys(action.inputs).sort())
-    const page = readFileSync(join(ROOT, 'docs/pull-requests.md'), 'utf8')
+    const page = readFileSync(join(ROOT, 'docs/new-project.md'), 'utf8')
     expect(Object.keys(action.inputs).filter((name) => !page.includes(`\`${name}\``))).to.deep.equal([])
   })
 

@@ -3,6 +3,7 @@ import { appendFile, cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { blocksOf, sectionOf } from '../documented.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { ranIn } from '../project/projects.ts'
 import { sarifFaults } from '../sarif.ts'
@@ -30,9 +31,10 @@ describe('sallyport ci github', function () {
     one = await openRepository()
     const event = await pullRequest(one, () => writeFile(join(one.folder, 'NOTES.md'), 'Hello\n'))
     const job = await openJob(one, { api: api.url, event })
-    const page = await readFile(new URL('../../docs/pull-requests.md', import.meta.url), 'utf8')
-    const [, inWorkflow = '', hook = ''] = page.split(/```(?:sh\n)?/).filter((_, i) => i === 0 || i % 2 === 1)
-    expect(hook).to.match(/^git config core\.hooksPath/)
+    const page = await readFile(new URL('../../docs/new-project.md', import.meta.url), 'utf8')
+    const [, inWorkflow = ''] = sectionOf(page, 'Check each pull request').split(/```(?:sh\n)?/)
+    const [{ commands } = { commands: [] }] = blocksOf(sectionOf(page, 'Check each commit'))
+    const hook = commands.find((command) => command.startsWith('git config core.hooksPath')) ?? 'false'
     expect((await ranIn(one.project, one.env, ['bash', '-c', hook])).code).to.equal(0)
     const ran = await job.written(await ranIn(one.project, job.env, ['bash', '-c', inWorkflow]))
     expect(ran.code, ran.stdout + ran.stderr).to.equal(0)
