@@ -115,7 +115,7 @@ function read(page: string): string {
 describe('the pages', () => {
   it('number each decision once, in its name and its title', () => {
     expect(reused(['0001-a.md', '0002-b.md', '0001-c.md'])).to.deep.equal(['0001-c.md'])
-    expect(DECISIONS).to.have.length.greaterThan(30)
+    expect(DECISIONS).to.have.length.greaterThan(25)
     expect(reused(DECISIONS)).to.deep.equal([])
     for (const name of DECISIONS) {
       expect(read(`docs/decisions/${name}`), name).to.match(new RegExp(`^# ${name.slice(0, 4)} `))
@@ -185,7 +185,7 @@ describe('the pages', () => {
     const numbers = rows.flatMap(([note, former]) => [note.slice(0, 4), ...former])
     expect(numbers).to.deep.equal([...new Set(numbers)])
     // Records that were never written have no number here.
-    for (let number = 1; number <= 98; number++)
+    for (let number = 1; number <= 107; number++)
       if (![49, 51, 52, 53, 54].includes(number)) expect(numbers).to.include(String(number).padStart(4, '0'))
   })
 

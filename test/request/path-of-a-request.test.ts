@@ -7,7 +7,7 @@ import { filesOf, functionsOf, type Traced } from './traced.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Only a decision raises these (docs/decisions/0103). */
+/** Only a decision raises these (docs/decisions/0039). */
 const MOST_FILES = 80
 const MOST_FUNCTIONS = 380
 

@@ -1,6 +1,6 @@
 /**
  * Slows down the guessing of passwords: attempts count per user and per address, also for a user that doesn't exist,
- * and each failure makes the next attempt wait longer. The decision comes before any hashing (docs/decisions/0023).
+ * and each failure makes the next attempt wait longer. The decision comes before any hashing (docs/decisions/0025).
  */
 import { createHmac } from 'node:crypto'
 import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/directory.ts'

@@ -60,7 +60,7 @@ async function refreshSession(parts: SignInParts, token: string, recordOf: Recor
   return { kind: 'signed-in', userId, tokens, record: records.refreshed }
 }
 
-// Sign-in by e-mail address and password, for the tokens of a new session. docs/decisions/0023 gives the reasons.
+// Sign-in by e-mail address and password, for the tokens of a new session. docs/decisions/0025 gives the reasons.
 
 export interface PasswordSignIn {
   readonly email: string
