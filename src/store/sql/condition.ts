@@ -74,7 +74,7 @@ export interface ConditionDialect<T extends ConditionTable> {
     by: string,
     related: Scope<T>,
   ) => { readonly from?: string | undefined; readonly tests: Tests }
-  /** The value of the field, and of the related field, by which indexes find them. */
+  /** The values of the field and of the related field (`by`), written as the indexes have them. */
   readonly indexed: (field: string, scope: Scope<T>, by: string, related: Scope<T>) => readonly [string, string]
   /** An id as a value. */
   readonly ofId: (id: string) => string

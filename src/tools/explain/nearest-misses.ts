@@ -164,8 +164,8 @@ function candidatesOf(asking: Asking, mine: Asking | undefined): readonly Candid
 }
 
 /**
- * The smallest sets among these changes that are enough, for the present caller and for the other one. Two changes can
- * be needless together although each is needed beside the other: a new value of a field ends what held by the old value.
+ * The smallest parts of these changes that allow the request, for the present caller and for the other one. Sometimes two
+ * changes can be left out together, and neither alone: a new value of a field ends what held by the old value.
  */
 function leastOf(asking: Asking, mine: Asking | undefined, changes: readonly NeededChange[]): readonly Candidate[] {
   const left = changes.reduce((kept, change) => {
