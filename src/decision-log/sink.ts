@@ -22,10 +22,7 @@ export interface Sink {
 
 const STDOUT = 1
 
-/**
- * The decision log on standard output, for a platform that collects it; after a crash, the records of the last writes
- * may appear twice.
- */
+/** For a platform that collects it. After a crash, the records of the last writes may appear twice. */
 export function createStandardOutput(): Sink {
   const lines = new WholeLines(STDOUT, { rest: endsInLine(STDOUT) ? '\n' : '' })
   return {
