@@ -123,12 +123,8 @@ export async function lookOfRules(place: PolicyFolder): Promise<string> {
   return [...files, ...unknown].join('\n')
 }
 
-/**
- * A version never changes, even when another one takes over. Kubernetes, however, may delete the folder that the links
- * led to.
- */
+/** Whoever exchanges the files may delete the folder that the links led to. */
 async function isStillInForce(place: PolicyFolder): Promise<boolean> {
-  if (RULE_FILES.every((name) => isVersioned(place, name))) return true
   return folderKey(place) === folderKey(await findPolicyFolder(place.directory, POLICY_FILES))
 }
 

@@ -1,12 +1,12 @@
 /**
- * Finds the folder that really contains the files of a policy directory. `policy apply` makes each file a link into
- * `.current`, which is a link to the version in force; Kubernetes does the same with `..data`. So one rename exchanges
- * all files. A plain directory contains its files itself.
+ * Finds the folder that really contains the files of a policy directory. Kubernetes makes each file a link into `..data`,
+ * which is a link to the files in force, so one rename exchanges all of them; `policy apply` of 0.1 did the same with
+ * `.current`. A plain directory contains its files itself.
  */
 import { readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** The link to the version in force. */
+/** The link to the version that was put in force last. */
 export const CURRENT = '.current'
 
 /** While `policy apply` writes plain files one by one, this folder holds the previous files, which are in force. */
@@ -71,7 +71,7 @@ export function filePath({ real, links, held }: PolicyFolder, file: string): str
   return links[file]?.path ?? join(real, file)
 }
 
-/** Whether a file belongs to the version in force: such a file never changes, even when another version takes over. */
+/** Whether `policy apply` of 0.1 made the link: the version in force may lack the file. */
 export function isVersioned({ links, held }: PolicyFolder, file: string): boolean {
   return held === undefined && links[file]?.target === versionLink(file)
 }

@@ -1,5 +1,5 @@
 /** Policy files are read whole, also while they are exchanged as `policy apply` does it. */
-import { cp, link, mkdir, mkdtemp, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, mkdtemp, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,19 +43,20 @@ describe('policy files that are exchanged while they are read', () => {
     expect(seen).to.include('ab')
   })
 
-  it('are of one version while a plain directory becomes a versioned one', async () => {
+  it('are of one version while links of 0.1 become files, and their versions are removed', async () => {
     for (let round = 0; round < soak(20, 4); round++) {
-      const plain = join(folder, `plain-${round}`)
-      await cp(join(folder, '.versions/a'), plain, { recursive: true })
-      const converting = convert(plain)
+      const directory = join(folder, `of-0.1-${round}`)
+      await cp(join(folder, '.versions'), join(directory, '.versions'), { recursive: true })
+      await symlink('.versions/a', join(directory, '.current'))
+      for (const file of RULE_FILES) await symlink(`.current/${file}`, join(directory, file))
+      const converting = convert(directory)
       const seen = new Set<string>()
       const readers = Array.from({ length: 8 }, async () => {
-        for (let i = 0; i < 6; i++) seen.add(versionsIn(await readPolicyFiles(plain)))
+        for (let i = 0; i < 6; i++) seen.add(versionsIn(await readPolicyFiles(directory)))
       })
       await Promise.all([converting, ...readers])
-      seen.add(versionsIn(await readPolicyFiles(plain)))
       expect([...seen].every((versions) => versions === 'a' || versions === 'b')).to.equal(true)
-      expect(versionsIn(await readPolicyFiles(plain))).to.equal('b')
+      expect(versionsIn(await readPolicyFiles(directory))).to.equal('b')
     }
   })
 
@@ -69,7 +70,7 @@ describe('policy files that are exchanged while they are read', () => {
     await turn(mount, '..data', '..a')
     const swapping = untilStopped(async () => {
       for (const version of ['b', 'a']) await turn(mount, '..data', `..${version}`)
-      // A kubelet takes a minute; without a pause every reading would meet a swap, and be done again.
+      // A kubelet takes a minute.
       await sleep(1)
     })
     const seen = new Set<string>()
@@ -99,20 +100,24 @@ describe('policy files that are exchanged while they are read', () => {
     expect(versionsIn(await readPolicyFiles(plain))).to.equal('a')
   })
 
-  /** As the first apply does it. */
-  async function convert(plain: string): Promise<void> {
-    await cp(join(folder, '.versions'), join(plain, '.versions'), { recursive: true })
-    await symlink('.versions/a', join(plain, '.current'))
+  /** As the next apply does it. */
+  async function convert(directory: string): Promise<void> {
+    await cp(join(directory, '.versions/a'), join(directory, '.new'), { recursive: true })
+    await rename(join(directory, '.new'), join(directory, '.before'))
     for (const file of RULE_FILES) {
-      await symlink(`.current/${file}`, join(plain, '.link'))
-      await rename(join(plain, '.link'), join(plain, file))
+      await link(join(directory, '.versions/b', file), join(directory, '.new'))
+      await rename(join(directory, '.new'), join(directory, file))
     }
-    await turn(plain, '.current', '.versions/b')
+    await rename(join(directory, '.before'), join(directory, '.gone'))
+    for (const name of ['.gone', '.versions']) await removeFolder(join(directory, name))
+    await unlink(join(directory, '.current'))
   }
 
   function swapUntilStopped(): { stop(): Promise<void> } {
     return untilStopped(async () => {
       for (const version of ['b', 'a']) await turn(folder, '.current', `.versions/${version}`)
+      // Without a pause every reading would meet a swap, and be done again.
+      await sleep(1)
     })
   }
 })

@@ -194,7 +194,7 @@ describe('the commands that change a policy', () => {
 
   it('rollback refuses a version whose files were edited since', async () => {
     await run(['apply', await folders.candidate('new', DENY), '--yes'])
-    const [first] = (await readdir(join(folders.live, '.versions'))).toSorted()
+    const [first] = (await readdir(join(folders.live, '.versions'))).filter((name) => /^\d/.test(name)).toSorted()
     await chmod(join(folders.live, '.versions', first ?? '', 'policy.csv'), 0o644)
     await appendFile(join(folders.live, '.versions', first ?? '', 'policy.csv'), '# edited\n')
     const { code, stderr } = await run(['rollback', '--yes'])

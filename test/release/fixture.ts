@@ -1,12 +1,12 @@
 /** Policy directories for the commands that change them, and what a server would read of them. */
-import { cp, mkdtemp } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { replaceLink } from '../../src/base/files/durable-file.ts'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { digestOf, type PolicyContent, readContent } from '../../src/tools/release/content.ts'
-import { type Home, linkedHome } from '../../src/tools/release/folder/layout.ts'
+import { type Home, homeOf, VERSIONS } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
-import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import type { Version } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
@@ -30,7 +30,7 @@ export class Folders {
   }
 
   get home(): Home {
-    return linkedHome(this.live)
+    return homeIn(this.live)
   }
 
   /** A copy of the shipped policy with a line more at the end of policy.csv. */
@@ -45,6 +45,29 @@ export class Folders {
   async remove(): Promise<void> {
     await removeFolder(this.root)
   }
+}
+
+/** A directory outside a git work tree. */
+export function homeIn(directory: string): Home {
+  const versions = join(directory, VERSIONS)
+  return { directory, versions, current: join(versions, '.current'), settled: versions }
+}
+
+/** Rewrites versions in a directory as 0.1 left them: each has a copy `live`, and the files are links to the last one's. */
+export async function asIn01(directory: string): Promise<void> {
+  const { versions, current } = homeIn(directory)
+  const last = await readlink(current)
+  for (const name of (await readdir(versions)).filter((one) => /^\d/.test(one))) {
+    const files = (await readdir(join(versions, name))).filter((file) => file !== 'version.json')
+    await mkdir(join(versions, name, 'live'))
+    for (const file of files) {
+      await copyFile(join(versions, name, file), join(versions, name, 'live', file))
+      await chmod(join(versions, name, 'live', file), 0o644)
+      if (name === last) await replaceLink(join(directory, file), `.current/${file}`)
+    }
+  }
+  await symlink(`.versions/${last}/live`, join(directory, '.current'))
+  await rm(current)
 }
 
 export async function revisionIn(directory: string): Promise<string> {

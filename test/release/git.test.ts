@@ -5,15 +5,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { type PolicyContent, readContent } from '../../src/tools/release/content.ts'
-import { linkedHome } from '../../src/tools/release/folder/layout.ts'
+import { homeOf } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
-import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { addRules } from '../policy-text.ts'
 import { until } from '../request/until.ts'
 import { startTestServer } from '../server.ts'
 import { policy } from './command.ts'
-import { apply, digestIn, Folders } from './fixture.ts'
+import { apply, asIn01, digestIn, Folders, homeIn } from './fixture.ts'
 
 const DENY = 'p, support, orders, read, any, *, deny'
 
@@ -76,18 +75,20 @@ describe('a policy directory in a git work tree', () => {
     expect(await git('status', '--porcelain')).to.equal('')
   })
 
-  it('that held links becomes plain again, with its history', async () => {
-    const candidate = await readContent(await folders.candidate('candidate', DENY))
-    const change = { kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
-    const over = await digestIn(folders.live)
-    await putInForce(linkedHome(folders.live), { ...change, content: candidate, over })
-    expect(await names()).to.include('.versions')
-    expect(await told()).to.deep.equal(['1 kept', '2 applied'])
-    await apply(folders.live, await readContent(await folders.candidate('candidate', '# x')))
-    expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 applied'])
-    expect((await names()).filter((name) => name.startsWith('.'))).to.deep.equal([])
-    expect(await git('status', '--porcelain')).to.equal(' M policies/policy.csv\n')
-  })
+  for (const layout of ['of today', 'of 0.1'])
+    it(`that held versions in the layout ${layout} keeps its history, outside the folder`, async () => {
+      const candidate = await readContent(await folders.candidate('candidate', DENY))
+      const change = { kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
+      const over = await digestIn(folders.live)
+      await putInForce(homeIn(folders.live), { ...change, content: candidate, over })
+      if (layout === 'of 0.1') await asIn01(folders.live)
+      expect(await names()).to.include('.versions')
+      expect(await told()).to.deep.equal(['1 kept', '2 applied'])
+      await apply(folders.live, await readContent(await folders.candidate('candidate', '# x')))
+      expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 applied'])
+      expect((await names()).filter((name) => name.startsWith('.'))).to.deep.equal([])
+      expect(await git('status', '--porcelain')).to.equal(' M policies/policy.csv\n')
+    })
 
   it('leaves a link that somebody made as it is', async () => {
     await mkdir(join(folders.root, 'shared'))

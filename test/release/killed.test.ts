@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { readContent } from '../../src/tools/release/content.ts'
-import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
+import { homeOf } from '../../src/tools/release/folder/layout.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
-import { apply, digestIn, Folders } from './fixture.ts'
+import { apply, asIn01, digestIn, Folders } from './fixture.ts'
 
 const KILLS = soak(30, 8)
 const CHILD = new URL('apply-forever.ts', import.meta.url).pathname
@@ -31,16 +31,15 @@ describe('policy apply, killed', () => {
   })
   afterEach(() => folders.remove())
 
-  it('leaves the old files in force or the new ones, a true history, and a way on', () => killAgainAndAgain()).timeout(
-    60_000,
-  )
+  it('leaves the old files in force or the new ones, a true history, and a way on', () => killAgainAndAgain(asIn01))
 
   it('leaves all that in a git work tree too, where files stay files', async () => {
     await mkdir(join(folders.root, '.git'))
     await killAgainAndAgain()
   })
 
-  async function killAgainAndAgain(): Promise<void> {
+  /** Every fourth kill begins with versions that `rewrite` has brought in another layout. */
+  async function killAgainAndAgain(rewrite: (live: string) => Promise<void> = async () => {}): Promise<void> {
     const candidates = [await folders.candidate('a', '# a'), await folders.candidate('b', '# b')]
     const digests = await Promise.all([folders.live, ...candidates].map(digestIn))
     const plain = join(folders.root, 'plain')
@@ -49,6 +48,7 @@ describe('policy apply, killed', () => {
     for (let i = 0; i < KILLS; i++) {
       // Half of them begin with a plain directory without a history.
       if (i % 2 === 0) await beginWith(plain)
+      else if (i % 4 === 1) await rewrite(folders.live)
       await killedAfter(i % 2 === 0 ? (i * 7) % 23 : (i * 5) % 37, [folders.live, ...candidates])
       const digest = await digestIn(folders.live)
       expect(digests).to.include(digest)

@@ -1,6 +1,7 @@
 /** What keeps a change of the policy from being made is said in one sentence, and leaves nothing behind. */
 import { execFile } from 'node:child_process'
-import { appendFile, cp, lstat, mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { appendFile, cp, mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -66,7 +67,7 @@ describe('a change of the policy that can not be made', () => {
     const over = await digestIn(folders.live)
     // Once the files of before are kept, and the new ones are being written.
     const edit = (async () => {
-      while (!(await lstat(join(folders.live, 'policy.csv'))).isSymbolicLink()) await setImmediate()
+      while (!existsSync(join(folders.live, '.versions/.current'))) await setImmediate()
       await appendFile(join(folders.live, 'policy.csv'), '# meanwhile\n')
     })()
     const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const

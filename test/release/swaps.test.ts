@@ -1,8 +1,8 @@
 /** Many changes of policy under load: every answer fits the revision that it names. */
 
-import { readFile, readlink } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Adapter, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
 import { expect } from 'chai'
@@ -11,7 +11,7 @@ import { readContent } from '../../src/tools/release/content.ts'
 import { withRules } from '../policy-text.ts'
 import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { apply, revisionIn } from './fixture.ts'
+import { revisionIn } from './fixture.ts'
 
 const CONNECTIONS = soak(32, 4)
 const SWAPS = soak(1000, 60)
@@ -84,9 +84,13 @@ describe(`a server whose policy changes ${SWAPS} times under load`, () => {
       [denying, false],
       [allowing, true],
     ] as const) {
-      await apply(live, content)
+      const folder = join(live, answer ? '..allowing' : '..denying')
+      await mkdir(folder)
+      for (const [name, bytes] of content) await writeFile(join(folder, name), bytes)
+      await replaceLink(join(live, '..data'), basename(folder))
+      for (const name of content.keys()) await replaceLink(join(live, name), `..data/${name}`)
       expected.set(await revisionIn(live), answer)
-      links.set(answer, await readlink(join(live, '.current')))
+      links.set(answer, basename(folder))
     }
     const token = await server.token('sam', 'support')
     const { body } = await server.ask('GET', '/api/orders', { token })
@@ -98,8 +102,8 @@ describe(`a server whose policy changes ${SWAPS} times under load`, () => {
         return { revision, allowed: status === 200 }
       },
       swap: async (allow) => {
-        // The moment of `apply`; the rest of it, writing the files, needs no thousand times.
-        await replaceLink(join(live, '.current'), links.get(allow) ?? '')
+        // As Kubernetes does.
+        await replaceLink(join(live, '..data'), links.get(allow) ?? '')
         await server.app.policy.reload()
       },
     }

@@ -6,13 +6,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { type PolicyContent, readContent } from '../../src/tools/release/content.ts'
-import { linkedHome } from '../../src/tools/release/folder/layout.ts'
+import { homeOf } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { returnTarget } from '../../src/tools/release/plan.ts'
 import { isIntact, readHistory, readVersion } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { runs } from '../runs.ts'
-import { apply, digestIn, Folders, revisionIn } from './fixture.ts'
+import { apply, asIn01, digestIn, Folders, homeIn, revisionIn } from './fixture.ts'
 
 /** The files that a policy may lack. */
 const OPTIONAL = [
@@ -39,11 +39,33 @@ describe('a policy directory with versions', () => {
     expect(await digestIn(folders.live)).to.equal(await digestIn(candidate))
   })
 
-  it('is links through one link, and blocked.txt is a file', async () => {
+  it('holds plain files, and its versions beside them', async () => {
+    const before = await readdir(folders.live)
     await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
-    expect(await readlink(join(folders.live, 'policy.csv'))).to.equal('.current/policy.csv')
-    expect(await readlink(join(folders.live, '.current'))).to.match(/^\.versions\/0002-[0-9a-f]{16}\/live$/)
-    expect((await lstat(join(folders.live, 'blocked.txt'))).isFile()).to.equal(true)
+    expect(await readdir(folders.live)).to.have.members([...before, '.versions'])
+    for (const name of before) expect((await lstat(join(folders.live, name))).isFile(), name).to.equal(true)
+    expect(await readlink(join(folders.live, '.versions/.current'))).to.match(/^0002-[0-9a-f]{16}$/)
+  })
+
+  it('in the layout of 0.1 is read as it is, and rewritten by the next change', async () => {
+    for (const name of ['a', 'b'])
+      await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
+    const [digest, names] = [await digestIn(folders.live), await readdir(folders.live)]
+    const history = await readHistory(folders.home)
+    await asIn01(folders.live)
+    const former = await homeOf(folders.live, join(folders.root, 'data'))
+    expect([await digestIn(folders.live), await readHistory(former)]).to.deep.equal([digest, history])
+    await appendFile(join(folders.live, 'policy.csv'), '# by hand, through the link\n')
+    const edited = await digestIn(folders.live)
+    await apply(folders.live, await readContent(await folders.candidate('c', '# c')))
+    expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 applied', '4 kept', '5 applied'])
+    const after = await readHistory(folders.home)
+    expect([after.slice(0, 3), after[3]?.digest]).to.deep.equal([history, edited])
+    for (const version of after) expect(await isIntact(folders.home, version)).to.equal(true)
+    expect(await readdir(folders.live)).to.have.members(names)
+    expect((await lstat(join(folders.live, 'policy.csv'))).isFile()).to.equal(true)
+    const inside = await readdir(join(folders.live, '.versions'), { recursive: true })
+    expect(inside.filter((name) => name.includes('live'))).to.deep.equal([])
   })
 
   for (const [name, text] of OPTIONAL) {
@@ -76,10 +98,10 @@ describe('a policy directory with versions', () => {
     expect((await readHistory(folders.home))[0]?.revision).to.have.length(16)
   })
 
-  it('keeps what somebody edited by hand, through a link or in its place, as a version of its own', async () => {
+  it('keeps what somebody edited by hand, in place or by another file, as a version of its own', async () => {
     await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
     const policy = join(folders.live, 'policy.csv')
-    await appendFile(policy, '# by hand, through the link\n')
+    await appendFile(policy, '# by hand, in place\n')
     const edited = await digestIn(folders.live)
     await apply(folders.live, await readContent(await folders.candidate('b', '# b')))
     const views = join(folders.live, 'views.yaml')
@@ -91,8 +113,7 @@ describe('a policy directory with versions', () => {
     expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 kept', '4 applied', '5 kept', '6 applied'])
     const history = await readHistory(folders.home)
     expect([history[2]?.digest, history[4]?.digest]).to.deep.equal([edited, replaced])
-    expect((await lstat(views)).isSymbolicLink()).to.equal(true)
-    // What was edited through the link is a copy: the second version is what it was.
+    // The second version is what it was.
     const intact = await Promise.all(history.map((version) => isIntact(folders.home, version)))
     expect(intact).to.deep.equal([true, true, true, true, true, true])
   })
@@ -102,7 +123,7 @@ describe('a policy directory with versions', () => {
     const versions = join(folders.live, '.versions')
     const left = ['.versions/.unfinished-x', '.unfinished-y']
     for (const name of left) await writeFile(join(folders.live, name), 'half')
-    const [, second] = await readdir(versions).then((names) => names.toSorted())
+    const [, second] = await readdir(versions).then((names) => names.filter((one) => /^\d/.test(one)).toSorted())
     await cp(join(versions, second ?? ''), join(versions, '0003-0123456789abcdef'), {
       recursive: true,
     })
@@ -134,17 +155,18 @@ describe('a policy directory with versions', () => {
   it('loses no version where the link to the one in force is broken or gone: it says how to fix it', async () => {
     for (const name of ['a', 'b'])
       await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
-    const versions = await readdir(join(folders.live, '.versions'))
-    const link = join(folders.live, '.current')
+    const numbered = async () => (await readdir(join(folders.live, '.versions'))).filter((one) => /^\d/.test(one))
+    const versions = await numbered()
+    const link = join(folders.live, '.versions/.current')
     const right = await readlink(link)
     const content = await readContent(await folders.candidate('c', '# c'))
-    for (const wrong of ['.versions/nowhere/live', '.versions/0009-0123456789abcdef/live', undefined]) {
+    for (const wrong of ['nowhere', '0009-0123456789abcdef', undefined]) {
       await rm(link)
       if (wrong) await symlink(wrong, link)
       for (const attempt of [apply(folders.live, content), readHistory(folders.home)]) {
         expect(await attempt.catch(String), wrong).to.contain(`as in: ln -sfn ${right} ${link}`)
       }
-      expect(await readdir(join(folders.live, '.versions'))).to.have.members(versions)
+      expect(await numbered()).to.have.members(versions)
     }
     await rm(link, { force: true })
     await symlink(right, link)
@@ -260,14 +282,14 @@ const STEPS: Readonly<Record<'apply' | 'edit' | 'replace' | 'back', Step>> = {
     await writeFile(policy, `${before}${text}\n`)
   },
   async back(live) {
-    const [first, ...later] = await readHistory(linkedHome(live))
-    if (!first || later.length === 0 || !(await isIntact(linkedHome(live), first))) {
+    const [first, ...later] = await readHistory(homeIn(live))
+    if (!first || later.length === 0 || !(await isIntact(homeIn(live), first))) {
       await apply(live, await readContent(live))
       return
     }
-    const content = await readVersion(linkedHome(live), first)
+    const content = await readVersion(homeIn(live), first)
     const over = await digestIn(live)
-    await putInForce(linkedHome(live), {
+    await putInForce(homeIn(live), {
       content,
       over,
       kind: 'rolled-back',

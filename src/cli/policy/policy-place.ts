@@ -74,7 +74,7 @@ async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
   const { policies, dataDirectory, published, over } = settings
   if (policies !== DATABASE_POLICIES) {
     const { folderTarget } = await import('../../tools/release/folder/folder-target.ts')
-    const { homeOf } = await import('../../tools/release/folder/versions-folder.ts')
+    const { homeOf } = await import('../../tools/release/folder/layout.ts')
     return folderTarget(await homeOf(policies, dataDirectory))
   }
   const { openDatabaseTarget } = await import('../../tools/release/database-target.ts')

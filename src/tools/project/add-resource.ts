@@ -9,7 +9,6 @@ import { type GoOn, type NewFile, removeUnfinished, takenNames, whole, writeNew 
 import { type Policy, USERS } from '../../decide/policy.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
-import { CURRENT } from '../../policy/policy-folder.ts'
 import { loadSchemas, parseResources } from '../../resources/load/load-resources.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
 import { readPlace, refuseNoDirectory, ToolError } from '../load-policy.ts'
@@ -18,6 +17,7 @@ import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../matrix/init/write-matrix.ts'
 import { predictedSuite } from '../matrix/predict/suite.ts'
 import { BODIES } from '../matrix/read/matrix-file.ts'
+import { VERSIONS } from '../release/folder/layout.ts'
 import { withLock } from '../release/folder/lock.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { orTell } from './make-project.ts'
@@ -61,8 +61,8 @@ export async function addToProject(folders: EditedFolders, plan: () => Promise<A
 }
 
 async function refuseVersions({ policies }: EditedFolders): Promise<void> {
-  const [current] = await takenNames(policies, [CURRENT])
-  if (current !== undefined) {
+  const [versions] = await takenNames(policies, [VERSIONS])
+  if (versions !== undefined) {
     throw new ToolError(
       `${policies} holds versions that \`policy apply\` put in force: ` +
         'add to the folder that you apply, and name it with --policies',

@@ -10,7 +10,7 @@ import type { Resources } from '../../resources/resource.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
-import { homeOf } from './folder/versions-folder.ts'
+import { homeOf } from './folder/layout.ts'
 import { textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
 

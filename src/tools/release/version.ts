@@ -6,7 +6,7 @@ import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
 import type { VersionTexts } from '../../policy/published/published-source.ts'
 import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
+import { type Home, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
 
 export interface Version {
   /** Counts from 1; every change of the files in force gets the next number. */
@@ -55,7 +55,7 @@ async function currentNumber(home: Home): Promise<number> {
   if (last === undefined || (target === undefined && numberOf(last) === 1)) return 0
   throw new ToolError(
     `${home.current} does not lead to a version of ${home.directory}: link it to the right version, as in: ` +
-      `ln -sfn ${linkTo(home, last)} ${home.current}`,
+      `ln -sfn ${last} ${home.current}`,
   )
 }
 
@@ -66,8 +66,9 @@ export function readVersion({ versions }: Home, version: Version): Promise<Polic
 /** Writes the whole folder under its name, or nothing. This doesn't put the version in force. */
 export async function writeVersion(home: Home, version: Version, content: PolicyContent): Promise<void> {
   await finish(join(home.versions, nameOf(version)), async (folder) => {
-    await writeFolder(folder, version, content)
-    if (home.plainVersions === undefined) await writeFiles(join(folder, LIVE), content)
+    await writeFiles(folder, content, 0o444)
+    await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
+    await syncDirectory(folder)
   })
 }
 
@@ -75,12 +76,6 @@ export async function writeVersion(home: Home, version: Version, content: Policy
 export async function writeFiles(folder: string, content: PolicyContent, mode?: number): Promise<void> {
   await mkdir(folder)
   for (const [name, bytes] of content) await writeDurably(join(folder, name), bytes, mode)
-  await syncDirectory(folder)
-}
-
-async function writeFolder(folder: string, version: Version, content: PolicyContent): Promise<void> {
-  await writeFiles(folder, content, 0o444)
-  await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
   await syncDirectory(folder)
 }
 

@@ -12,8 +12,8 @@ import { type PolicyContent, readContent } from '../content.ts'
 import { writeFiles } from '../version.ts'
 import { type Home, VERSIONED_FILES } from './layout.ts'
 
-/** `target`: the target of the link `.current` for the new version. */
-export async function exchangeFiles(home: Home, content: PolicyContent, target: string): Promise<void> {
+/** `version`: the name of the new version. */
+export async function exchangeFiles(home: Home, content: PolicyContent, version: string): Promise<void> {
   const { directory, current } = home
   const before = await readContent(directory)
   await finish(join(directory, BEFORE), async (folder) => {
@@ -22,7 +22,7 @@ export async function exchangeFiles(home: Home, content: PolicyContent, target: 
   })
   try {
     await writeAll(directory, content)
-    await replaceLink(current, target)
+    await replaceLink(current, version)
   } catch (error) {
     // If that fails too, the previous files are in force until the next command.
     await restore(home).catch(() => undefined)
@@ -54,7 +54,7 @@ async function writeAll(directory: string, content: PolicyContent): Promise<void
   await syncDirectory(directory)
 }
 
-/** A link that the user made stays a link; a link that `apply` made becomes a file. The mode doesn't change. */
+/** A link that the user made stays a link; a link that `apply` of 0.1 made becomes a file. The mode doesn't change. */
 async function writePlain(directory: string, name: string, bytes: Uint8Array): Promise<void> {
   const file = join(directory, name)
   const isLinked = await isLink(directory, name)
@@ -66,7 +66,7 @@ async function writePlain(directory: string, name: string, bytes: Uint8Array): P
 }
 
 /** Whether the file is a link through `.current`. */
-export async function isLink(directory: string, name: string): Promise<boolean> {
+async function isLink(directory: string, name: string): Promise<boolean> {
   const file = join(directory, name)
   const found = await lstat(file).catch(() => undefined)
   return found?.isSymbolicLink() === true && (await readlink(file)) === versionLink(name)
