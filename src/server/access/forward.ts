@@ -205,8 +205,15 @@ const HIDDEN = /[/\\;?#%\0-\x1f\x7f-\x9f]/
 /** What NFKC makes of some characters: `‥` becomes `..`, and `℀` becomes `a/c`. ASCII stays as it is. */
 const DELIMITER = /[./\\;?#%]/
 
-/** Some servers take these for a slash, a backslash, a dot or a percent sign (best fit); the last turn texts around. */
-const LOOKS_ALIKE = /[\u2044\u2215\u2216\u29f8\u29f9\ufe52\ufe68\uff05\uff0e\uff0f\uff3c\p{Bidi_Control}]/u
+/**
+ * Some servers take these for a slash, a backslash, a dot or a percent sign (best fit; `¥` and `₩` where the code page
+ * is Japanese or Korean); the last turn texts around.
+ */
+const LOOKS_ALIKE =
+  /\u20e5|[\u00a5\u066a\u2044\u20a9\u2215\u2216\u29f8\u29f9\ufe52\ufe68\uff05\uff0e\uff0f\uff3c\p{Bidi_Control}]/u
+
+/** Some programs omit these: file systems, case folding, and whatever trims a name. */
+const OMITTED = /[\s\p{Default_Ignorable_Code_Point}]/gu
 
 /** The first two say what is refused for the rest of the URI too. */
 export function readForwardedUri(uri: string): Target | Problem {
@@ -225,7 +232,12 @@ function faultOfPath(path: string): string | undefined {
   const segments = path.split('/').map((segment) => decodeURIComponent(segment))
   if (segments.some((segment) => HIDDEN.test(segment))) return 'has an encoded delimiter, `%25` or a control character'
   if (segments.some(hasLookAlike)) return 'has a character that looks like a delimiter'
-  return segments.some((segment) => segment === '.' || segment === '..') ? 'has a dot segment' : undefined
+  return segments.some(isDots) ? 'has a dot segment' : undefined
+}
+
+/** Also a dot segment for programs that omit some characters. */
+function isDots(segment: string): boolean {
+  return /^\.{1,2}$/.test(segment.normalize('NFKC').replace(OMITTED, ''))
 }
 
 /** A program that normalises text (NFKC) after it has split the path would find delimiters there. */
