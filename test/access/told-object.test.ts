@@ -55,6 +55,19 @@ describe('what a service tells', () => {
       expect(batch.body.evaluations[0].context.error.message).to.include('/resource/properties/state')
     })
 
+    it('is told in few words for each item, however long and many the names of its faults are', async () => {
+      const names = Array.from({ length: 90 }, (_, i) => `${i}${'x'.repeat(1000)}`)
+      const properties = { ...TOOL, ...Object.fromEntries(names.map((name) => [name, 1])) }
+      const faulty = { ...about(ofMember('red'), 'call', { properties }), evaluations: Array(1000).fill({}) }
+      const { status, body, text } = await ask('hr', faulty, 'evaluations')
+      expect(status).to.equal(200)
+      expect(text.length).to.be.lessThan(2_500_000)
+      const { message } = body.evaluations[999].context.error
+      expect(message)
+        .to.include('/resource/properties/0xxx')
+        .and.match(/; and 80 more$/)
+    })
+
     it('is named by fields: some are granted, which only a service hears that heeds them', async () => {
       const update = (fields?: readonly string[]) => ({
         ...about(ofMember(undefined), 'update', { properties: { ...TOOL, team: 'erin' } }),

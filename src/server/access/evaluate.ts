@@ -96,9 +96,14 @@ function faultsOf(error: unknown): FaultyItem {
   throw error
 }
 
+/** Many items may share the same long names, and each tells its own faults. */
+const MOST_FAULTS = 10
+
 /** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */
 function faultyDecision({ policy }: Pep, { faults }: FaultyItem): Json {
-  const message = faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  const told = faults.slice(0, MOST_FAULTS).map(({ pointer, detail }) => `${cutName(pointer)} ${detail}`)
+  const left = faults.length - told.length
+  const message = [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
   const error = { status: 400, message }
   return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
 }

@@ -18,7 +18,7 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { AccountStatus } from '../../store/directory.ts'
 import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
-import { type Evaluation, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
+import { type Evaluation, type Members, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
 import type { Pep } from './pep.ts'
 
 export const DENIAL_REASONS = {
@@ -177,16 +177,31 @@ export function assertedObject(
     refuseFaultyMembers([{ pointer: '/action/properties/body', detail, code: 'not-stored' }])
   }
   const { id: _, ...attributes } = properties
-  refuseFaultyMembers(faultsOf(resource, attributes, '/resource/properties'))
+  refuseFaultyMembers(faultsOf({ resource, attributes, from: properties, at: '/resource/properties' }))
   return { attributes: { ...attributes, id }, isCallerAsserted: isAsserted === true }
 }
 
-/** What is missing is unknown, which is no fault. `at`: where the properties are in the evaluation. */
-function faultsOf(resource: Resource, properties: Representation, at: string): readonly FieldFault[] {
-  return resource
-    .validate(properties)
-    .filter(({ code, pointer }) => code !== 'required' || pointer.split('/').length > 2)
-    .map((fault) => ({ ...fault, pointer: `${at}${fault.pointer}` }))
+/** By the properties as the body has them: many items of a batch may share them. */
+const judgedBefore = new WeakMap<Members, Map<Resource, readonly FieldFault[]>>()
+
+interface Told {
+  readonly resource: Resource
+  /** Those of `from` that count. */
+  readonly attributes: Representation
+  /** As the body has them. */
+  readonly from: Members
+  /** Where they are in the evaluation. */
+  readonly at: string
+}
+
+/** What is missing is unknown, which is no fault. */
+function faultsOf({ resource, attributes, from, at }: Told): readonly FieldFault[] {
+  const find = () =>
+    resource
+      .validate(attributes)
+      .filter(({ code, pointer }) => code !== 'required' || pointer.split('/').length > 2)
+      .map((fault) => ({ ...fault, pointer: `${at}${fault.pointer}` }))
+  return judgedBefore.getOrInsertComputed(from, () => new Map()).getOrInsertComputed(resource, find)
 }
 
 /** The member of `subject.properties` with the token. It is never logged, nor kept in records. */
@@ -215,9 +230,9 @@ function subjectByAssertion(
   { id, properties = {} }: SubjectEntity,
   most: ReadonlySet<string>,
 ): FoundSubject | Promise<FoundSubject> {
-  const roles = rolesIn(properties).filter((role) => most.has(role) && isClaimableRole(role))
+  const roles = [...new Set(rolesIn(properties))].filter((role) => most.has(role) && isClaimableRole(role))
   const told = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
-  refuseFaultyMembers(faultsOfAttributes(pep, told))
+  refuseFaultyMembers(faultsOfAttributes(pep, properties, told))
   if (pep.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
   const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
   return onceKnown(pep.directory.accountStatus(id), ({ disabled, deleted }): FoundSubject => {
@@ -236,10 +251,15 @@ function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly
 }
 
 /** Attributes that users records have are of their types. Null is unknown, like a missing one. */
-function faultsOfAttributes({ resources }: Pep, told: readonly (readonly [string, Json])[]): readonly FieldFault[] {
+function faultsOfAttributes(
+  { resources }: Pep,
+  from: Members,
+  told: readonly (readonly [string, Json])[],
+): readonly FieldFault[] {
   const users = resources.byName.get(USERS)
-  const known = told.filter(([name, value]) => name !== 'id' && value !== null && users?.fields.has(name))
-  return users ? faultsOf(users, Object.fromEntries(known), '/subject/properties') : []
+  if (!users) return []
+  const known = told.filter(([name, value]) => name !== 'id' && value !== null && users.fields.has(name))
+  return faultsOf({ resource: users, attributes: Object.fromEntries(known), from, at: '/subject/properties' })
 }
 
 /** Throws StoreUnavailable. */
