@@ -1,10 +1,11 @@
 /** A bad setting is refused in a sentence that names it. That the sentence is all that a user sees is held by process.test.ts. */
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../src/config/config.ts'
 import { fixOf } from '../src/config/fix-of.ts'
+import { refuseMissingFolders } from '../src/config/start/folders.ts'
 
 const BAD = [
   ['PORT', 'eighty'],
@@ -68,6 +69,37 @@ describe('a setting', () => {
       expect(error?.message).to.not.include('secret')
     })
   }
+
+  it('repeats no key, password or token that somebody has given in its place', async () => {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const { d = '' } = privateKey.export({ format: 'jwk' })
+    const key = randomBytes(32).toString('base64')
+    const secrets: readonly (readonly [string, string])[] = [
+      [pem, pem.split('\n')[1] ?? ''],
+      [pem.replaceAll('\n', '\\n'), pem.split('\n')[1] ?? ''],
+      [JSON.stringify({ kty: 'OKP', d }), d],
+      ['postgres://user:pass-word@db/x', 'pass-word'],
+      ['postgres://db/x?password=pass-word', 'pass-word'],
+      [key, key.slice(0, 12)],
+      [key, key.slice(-12)],
+      ['sp_5jUNWrRYyv_8tQm2ZbXk4nVw7sYc1pRd6fGh3jLx9eA', '8tQm2ZbX'],
+    ]
+    const folders = async (settings: Readonly<Record<string, string>>) =>
+      refuseMissingFolders(readConfig(settings)).catch((error: Error) => error)
+    let refused = 0
+    for (const name of settings()) {
+      for (const [value, part] of secrets) {
+        const error = refusalOf({ [name]: value }) ?? (await folders({ [name]: value }))
+        expect(error?.message ?? '', name).to.not.include(part)
+        if (error?.message.startsWith(name)) refused += 1
+      }
+    }
+    // The negative control: most settings refuse most of them.
+    expect(refused).to.be.greaterThan(20 * secrets.length)
+    expect(refusalOf({ PORT: 'eighty' })?.message).to.include('eighty')
+    expect((await folders({ POLICIES: 'my-policies/of_2027' }))?.message).to.include('my-policies/of_2027')
+  })
 
   it('that is refused has a command that fixes it: the command that failed, with a value that is taken', () => {
     for (const [name, value] of BAD) {

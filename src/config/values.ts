@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
 import { isIpAddress } from '../base/ip-address.ts'
+import { withoutSecrets } from '../base/without-secrets.ts'
 
 /**
  * Its message is one sentence: the variable, the wrong value, and what to set it to. `fix`: the command for it
@@ -86,7 +87,7 @@ export function list(value: string | undefined): readonly string[] {
     .filter((item) => item !== '')
 }
 
-/** Without the user and the password of a URL, however it is written: messages are logged. */
+/** Messages are logged. */
 export function quote(value: string): string {
-  return JSON.stringify(value.replace(/^.*@/s, '…@'))
+  return JSON.stringify(withoutSecrets(value))
 }

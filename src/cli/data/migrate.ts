@@ -1,6 +1,7 @@
 /** Rehearses and runs migrations for `sallyport data migrate`, and tells what became of them. */
 import { existsSync } from 'node:fs'
 import { setExitCode } from '../../base/command-process.ts'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import type { Config } from '../../config/config.ts'
 import { hidesIds } from '../../decision-log/mask.ts'
 import type { RunResult } from '../../migrations/run/run-migrations.ts'
@@ -53,7 +54,7 @@ export async function migrateData(settings: MigrateSettings, program: string): P
 /** Only the usual folder may be missing: another one that somebody named may be misspelt. */
 function refuseNoFolder({ migrations, named }: MigrateSettings): void {
   if (!named || existsSync(migrations)) return
-  throw new ToolError(`there is no folder \`${migrations}\`: name the folder of the migrations`)
+  throw new ToolError(`there is no folder \`${withoutSecrets(migrations)}\`: name the folder of the migrations`)
 }
 
 async function draft({ database, schemas, migrations, from, to = schemas }: MigrateSettings): Promise<void> {

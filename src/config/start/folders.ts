@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { fixOfPath } from '../../base/files/fix-path.ts'
 import { AGAIN, shellWord, withFix } from '../../base/problems/fix.ts'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Config } from '../config.ts'
@@ -42,23 +43,17 @@ export async function refuseMissingFolders(folders: ServedFolders): Promise<void
 async function faultOfFolder(kind: keyof ServedFolders, folders: ServedFolders): Promise<ConfigError | undefined> {
   const folder = folders[kind]
   const { setting, files, has } = KINDS[kind]
+  const named = `${setting} is \`${withoutSecrets(folder)}\``
+  const unfit = (why: string) =>
+    new ConfigError(`${named}, but ${why}, or make a project with \`sallyport init\``, fixOfMissing(folders))
   try {
     if (has(await readdir(folder))) return undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') {
-      return new ConfigError(`${setting} is \`${folder}\`, which can't be read (${code})`, fixOfPath(folder, code))
-    }
-    return new ConfigError(
-      `${setting} is \`${folder}\`, but there is no such folder; name one, or make a project with \`sallyport init\``,
-      fixOfMissing(folders),
-    )
+    if (code === 'ENOENT' || code === 'ENOTDIR') return unfit('there is no such folder; name one')
+    return new ConfigError(`${named}, which can't be read (${code})`, fixOfPath(folder, code))
   }
-  return new ConfigError(
-    `${setting} is \`${folder}\`, but that folder has no ${files}; name another one, or make a project with ` +
-      '`sallyport init`',
-    fixOfMissing(folders),
-  )
+  return unfit(`that folder has no ${files}; name another one`)
 }
 
 /** The folders of a project that is here, or a new project. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { fixOfPath } from '../../base/files/fix-path.ts'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { againWith, shellWord } from '../../base/problems/fix.ts'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import { NotALog } from '../../decision-log/log-file.ts'
 import type { StoreUnavailable } from '../../store/errors.ts'
 import { type Database, fixOfDatabase, settingsOf } from '../../store/open.ts'
@@ -21,7 +22,7 @@ export async function openDataFolder(folder: string): Promise<void> {
 
 export function dataFolderFault(folder: string, { code }: NodeJS.ErrnoException): ConfigError {
   return new ConfigError(
-    `DATA_DIR is \`${folder}\`, which can't be used by user ${process.getuid?.() ?? ''} (${code}); set it to a writable folder`,
+    `DATA_DIR is \`${withoutSecrets(folder)}\`, which can't be used by user ${process.getuid?.() ?? ''} (${code}); set it to a writable folder`,
     fixOfPath(folder, code, againWith('DATA_DIR', '"$HOME/sallyport-data"')),
   )
 }
@@ -44,7 +45,7 @@ export function decisionLogFault(file: string, error: unknown): ConfigError {
   }
   const { code } = error as NodeJS.ErrnoException
   return new ConfigError(
-    `the decision log ${file} can't be written (${code}); set DECISION_LOG_FILE to another file`,
+    `the decision log ${withoutSecrets(file)} can't be written (${code}); set DECISION_LOG_FILE to another file`,
     fixOfPath(file, code === 'EISDIR' ? 'EEXIST' : code) ?? againWith('DECISION_LOG_FILE', '-'),
   )
 }
@@ -68,7 +69,7 @@ export async function portFault(
   { code }: NodeJS.ErrnoException,
 ): Promise<ConfigError> {
   const why = code === 'EADDRINUSE' ? `${code}, another program has it` : code
-  const fault = `${name} ${port} of ${host} can't be opened (${why}); choose another port or host`
+  const fault = `${name} ${port} of ${withoutSecrets(host)} can't be opened (${why}); choose another port or host`
   if (code !== 'EADDRINUSE' && code !== 'EACCES') {
     return new ConfigError(fault, againWith(name === 'PORT' ? 'HOST' : 'ADMIN_HOST', '127.0.0.1'))
   }

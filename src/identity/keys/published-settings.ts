@@ -1,5 +1,6 @@
 /** The settings of a policy that is published in the database. */
 import { readDuration } from '../../base/time.ts'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import { KeyError } from './key-error.ts'
 
 /** The value of POLICIES for a policy that is published in the database. */
@@ -36,7 +37,7 @@ export async function ofDatabase<T extends ClosableVersions>(
   if (id === databaseId) return versions
   await versions.close()
   throw new KeyError(
-    `POLICY_DATABASE is ${databaseId}, but the id of the database is ${id}; set DATABASE_URL to the right database, or ` +
+    `POLICY_DATABASE is ${withoutSecrets(databaseId)}, but the id of the database is ${id}; set DATABASE_URL to the right database, or ` +
       'POLICY_DATABASE to the right id',
   )
 }
@@ -51,7 +52,9 @@ export function readPublishedSettings(environment: Readonly<Record<string, strin
   const age = environment.POLICY_MAX_AGE || '5m'
   const maxAgeMs = readDuration(age)
   if (maxAgeMs === undefined) {
-    throw new KeyError(`POLICY_MAX_AGE is ${JSON.stringify(age)}; set it to a number and a unit, as in 90s, 10m or 12h`)
+    throw new KeyError(
+      `POLICY_MAX_AGE is ${JSON.stringify(withoutSecrets(age))}; set it to a number and a unit, as in 90s, 10m or 12h`,
+    )
   }
   return Object.freeze({
     publicKeys: environment.POLICY_PUBLIC_KEYS || undefined,

@@ -1,5 +1,6 @@
 /** The keys that verify tokens: the embedded ones, a configured public key, a key server's, or an OpenID provider's. */
 import type { JWTVerifyGetKey } from 'jose'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import type { VerifyingKeys } from './embedded/key-ring.ts'
 import { KeyError } from './key-error.ts'
 import { createKeyServer, createProviderKeys } from './key-server.ts'
@@ -76,5 +77,6 @@ export function chooseAlgorithms(
   if (configured.length === 0) throw new KeyError(`${setting} is empty; list some of ${possible}`)
   const wrong = configured.find((algorithm) => !possibleAlgorithms.includes(algorithm))
   if (wrong === undefined) return configured
-  throw new KeyError(`${setting} has ${JSON.stringify(wrong)}, which these keys can't verify; list some of ${possible}`)
+  const named = JSON.stringify(withoutSecrets(wrong))
+  throw new KeyError(`${setting} has ${named}, which these keys can't verify; list some of ${possible}`)
 }

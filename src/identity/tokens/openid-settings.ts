@@ -3,6 +3,7 @@
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { againWith } from '../../base/problems/fix.ts'
+import { withoutSecrets } from '../../base/without-secrets.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { isSafeForKeys } from '../keys/key-settings.ts'
 
@@ -89,7 +90,7 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
  */
 function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
-  const fault = `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)}, but OIDC_SUBJECT_PREFIX is not set`
+  const fault = `OIDC_SUBJECT_CLAIM is ${JSON.stringify(withoutSecrets(claim))}, but OIDC_SUBJECT_PREFIX is not set`
   const advice = 'set a prefix like corp:, or an empty one if nobody can choose the value of this claim'
   const fix = againWith('OIDC_SUBJECT_PREFIX', 'corp:')
   throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`, fix)
@@ -100,7 +101,7 @@ function claimPath(environment: Environment, name: string, preset: string): Clai
   const path = readClaimPath(text)
   if (path) return path
   const forms = 'roles, realm_access.roles, https://example.com/roles, or a JSON Pointer'
-  throw new KeyError(`${name} is ${JSON.stringify(text)}; set it to a claim like ${forms}`)
+  throw new KeyError(`${name} is ${JSON.stringify(withoutSecrets(text))}; set it to a claim like ${forms}`)
 }
 
 function prefix(text: string): string {
