@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { SILENT_AFTER_MS } from '../../policy/published/published-source.ts'
 import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -61,26 +60,21 @@ async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Sta
 }
 
 async function statusOf(versions: PolicyVersions): Promise<Status> {
-  const { readInstanceState } = await import('../../policy/published/published-source.ts')
+  const { readInstanceState, SILENT_AFTER_MS } = await import('../../policy/published/published-source.ts')
   const { id } = await versions.home()
   const latest = await versions.latest()
-  const instances = (await versions.instances()).flatMap(({ name, state, ageMs }) => {
-    const read = readInstanceState(state)
-    return read ? [rowOf(name, ageMs, latest, read)] : []
+  const instances = (await versions.instances()).flatMap(({ name, state: text, ageMs }): readonly Row[] => {
+    const read = readInstanceState(text)
+    if (!read) return []
+    const state = ageMs > SILENT_AFTER_MS ? 'silent' : isCurrent(read, latest) ? 'current' : 'behind'
+    const { sequence, revision, faults } = read
+    return [{ instance: name, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }]
   })
   return { database: id, latest, instances }
 }
 
-function rowOf(
-  instance: string,
-  ageMs: number,
-  latest: number,
-  told: Omit<Row, 'instance' | 'state' | 'ageSeconds'>,
-): Row {
-  const isCurrent = told.sequence === latest && told.faults.length === 0
-  const state = ageMs > SILENT_AFTER_MS ? 'silent' : isCurrent ? 'current' : 'behind'
-  const { sequence, revision, faults } = told
-  return { instance, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }
+function isCurrent({ sequence, faults }: Pick<Row, 'sequence' | 'faults'>, latest: number): boolean {
+  return sequence === latest && faults.length === 0
 }
 
 const EMPTY = 'The database has no published version.'
