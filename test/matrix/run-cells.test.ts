@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { formatDiagnostic } from '../../src/base/diagnostic.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
-import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
+import { readAllRows, runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 const RULES = `
@@ -136,6 +136,19 @@ describe('trying a cell', () => {
       ['[finished]', 'the list lacks 4 of the 4 objects that it should have, for example `ID`'],
       ['[draft&!own]', 'the list shows N objects that are not `[draft&!owner]`, for example `ID`'],
     ])
+  })
+
+  it('a list of which a later page is refused is judged by no half', async () => {
+    const pages = [{ items: [{ id: 'a' }], next: 'b' }, { items: [{ id: 'b' }] }]
+    const answering = (...statuses: number[]) =>
+      Object.assign(Object.create(server.target) as MatrixServer['target'], {
+        ask: async () => ({ status: statuses.shift() ?? 500, headers: {}, text: '', json: pages[1] }),
+      })
+    const first = { status: 200, headers: {}, text: '', json: pages[0] ?? null }
+    const list = { method: 'GET', url: 'http://127.0.0.1/papers' }
+    expect(await readAllRows(answering(200), list, first)).to.deep.equal([{ id: 'a' }, { id: 'b' }])
+    const refused = await readAllRows(answering(503), list, first).catch(String)
+    expect(refused).to.include('page 2 of the list answers 503')
   })
 
   it("what can't be tried says why, and is no pass", async () => {

@@ -131,7 +131,7 @@ function givenIn(
 /** How many pages of a list are read at most. No test makes a longer list. */
 const MOST_PAGES = 500
 
-/** `first`: the answer to the request. Throws NoAnswer. */
+/** `first`: the answer to the request. Throws NoAnswer, and CannotSetUp if a later page is refused. */
 export async function readAllRows(
   target: TestTarget,
   request: HttpRequest,
@@ -148,5 +148,7 @@ export async function readAllRows(
     rows.push(...items)
     if (cursor === null || page === MOST_PAGES) return rows
     answer = await target.ask({ ...request, url: next + encodeURIComponent(cursor) })
+    // Half a list would be judged as if it were the whole.
+    if (answer.status !== 200) throw new CannotSetUp(`page ${page + 1} of the list answers ${answer.status}`)
   }
 }
