@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { type AttackRun, attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
-import { ATTACK_FORMATS, reachesNoMore, talliesOf } from '../../src/tools/matrix/attack/attack-report.ts'
+import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
+import { ATTACK_FORMATS, talliesOf } from '../../src/tools/matrix/attack/attack-report.ts'
+import { isGreen } from '../../src/tools/matrix/run/result.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
@@ -22,9 +23,9 @@ describe('sallyport matrix attack', () => {
   it('reaches what the shipped policy allows, and no more, in every way and as every caller', async () => {
     const run = await attackOn(await startTestServer(), ['orders'])
     expect(toText(run)).to.match(/^\d+ attacks reached what the policy allows, and no more \(in this process/m)
-    expect(reachesNoMore(run)).to.equal(true)
-    expect(run.reached.length).to.be.greaterThan(300)
-    const vectors = new Set(run.reached.map(({ attack }) => attack.vector))
+    expect(isGreen(run)).to.equal(true)
+    expect(run.results.length).to.be.greaterThan(300)
+    const vectors = new Set(run.results.map(({ attack }) => attack.vector))
     expect([...vectors].sort()).to.deep.equal([
       'id in body',
       'id in path',
@@ -33,7 +34,7 @@ describe('sallyport matrix attack', () => {
       'owner in query',
       'relation missing',
     ])
-    expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(6)
+    expect(new Set(talliesOf(run.results).map(({ attacker }) => attacker)).size).to.equal(6)
     fitsSchema(JSON.parse(toJson(run)))
     expect(fitsSchema.errors).to.equal(null)
   })
@@ -44,7 +45,7 @@ describe('sallyport matrix attack', () => {
       .replace(/(p, member, orders, +create, +)owner\+draft,/, '$1draft,')
     expect(lax).not.to.equal(shipped)
     const run = await attackOn(await startTestServer({ files: { 'policies/policy.csv': lax } }), ['orders'])
-    const found = run.reached.filter(({ outcome }) => outcome === 'different')
+    const found = run.results.filter(({ outcome }) => outcome === 'failed')
     expect(new Set(found.map(({ attack }) => attack.vector))).to.deep.equal(
       new Set(['id in path', 'owner in body', 'owner in query', 'relation missing']),
     )
@@ -52,7 +53,7 @@ describe('sallyport matrix attack', () => {
       'member makes a request of member: GET /api/orders/{id} (draft+open+owner to the victim), id in path',
     )
     expect(toText(run)).to.contain('the policy says 403, but the server answered 200')
-    expect(reachesNoMore(run)).to.equal(false)
+    expect(isGreen(run)).to.equal(false)
   })
 
   it('a server that shows a field too many is found out', async () => {
@@ -69,14 +70,14 @@ describe('sallyport matrix attack', () => {
     const run = await attackOn(server, ['notes'], proxy.url)
     proxy.stop()
     const methods = new Set(
-      run.reached.flatMap(({ attack, outcome }) => (outcome === 'different' ? [attack.routeMethod.method] : [])),
+      run.results.flatMap(({ attack, outcome }) => (outcome === 'failed' ? [attack.routeMethod.method] : [])),
     )
     expect([...methods]).to.deep.equal(['DELETE'])
   })
 })
 
 /** Attacks a server with the shipped policy in mind, and stops it; objects go straight into its store. */
-async function attackOn(server: TestServer, resources: readonly string[] = [], url = server.url): Promise<AttackRun> {
+async function attackOn(server: TestServer, resources: readonly string[] = [], url = server.url) {
   const folders = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') }
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
   const stop = () => server.stop()

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
-import type { Result } from '../../src/tools/matrix/run/result.ts'
-import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
+import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
 import { withDecisiveRules } from '../../src/tools/matrix/run/why-wrong.ts'
 import { soak } from '../runs.ts'
 import { startMatrixServer } from './matrix-server.ts'
@@ -45,15 +44,17 @@ function withLine(rule: string): readonly [string, number] {
   return [lines.toSpliced(at, 0, rule).join('\n'), at + 1]
 }
 
-async function wrongUnder(policy: string): Promise<readonly Result[]> {
+async function wrongUnder(policy: string) {
   const all = await readMatrices([join(ROOT, 'test/matrix/orders.csv')])
   const cells = soak(
     all,
     all.filter(({ method }) => method === 'GET'),
   )
   const server = await startMatrixServer(cells, { files: { 'policies/policy.csv': policy } })
-  const results: Result[] = []
-  for (const cell of cells) results.push(await runCell(server.suite, server.target, cell))
+  const results = []
+  for (const cell of cells) {
+    results.push({ title: titleOf(cell), expectation: cell, ...(await runCell(server.suite, server, cell)) })
+  }
   await server.stop()
   return (await withDecisiveRules(server.suite, results)).filter(({ outcome }) => outcome === 'failed')
 }

@@ -55,7 +55,7 @@ async function roundTrip(suite: PredictedSuite, files: Readonly<Record<string, s
   const waiting = again.expectations.values()
   const work = async () => {
     for (const one of waiting) {
-      const { why } = await runCell(server.suite, server.target, one)
+      const { why } = await runCell(server.suite, server, one)
       if (why !== undefined) red.push(`${one.place.file}:${one.place.line} ${why}`)
     }
   }

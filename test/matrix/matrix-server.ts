@@ -6,13 +6,15 @@ import { sampleResources } from '../../src/tools/matrix/arrange/samples.ts'
 import type { Suite } from '../../src/tools/matrix/predict/suite.ts'
 import type { Expectation } from '../../src/tools/matrix/read/expectation.ts'
 import { readBodies } from '../../src/tools/matrix/read/read-matrices.ts'
-import type { TestTarget } from '../../src/tools/matrix/target/test-target.ts'
+import type { TargetPool, TestTarget } from '../../src/tools/matrix/target/test-target.ts'
 import { createTrialTarget } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 
 export interface MatrixServer {
   readonly suite: Suite
   readonly target: TestTarget
+  /** The same target for all cells. */
+  readonly lend: TargetPool['lend']
   readonly server: TestServer
   stop(): Promise<void>
 }
@@ -36,5 +38,6 @@ export async function startMatrixServer(
   }
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
   const target = createTrialTarget({ url: server.url, seeding, token })
-  return { suite, target, server, stop: () => server.stop() }
+  const lend = async () => ({ target, release: async () => {} })
+  return { suite, target, lend, server, stop: () => server.stop() }
 }

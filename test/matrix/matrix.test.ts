@@ -26,7 +26,7 @@ describe('policy matrix', () => {
 
   for (const cell of cells) {
     it(titleOf(cell), async () => {
-      const { outcome, why } = await runCell(server.suite, server.target, cell)
+      const { outcome, why } = await runCell(server.suite, server, cell)
       expect(why ?? outcome).to.equal('passed')
     })
   }
@@ -57,7 +57,7 @@ describe('policy matrix', () => {
     )
     if (!cell) throw new Error('no cell is about deleting')
     const wrong = { ...cell, column: { kind: 'roles', roles: ['member'] }, expected: { status: 204 } } as const
-    const { why } = await runCell(server.suite, server.target, wrong)
+    const { why } = await runCell(server.suite, server, wrong)
     expect(why).to.equal('expected 204, got 403; no rule of policy.csv allows it')
   })
 })

@@ -148,7 +148,7 @@ describe('a matrix of odd resources', () => {
     const cells = parseMatrix({ name: 'm.csv', text: `method,path,object,member\n${rows.join('\n')}` }, ({ message }) =>
       expect.fail(message),
     )
-    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
+    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other, cell)))
     await other.stop()
     expect(results.flatMap(({ why }) => why ?? [])).to.deep.equal([])
   })
@@ -162,7 +162,7 @@ describe('a matrix of odd resources', () => {
       { name: 'm.csv', text: 'method,path,object,member\nGET,/parts,none,200 [all]\nGET,/parts/{id},red,200' },
       ({ message }) => expect.fail(message),
     )
-    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
+    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other, cell)))
     await other.stop()
     expect(samples.get('parts')?.values.get('code')?.[0]).to.equal('AAA-00')
     expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(['passed', 'passed'])
@@ -177,7 +177,7 @@ describe('a matrix of odd resources', () => {
     const suite = await readPredictedSuite(foldersOf(other), Date.now())
     const rows = 'method,path,object,member\nPOST,/parts,none,403\nGET,/parts/{id},red,200\nGET,/bins,none,200 light'
     const cells = parseMatrix({ name: 'm.csv', text: rows }, ({ message }) => expect.fail(message))
-    const tried = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
+    const tried = await Promise.all(cells.map((cell) => runCell(other.suite, other, cell)))
     await other.stop()
     const why = 'no valid value was found for `code` of parts: add `examples` to its schema'
     const impossible = `can't be tried: ${why}`
@@ -234,7 +234,7 @@ describe('a matrix of odd resources', () => {
   async function whole(row: string): Promise<readonly (string | undefined)[]> {
     const text = `method,path,object,member,keeper\n${row}`
     const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
-    const results = await Promise.all(cells.map((cell) => runCell(server.suite, server.target, cell)))
+    const results = await Promise.all(cells.map((cell) => runCell(server.suite, server, cell)))
     return results.flatMap(({ outcome, why }) => (outcome === 'passed' ? [] : [why]))
   }
 })

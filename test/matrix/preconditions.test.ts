@@ -6,8 +6,7 @@ import { columnsFor, type PlannedRow, planMatrix } from '../../src/tools/matrix/
 import { storeOver, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
-import type { Result } from '../../src/tools/matrix/run/result.ts'
-import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
+import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 import { newFolder } from './predict/suites.ts'
 
@@ -115,9 +114,11 @@ async function written(server: MatrixServer): Promise<string> {
   return writeMatrix(plan, '').find(({ name }) => name === 'papers.csv')?.text ?? ''
 }
 
-async function run({ suite, target }: MatrixServer, text: string): Promise<readonly Result[]> {
+async function run(server: MatrixServer, text: string) {
   const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
-  return Promise.all(cells.map((cell) => runCell(suite, target, cell)))
+  return Promise.all(
+    cells.map(async (cell) => ({ title: titleOf(cell), ...(await runCell(server.suite, server, cell)) })),
+  )
 }
 
 async function redIn(server: MatrixServer, text: string): Promise<readonly string[]> {

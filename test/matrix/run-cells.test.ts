@@ -191,7 +191,7 @@ describe('trying a cell', () => {
   it('a failed cell keeps the request and the answer, without the token', async () => {
     const [cell] = cellsOf('method,path,object,member\nGET,/papers/{id},finished,200')
     if (!cell) throw new Error('no cell')
-    const { exchanges, explain } = await runCell(server.suite, server.target, cell)
+    const { exchanges, explain } = await runCell(server.suite, server, cell)
     expect(exchanges).to.have.length(1)
     expect(exchanges[0]?.request.headers.authorization).to.equal('Bearer ***')
     expect(exchanges[0]?.answer?.status).to.equal(403)
@@ -207,7 +207,7 @@ describe('trying a cell', () => {
         PATCH,/papers/{id},own+draft,draft>finished,418
         POST,/papers,none,own+draft,418
         PATCH,/papers/{id},draft,other>own,418`).map(async (cell) => {
-        return (await runCell(server.suite, server.target, cell)).explain?.replace(/^.* explain /, '')
+        return (await runCell(server.suite, server, cell)).explain?.replace(/^.* explain /, '')
       }),
     )
     expect(change).to.equal("--role member PATCH '/papers/{id}' --relation draft+owner --becomes 'draft>finished'")
@@ -217,7 +217,7 @@ describe('trying a cell', () => {
 
   /** What isn't as expected, in the order of the cells; ids are alike. */
   async function tried(text: string): Promise<readonly string[]> {
-    const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.suite, server.target, cell)))
+    const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.suite, server, cell)))
     return results.flatMap(({ outcome, why = '' }) =>
       outcome === 'passed' ? [] : [why.replace(/[0-9a-f-]{36}/g, 'ID').replace(/shows \d+/, 'shows N')],
     )

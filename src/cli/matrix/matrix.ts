@@ -4,6 +4,8 @@ import { setExitCode } from '../../base/command-process.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
+import type { Run, Timed } from '../../tools/matrix/run/result.ts'
+import type { RunOptions } from '../../tools/matrix/run/run-trials.ts'
 import {
   commandGroup,
   formats,
@@ -70,30 +72,46 @@ Exit code: 0 when all answers are as expected, 1 when not, 2 when the command co
     )
     .addOption(TEXT_OR_JSON)
     .action(async (paths, flags) => {
-      const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { testMatrices } = await import('../../tools/matrix/run/trials.ts')
       const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
-      const { isGreen } = await import('../../tools/matrix/run/result.ts')
-      const options = { ...targetSettings(flags), ...flags }
-      const run = await withProgress('testing {bar} {value} of {total}, {red} wrong or not tried', (bar) => {
-        let red = 0
-        return testMatrices(paths, {
-          ...options,
-          filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
-          signal: interrupted(),
-          openTargets: (suite) => openTargetPool(suite, options),
-          started: (total) => bar.start(total, 0, { red }),
-          observe: ({ outcome }) => {
-            if (outcome !== 'passed') red++
-            bar.increment({ red })
-          },
-        })
-      })
+      const filter = { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) }
+      const run = await runOnTargets('testing', flags, (options) => testMatrices(paths, { ...options, filter }))
       // Printed first, so that the result isn't lost if the report can't be written.
       printReport(flags.format, REPORTS[flags.format](run))
       await writeReports(flags.report, run)
-      if (!isGreen(run)) setExitCode(1)
     })
+}
+
+interface TargetFlags {
+  readonly data?: string
+  readonly setupRole: string
+  readonly parallel?: number
+}
+
+/** Runs trials, and shows how far they are. Sets the exit code to 1 unless every trial passed. */
+async function runOnTargets<F extends TargetFlags, R extends Timed>(
+  doing: string,
+  flags: F,
+  start: (options: F & ReturnType<typeof targetSettings> & RunOptions<unknown>) => Promise<Run<R>>,
+): Promise<Run<R>> {
+  const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
+  const { isGreen } = await import('../../tools/matrix/run/result.ts')
+  const settings = { ...targetSettings(flags), ...flags }
+  const run = await withProgress(`${doing} {bar} {value} of {total}, {red} wrong or not tried`, (bar) => {
+    let red = 0
+    return start({
+      ...settings,
+      signal: interrupted(),
+      openTargets: (suite) => openTargetPool(suite, settings),
+      started: (total) => bar.start(total, 0, { red }),
+      observe: ({ outcome }) => {
+        if (outcome !== 'passed') red++
+        bar.increment({ red })
+      },
+    })
+  })
+  if (!isGreen(run)) setExitCode(1)
+  return run
 }
 
 function declareInit(matrix: Command): void {
@@ -211,26 +229,11 @@ Exit code: 0 when they agree, 1 when they differ or a request could not be tried
     .addOption(ONLY_RESOURCES)
     .addOption(TEXT_OR_JSON)
     .action(async (flags) => {
-      const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
-      const { ATTACK_FORMATS, reachesNoMore } = await import('../../tools/matrix/attack/attack-report.ts')
-      const options = { ...targetSettings(flags), ...flags }
-      const run = await withProgress('attacking {bar} {value} of {total}, {found} findings', (bar) => {
-        let found = 0
-        return attackAll({
-          ...options,
-          resources: flags.resource,
-          signal: interrupted(),
-          openTargets: (suite) => openTargetPool(suite, options),
-          started: (total) => bar.start(total, 0, { found }),
-          observe: ({ outcome }) => {
-            if (outcome === 'different') found++
-            bar.increment({ found })
-          },
-        })
-      })
+      const { ATTACK_FORMATS } = await import('../../tools/matrix/attack/attack-report.ts')
+      const { resource: resources } = flags
+      const run = await runOnTargets('attacking', flags, (options) => attackAll({ ...options, resources }))
       printReport(flags.format, ATTACK_FORMATS[flags.format](run))
-      if (!reachesNoMore(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) setExitCode(1)
     })
 }
 

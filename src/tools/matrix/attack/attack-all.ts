@@ -10,82 +10,50 @@ import { credentialOf } from '../predict/arrange-cell.ts'
 import type { Answer } from '../predict/predict.ts'
 import { loadSuite, predictedSuite, type Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
-import { type Exchange, exchangeOf } from '../run/result.ts'
-import { ifMatchOf } from '../run/set-up.ts'
-import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
-import { CannotSetUp, type RunOptions, type TargetPool, type TestTarget, workThrough } from '../target/test-target.ts'
+import { askOn } from '../run/ask.ts'
+import { exchangeOf, type Run, type Timed, type TrialResult } from '../run/result.ts'
+import { type RunOptions, runTrials, tryOnTarget } from '../run/run-trials.ts'
+import type { HttpAnswer } from '../target/http.ts'
+import type { TargetPool, TestTarget } from '../target/test-target.ts'
 import { aim, type Ready } from './aim.ts'
 import { type Attack, planAttacks } from './plan-attacks.ts'
 import { type Met, mostConditions, type Predicted } from './ways.ts'
 
-export interface AttackRun {
-  /** The deployment, or undefined for this process. */
-  readonly url: string | undefined
-  readonly reached: readonly Reached[]
-  /** Problems with the clean-up and similar remarks, one sentence each. */
-  readonly remarks: readonly string[]
+/** What a result tells of an attack. It failed if the attacker reached something else than the policy says. */
+export interface Attacked {
+  readonly attack: Attack
 }
 
-export interface AttackOptions extends RunOptions<Reached> {
+export interface AttackOptions extends RunOptions<Attacked> {
   /** Only these; empty for all. */
   readonly resources: readonly string[]
 }
 
 /** Throws FileError for faulty files, and ToolError where nothing can be attacked. */
-export async function attackAll(options: AttackOptions): Promise<AttackRun> {
+export async function attackAll(options: AttackOptions): Promise<Run<Attacked & Timed>> {
   const suite = await loadSuite(options, [])
   const predicted = predictedSuite(suite, Date.now())
   const attacks = await planAttacks(predicted, options.resources)
   if (attacks.length === 0)
     throw new ToolError('there is nothing to attack: name another --resource, or declare roles in roles.yaml')
-  const pool = await options.openTargets(suite)
-  options.started(attacks.length)
-  const context = { suite, predicted, pool }
-  const { results, remarks } = await workThrough(attacks, pool, options, (attack) => carryOut(context, attack))
-  const left = attacks.length - results.size
-  const cut = left > 0 ? [`The run ended early: ${left} attacks were left out.`] : []
-  const reached = attacks.flatMap((attack) => results.get(attack) ?? [])
-  return { url: pool.url, reached, remarks: [...cut, ...remarks] }
-}
-
-/** `same`: as the policy says; `different`: a finding; `impossible`: it could not be tried, which proves nothing. */
-export interface Reached {
-  readonly attack: Attack
-  readonly outcome: 'same' | 'different' | 'impossible'
-  /** What the policy says. */
-  readonly predicted?: number
-  readonly status?: number
-  /** One sentence, unless the outcome is `same`. */
-  readonly why?: string
-  /** For a finding: the request and its answer. */
-  readonly exchange?: Exchange
+  return runTrials(
+    suite,
+    attacks.map((attack) => ({ about: { attack }, carryOut: (pool) => carryOut({ suite, predicted }, attack, pool) })),
+    options,
+  )
 }
 
 interface AttackContext {
   readonly suite: Suite
   readonly predicted: Predicted
-  readonly pool: TargetPool
 }
 
-/** Rejects only for a bug in this program. */
-async function carryOut(context: AttackContext, attack: Attack): Promise<Reached> {
-  try {
-    return await onTarget(context, attack)
-  } catch (error) {
-    if (!(error instanceof CannotSetUp || error instanceof NoAnswer)) throw error
-    return { attack, outcome: 'impossible', why: error.message }
-  }
-}
-
-async function onTarget({ suite, predicted, pool }: AttackContext, attack: Attack): Promise<Reached> {
+async function carryOut({ suite, predicted }: AttackContext, attack: Attack, pool: TargetPool): Promise<TrialResult> {
   const met = mostConditions(predicted.evaluated, attack.routeMethod, attack.attacker, Date.now())
-  const { target, release } = await pool.lend(cellOf(attack, met))
-  try {
+  return tryOnTarget(pool, cellOf(attack, met), async (target) => {
     const ready = await aim({ suite, predicted, target }, attack)
-    return await send({ target, predicted, met }, attack, ready)
-  } finally {
-    await release()
-  }
+    return send({ target, predicted, met }, attack, ready)
+  })
 }
 
 /** The cell whose conditions hold on the target. */
@@ -100,22 +68,16 @@ interface Sending {
   readonly met: Met
 }
 
-async function send(sending: Sending, attack: Attack, ready: Ready): Promise<Reached> {
-  const { target } = sending
+async function send(sending: Sending, attack: Attack, ready: Ready): Promise<TrialResult> {
+  const { route, resource, method } = attack.routeMethod
+  const id = ready.id === undefined ? undefined : encodeURIComponent(ready.id)
   const predicted = await predictFor(sending, attack, ready)
-  const request = await withIfMatch(target, attack, ready)
-  const answer = await target.ask(request, predicted.status)
-  await target.note(attack.routeMethod.resource.name, answer, ready.request.token)
+  const asked = { route, resource, method, id, wanted: predicted.status }
+  const { request, answer } = await askOn(sending.target, asked, ready.request)
   const why = differenceOf({ attack, predicted, answer, victims: ready.victims })
-  const outcome = { attack, predicted: predicted.status, status: answer.status } as const
-  if (why === undefined) return { ...outcome, outcome: 'same' }
-  return { ...outcome, outcome: 'different', why, exchange: exchangeOf(request, answer) }
-}
-
-async function withIfMatch(target: TestTarget, { routeMethod }: Attack, { request, id }: Ready): Promise<HttpRequest> {
-  const { route, resource, method } = routeMethod
-  const asked = { route, resource, method, id: id === undefined ? undefined : encodeURIComponent(id) }
-  return { ...request, headers: await ifMatchOf(target, asked, request) }
+  const statuses = { predicted: predicted.status, status: answer.status }
+  if (why === undefined) return { outcome: 'passed', exchanges: [], ...statuses }
+  return { outcome: 'failed', why, exchanges: [exchangeOf(request, answer)], ...statuses }
 }
 
 function predictFor(

@@ -3,7 +3,8 @@ import { printable } from '../../../present/quote.ts'
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
 import { table } from '../../../present/text.ts'
 import { columnText } from '../read/expectation.ts'
-import type { AttackRun, Reached } from './attack-all.ts'
+import { causesOf, countOf, isGreen, type Run, sentenceOf, type Timed } from '../run/result.ts'
+import type { Attacked } from './attack-all.ts'
 import type { Attack } from './plan-attacks.ts'
 
 export interface AttackTally {
@@ -17,50 +18,54 @@ export interface AttackTally {
   readonly impossible: number
 }
 
-export const ATTACK_FORMATS = formatsOf((run: AttackRun) => ({
-  text: () => {
-    const findings = run.reached.filter(({ outcome }) => outcome === 'different').map(findingLines)
-    const remarks = run.remarks.map((remark) => [remark])
-    return [...findings, ...impossibleLines(run), tallyLines(talliesOf(run)), ...remarks, [conclusion(run)]]
-  },
-  json: () => {
-    const { url, reached, remarks } = run
-    const findings = reached.filter(({ outcome }) => outcome !== 'same').map(findingJson)
-    const where = url === undefined ? {} : { url }
-    return { ...where, requests: reached.length, callers: talliesOf(run), findings, remarks }
-  },
-}))
+type AttackRun = Run<AttackResult>
+type AttackResult = Attacked & Timed
 
-/** Whether every attack was tried and reached exactly what the policy says. */
-export function reachesNoMore({ reached }: AttackRun): boolean {
-  return reached.every(({ outcome }) => outcome === 'same')
-}
+export const ATTACK_FORMATS = formatsOf((run: AttackRun) => {
+  const tried = run.results.filter(({ outcome }) => outcome !== 'left-out')
+  const left = run.results.length - tried.length
+  const remarks = [...(left > 0 ? [`The run ended early: ${left} attacks were left out.`] : []), ...run.remarks]
+  return {
+    text: () => [
+      ...tried.filter(({ outcome }) => outcome === 'failed').map(findingLines),
+      ...causesOf(tried).flatMap((cause) => (cause.kind === 'untried' ? [[printable(sentenceOf(cause))]] : [])),
+      tallyLines(talliesOf(tried)),
+      ...remarks.map((remark) => [remark]),
+      [conclusion(run.url, tried)],
+    ],
+    json: () => {
+      const findings = tried.filter(({ outcome }) => outcome !== 'passed').map(findingJson)
+      const where = run.url === undefined ? {} : { url: run.url }
+      return { ...where, requests: tried.length, callers: talliesOf(tried), findings, remarks }
+    },
+  }
+})
 
 /** By attacker and resource. */
-export function talliesOf({ reached }: AttackRun): readonly AttackTally[] {
+export function talliesOf(tried: readonly AttackResult[]): readonly AttackTally[] {
   const groups = Map.groupBy(
-    reached,
+    tried,
     ({ attack }) => `${columnText(attack.attacker)}\n${attack.routeMethod.resource.name}`,
   )
   return [...groups].map(([key, some]) => {
     const [attacker = '', resource = ''] = key.split('\n')
-    const count = (fits: (one: Reached) => boolean) => some.filter(fits).length
+    const count = (fits: (one: AttackResult) => boolean) => some.filter(fits).length
     return {
       attacker,
       resource,
       requests: some.length,
       reached: count(({ status = 0 }) => status >= 200 && status < 300),
       refused: count(({ status = 0 }) => status >= 300),
-      different: count(({ outcome }) => outcome === 'different'),
+      different: count(({ outcome }) => outcome === 'failed'),
       impossible: count(({ outcome }) => outcome === 'impossible'),
     }
   })
 }
 
-function findingJson({ attack, outcome, predicted, status, why, exchange }: Reached) {
+function findingJson({ attack, outcome, predicted, status, why, exchanges: [exchange] }: AttackResult) {
   const { method, route } = attack.routeMethod
   return {
-    outcome,
+    outcome: outcome === 'failed' ? 'different' : outcome,
     attacker: columnText(attack.attacker),
     victim: columnText(attack.victim),
     ...(attack.attributes ? { attributes: attack.attributes } : {}),
@@ -77,7 +82,7 @@ function findingJson({ attack, outcome, predicted, status, why, exchange }: Reac
   }
 }
 
-function findingLines({ attack, why = '', exchange }: Reached): Paragraph {
+function findingLines({ attack, why = '', exchanges: [exchange] }: AttackResult): Paragraph {
   const request = exchange ? [`  ${exchange.request.method} ${exchange.request.url}`] : []
   return [printable(titleOf(attack)), printable(`  ${why}`), ...request]
 }
@@ -92,15 +97,6 @@ function titleOf({ vector, routeMethod, victim, attacker, attributes, way, refer
   return `${who} makes a request of ${columnText(victim)}: ${request}`
 }
 
-/** Once for each reason. */
-function impossibleLines({ reached }: AttackRun): readonly Paragraph[] {
-  const groups = Map.groupBy(
-    reached.filter(({ outcome }) => outcome === 'impossible'),
-    ({ why }) => why ?? '',
-  )
-  return [...groups].map(([why, some]) => [printable(`${some.length} attacks can't be tried: ${why}`)])
-}
-
 function tallyLines(tallies: readonly AttackTally[]): Paragraph {
   const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'different', "can't be tried"]
   const rows = tallies.map((one) =>
@@ -109,10 +105,11 @@ function tallyLines(tallies: readonly AttackTally[]): Paragraph {
   return table([head, ...rows], 2)
 }
 
-function conclusion(run: AttackRun): string {
-  const count = (outcome: Reached['outcome']) => run.reached.filter((one) => one.outcome === outcome).length
-  const where = run.url === undefined ? 'in this process' : `at ${run.url}`
-  if (reachesNoMore(run)) return `${run.reached.length} attacks reached what the policy allows, and no more (${where}).`
-  const different = `${count('different')} of ${run.reached.length} attacks were not answered as the policy says`
-  return `${different}, and ${count('impossible')} could not be tried (${where}).`
+function conclusion(url: string | undefined, tried: readonly AttackResult[]): string {
+  const { failed, impossible } = countOf(tried)
+  const where = url === undefined ? 'in this process' : `at ${url}`
+  if (isGreen({ results: tried }))
+    return `${tried.length} attacks reached what the policy allows, and no more (${where}).`
+  const different = `${failed} of ${tried.length} attacks were not answered as the policy says`
+  return `${different}, and ${impossible} could not be tried (${where}).`
 }

@@ -1,6 +1,6 @@
 /**
- * The result of a cell or a case, and the parts of a request that a report may show. Unexpected results are grouped by
- * cause: one line of the policy may cause many wrong cells.
+ * The result of a trial (a cell, a case, an attack), and the parts of a request that a report may show. Unexpected
+ * results are grouped by cause: one line of the policy may cause many wrong cells.
  */
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Expectation } from '../read/expectation.ts'
@@ -24,10 +24,8 @@ export interface Exchange {
   }
 }
 
-export interface Result {
-  readonly kind: 'cell' | 'case'
-  readonly title: string
-  readonly place: Place
+/** What became of a trial. */
+export interface TrialResult {
   readonly outcome: TestOutcome
   /** One sentence, for all but passed ones. */
   readonly why?: string
@@ -37,11 +35,36 @@ export interface Result {
   readonly explain?: string
   /** For failed ones: the requests and their answers, in order. */
   readonly exchanges: readonly Exchange[]
+  /** For requests that were answered; a case has several. */
+  readonly status?: number
+  /** The status that the policy gives, where it is predicted during the run. */
+  readonly predicted?: number
+}
+
+export interface Timed extends TrialResult {
   readonly milliseconds: number
+}
+
+/** A cell, or a case. */
+export interface CellOrCase {
+  readonly kind: 'cell' | 'case'
+  readonly title: string
+  readonly place: Place
   /** Of cells. */
   readonly expectation?: Expectation
-  /** For cells that were answered. */
-  readonly status?: number
+}
+
+export type Result = CellOrCase & Timed
+
+export const LEFT_OUT: Timed = {
+  outcome: 'left-out',
+  why: 'the run ended before its turn',
+  exchanges: [],
+  milliseconds: 0,
+}
+
+export function impossible(why: string, exchanges: readonly Exchange[] = []): TrialResult {
+  return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges }
 }
 
 /** In characters: the longest part of a body that a report shows. */
@@ -60,21 +83,21 @@ export function exchangeOf({ method, url, token, body, headers = {} }: HttpReque
   }
 }
 
-export interface Run {
+export interface Run<R extends Timed = Result> {
   /** Where it ran: the address of the deployment, or undefined for this process. */
   readonly url: string | undefined
   /** RFC 3339, UTC. */
   readonly startedAt: string
   readonly milliseconds: number
   /** In the order of files and rows. */
-  readonly results: readonly Result[]
+  readonly results: readonly R[]
   /** Problems with the clean-up and similar remarks, one sentence each. */
   readonly remarks: readonly string[]
 }
 
 export type Counts = Readonly<Record<TestOutcome, number>>
 
-export function countOf(results: readonly Result[]): Counts {
+export function countOf(results: readonly TrialResult[]): Counts {
   const counts = { passed: 0, failed: 0, impossible: 0, 'left-out': 0 }
   for (const { outcome } of results) counts[outcome]++
   return counts
@@ -85,7 +108,7 @@ export function countsByFile(results: readonly Result[]): ReadonlyMap<string, Co
   return new Map([...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => [file, countOf(some)]))
 }
 
-export function isGreen({ results }: Run): boolean {
+export function isGreen({ results }: { readonly results: readonly TrialResult[] }): boolean {
   return results.every(({ outcome }) => outcome === 'passed')
 }
 
@@ -101,35 +124,35 @@ export function placeOf({ place: { file, line, column } }: Result): string {
 }
 
 /** `wrong`: another answer came; `untried`: no answer to compare. */
-export interface Cause {
+export interface Cause<R extends TrialResult = Result> {
   readonly kind: 'wrong' | 'untried'
   /** Identifies the cause, as in `policy.csv:29 allows it`; one sentence if no line is the cause. */
   readonly name: string
   /** In the order of the run; at least one. */
-  readonly results: readonly [Result, ...Result[]]
+  readonly results: readonly [R, ...R[]]
 }
 
 /** Wrong ones first, by the first line of the policy that they name; then those that could not be tried. */
-export function causesOf(results: readonly Result[]): readonly Cause[] {
+export function causesOf<R extends TrialResult>(results: readonly R[]): readonly Cause<R>[] {
   const wrong = groups('wrong', results, 'failed', ({ cause, why = '' }) => cause ?? why)
   const untried = groups('untried', results, 'impossible', ({ why = '' }) => why)
   return [...wrong.toSorted((a, b) => lineOf(a) - lineOf(b)), ...untried]
 }
 
 /** One sentence about all of a cause, as in `policy.csv:29 allows it: 35 wrong, expected 403, got 200`. */
-export function sentenceOf({ kind, name, results }: Cause): string {
+export function sentenceOf({ kind, name, results }: Cause<TrialResult & Partial<CellOrCase>>): string {
   if (kind === 'untried') return `${results.length} ${name}`
   const answers = Map.groupBy(results, answerOf)
   const told = [...answers].map(([answer, some]) => (answers.size > 1 ? `${answer} (${some.length})` : answer))
   return `${name}: ${[`${results.length} wrong`, ...told.filter((answer) => answer !== '').sort()].join(', ')}`
 }
 
-function groups(
+function groups<R extends TrialResult>(
   kind: Cause['kind'],
-  results: readonly Result[],
-  outcome: Result['outcome'],
-  nameOf: (result: Result) => string,
-): readonly Cause[] {
+  results: readonly R[],
+  outcome: TestOutcome,
+  nameOf: (result: R) => string,
+): readonly Cause<R>[] {
   const found = Map.groupBy(
     results.filter((result) => result.outcome === outcome),
     nameOf,
@@ -138,14 +161,14 @@ function groups(
 }
 
 /** Empty if the cause's name already says it. */
-function answerOf({ cause, expectation, status }: Result): string {
+function answerOf({ cause, expectation, status }: TrialResult & Partial<CellOrCase>): string {
   if (cause === undefined || !expectation || status === undefined) return ''
   if (status === expectation.expected.status) return 'other rows or fields than expected'
   return `expected ${expectation.expected.status}, got ${status}`
 }
 
 /** Causes without a line come last. */
-function lineOf({ name, results: [{ cause }] }: Cause): number {
+function lineOf({ name, results: [{ cause }] }: Cause<TrialResult>): number {
   const line = cause === undefined ? undefined : /policy\.csv:(\d+)/.exec(name)?.[1]
   return line === undefined ? Number.MAX_SAFE_INTEGER : Number(line)
 }

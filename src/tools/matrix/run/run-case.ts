@@ -10,19 +10,11 @@ import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { unknownView } from './bind.ts'
-import { type Exchange, exchangeOf, type Result } from './result.ts'
+import { type Exchange, exchangeOf, impossible, type TrialResult } from './result.ts'
 import { readAllRows } from './run-cell.ts'
 
-type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
-
 /** Rejects only for a bug in this program; a trial that isn't possible is a result. */
-export async function runCase(suite: Suite, target: TestTarget, one: Case): Promise<Result> {
-  const started = performance.now()
-  const tried = await tryCase(suite, target, one)
-  return { kind: 'case', title: one.name, place: one.place, ...tried, milliseconds: performance.now() - started }
-}
-
-async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tried> {
+export async function runCase(suite: Suite, target: TestTarget, one: Case): Promise<TrialResult> {
   const exchanges: Exchange[] = []
   try {
     const callers = await callersOf(suite, target, one)
@@ -33,7 +25,7 @@ async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tri
   } catch (error) {
     const known = error instanceof CannotSetUp || error instanceof NoAnswer || error instanceof UnknownName
     if (!known) throw error
-    return { outcome: 'impossible', why: `can't be tried: ${error.message}`, exchanges }
+    return impossible(error.message, exchanges)
   }
 }
 

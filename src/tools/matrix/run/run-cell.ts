@@ -13,35 +13,24 @@ import {
   whenText,
 } from '../read/expectation.ts'
 import { transitionText } from '../read/words.ts'
-import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
-import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import type { HttpAnswer, HttpRequest } from '../target/http.ts'
+import { CannotSetUp, type TargetPool, type TestTarget } from '../target/test-target.ts'
+import { askOn } from './ask.ts'
 import { type BoundExpectation, bind } from './bind.ts'
-import { exchangeOf, type Result } from './result.ts'
-import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
+import { exchangeOf, impossible, type TrialResult } from './result.ts'
+import { tryOnTarget } from './run-trials.ts'
+import { type CellSetup, setUpCell } from './set-up.ts'
 import { explainCommand, rulesBehind } from './why-wrong.ts'
 
-type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
-
 /** Rejects only for a bug in this program; a trial that isn't possible is a result. */
-export async function runCell(suite: Suite, target: TestTarget, expectation: Expectation): Promise<Result> {
-  const started = performance.now()
-  const tried = await tryCell(suite, target, expectation)
-  const failed = tried.outcome === 'failed'
-  return {
-    kind: 'cell',
-    title: titleOf(expectation),
-    place: expectation.place,
-    ...tried,
-    ...(failed ? { explain: explainCommand(suite, expectation) } : {}),
-    milliseconds: performance.now() - started,
-    expectation,
-  }
-}
-
-/** The result of a cell for which there is no target. */
-export function withoutTarget(expectation: Expectation, why: string): Result {
-  const { place } = expectation
-  return { kind: 'cell', title: titleOf(expectation), place, ...impossible(why), milliseconds: 0, expectation }
+export async function runCell(
+  suite: Suite,
+  pool: Pick<TargetPool, 'lend'>,
+  expectation: Expectation,
+): Promise<TrialResult> {
+  const binding = bind(suite, expectation)
+  if (binding.kind === 'unusable') return impossible(binding.why)
+  return tryOnTarget(pool, expectation, (target) => tryBound(suite, target, binding.bound))
 }
 
 /** One line that identifies the cell. */
@@ -54,52 +43,31 @@ export function titleOf(expectation: Expectation): string {
   return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
 }
 
-async function tryCell(suite: Suite, target: TestTarget, expectation: Expectation): Promise<Tried> {
-  const binding = bind(suite, expectation)
-  if (binding.kind === 'unusable') return impossible(binding.why)
-  try {
-    return await tryBound(suite, target, binding.bound)
-  } catch (error) {
-    if (error instanceof CannotSetUp || error instanceof NoAnswer) return impossible(error.message)
-    throw error
-  }
-}
-
-async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<Tried> {
+async function tryBound(suite: Suite, target: TestTarget, bound: BoundExpectation): Promise<TrialResult> {
+  const { expectation, route, resource } = bound
+  const { method, expected } = expectation
   const setup = await setUpCell(suite, target, bound)
-  const request = await requestOf(suite, target, bound, setup)
-  const answer = await target.ask(request, bound.expectation.expected.status)
-  await target.note(bound.resource.name, answer, setup.caller?.token)
-  const rows = looksIntoList(bound) && answer.status === 200 ? await readAllRows(target, request, answer) : undefined
-  const why = answerFault(bound.expectation.expected, givenIn(suite, bound, setup, { answer, rows }))
+  const { caller, path, id, body } = setup
+  const query = looksIntoList(bound) ? `?limit=${suite.policy.limits.page.max}` : ''
+  const unconditional = isUnconditional(expectation)
+  const { request, answer } = await askOn(
+    target,
+    { route, resource, method, id, unconditional, wanted: expected.status },
+    { method, url: target.url + path + query, token: caller?.token, body },
+  )
   const { status } = answer
+  const rows = looksIntoList(bound) && status === 200 ? await readAllRows(target, request, answer) : undefined
+  const why = answerFault(expected, givenIn(suite, bound, setup, { answer, rows }))
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
   const rules = looksIntoList(bound) ? undefined : rulesBehind(suite, bound, setup, status)
   const behind = rules === undefined ? { why } : { why: `${why}; ${rules}`, cause: rules }
-  return { outcome: 'failed', ...behind, exchanges: [exchangeOf(request, answer)], status }
-}
-
-async function requestOf(
-  { policy }: Suite,
-  target: TestTarget,
-  bound: BoundExpectation,
-  { caller, path, id, body }: CellSetup,
-): Promise<HttpRequest> {
-  const { expectation, route, resource } = bound
-  const { method } = expectation
-  const query = looksIntoList(bound) ? `?limit=${policy.limits.page.max}` : ''
-  const plain = { method, url: target.url + path + query, token: caller?.token, body }
-  if (isUnconditional(expectation)) return plain
-  return { ...plain, headers: await ifMatchOf(target, { route, resource, method, id }, plain) }
+  const explain = explainCommand(suite, expectation)
+  return { outcome: 'failed', ...behind, explain, exchanges: [exchangeOf(request, answer)], status }
 }
 
 function looksIntoList({ endpoint, expectation }: BoundExpectation): boolean {
   const { expected, method } = expectation
   return endpoint?.operation === 'list' && method === 'GET' && (expected.list ?? expected.view) !== undefined
-}
-
-function impossible(why: string): Tried {
-  return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges: [] }
 }
 
 /** What a matrix can state of the answer. `rows`: of all pages of a list. */

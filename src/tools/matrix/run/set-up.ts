@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-related.ts'
 import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
@@ -22,7 +22,6 @@ import {
 import { smallestBody } from '../predict/arrange-cell.ts'
 import type { Placed } from '../predict/compare-answer.ts'
 import type { Suite } from '../predict/suite.ts'
-import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 import { makeCaller, type Named, planSetup, relatingIn, type SetupPlan } from './set-up-caller.ts'
@@ -120,34 +119,6 @@ function bodyOf(suite: Suite, { expectation, resource, body }: BoundExpectation)
   const lacking = known && lackingValue(resource.name, known)
   if (lacking !== undefined) throw new CannotSetUp(lacking)
   return smallestBody(suite, { policy: suite.policy, resource })
-}
-
-/** Methods that a precondition guards. */
-const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']
-
-interface TargetRequest {
-  readonly route: Route
-  readonly resource: Resource
-  readonly method: Method
-  /** The id in the path, percent-encoded; undefined for the caller's own record. */
-  readonly id: string | undefined
-}
-
-/**
- * The current tag, which this caller reads; `*` if the caller may not read the object. Empty if the route requires no
- * precondition. Throws NoAnswer.
- */
-export async function ifMatchOf(
-  target: TestTarget,
-  { route, resource, method, id }: TargetRequest,
-  { url, token }: Pick<HttpRequest, 'url' | 'token'>,
-): Promise<Readonly<Record<string, string>>> {
-  if (route.precondition !== 'required' || !GUARDED.includes(method)) return {}
-  const item = resource.canonicalItemPath
-  const path = id === undefined || item === undefined ? undefined : item.replace('{id}', () => id)
-  const readable = route.endpoints.has('GET') ? url : path && target.url + path
-  const answer = readable === undefined ? undefined : await target.ask({ method: 'GET', url: readable, token })
-  return { 'if-match': answer?.headers.etag ?? '*' }
 }
 
 interface Wanted {

@@ -6,28 +6,11 @@ import { loadSuite, type Suite } from '../predict/suite.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import { columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
-import {
-  CannotSetUp,
-  type LentTarget,
-  type RunOptions,
-  type TargetPool,
-  type TestTarget,
-  workThrough,
-} from '../target/test-target.ts'
-import type { Result, Run } from './result.ts'
+import type { CellOrCase, Run } from './result.ts'
 import { runCase } from './run-case.ts'
-import { runCell, titleOf, withoutTarget } from './run-cell.ts'
+import { runCell, titleOf } from './run-cell.ts'
+import { type RunOptions, runTrials, type Trial } from './run-trials.ts'
 import { withDecisiveRules } from './why-wrong.ts'
-
-/** One thing to try. */
-interface Trial {
-  readonly title: string
-  /** Lists run first: they are short while the store is nearly empty. */
-  readonly first: boolean
-  run(): Promise<Result>
-  /** The result of a trial that the run never started. */
-  leaveOut(): Result
-}
 
 /** Empty or absent members don't restrict. */
 interface Filter {
@@ -53,47 +36,20 @@ function isOneOf(words: readonly string[], column: MatrixColumn): boolean {
   )
 }
 
-const LEFT_OUT = {
-  outcome: 'left-out',
-  why: 'the run ended before its turn',
-  exchanges: [],
-  milliseconds: 0,
-} as const
-
-/** `lend` gives each cell a target. */
-function cellTrials(
-  suite: Suite,
-  lend: (expectation: Expectation) => Promise<LentTarget>,
-  expectations: readonly Expectation[],
-): readonly Trial[] {
-  return expectations.map((expectation) => ({
-    title: titleOf(expectation),
-    first: expectation.object.kind === 'none' && expectation.method === 'GET',
-    run: async () => {
-      const lent = await lend(expectation).catch((error) => {
-        if (error instanceof CannotSetUp) return error
-        throw error
-      })
-      if (lent instanceof CannotSetUp) return withoutTarget(expectation, lent.message)
-      return runCell(suite, lent.target, expectation).finally(lent.release)
-    },
-    leaveOut: () => ({
-      ...LEFT_OUT,
-      kind: 'cell',
-      title: titleOf(expectation),
-      place: expectation.place,
-      expectation,
-    }),
-  }))
+function cellTrial(suite: Suite, expectation: Expectation): Trial<CellOrCase> {
+  const { object, method, place } = expectation
+  return {
+    about: { kind: 'cell', title: titleOf(expectation), place, expectation },
+    first: object.kind === 'none' && method === 'GET',
+    carryOut: (pool) => runCell(suite, pool, expectation),
+  }
 }
 
-function caseTrials(suite: Suite, target: TestTarget, cases: readonly Case[]): readonly Trial[] {
-  return cases.map((one) => ({
-    title: one.name,
-    first: false,
-    run: () => runCase(suite, target, one),
-    leaveOut: () => ({ ...LEFT_OUT, kind: 'case', title: one.name, place: one.place }),
-  }))
+function caseTrial(suite: Suite, one: Case): Trial<CellOrCase> {
+  return {
+    about: { kind: 'case', title: one.name, place: one.place },
+    carryOut: ({ target }) => runCase(suite, target, one),
+  }
 }
 
 /**
@@ -113,17 +69,13 @@ function matchesCase({ only, roles, resources }: Filter, { resources: known }: S
   )
 }
 
-export interface TestOptions extends RunOptions<Result> {
+export interface TestOptions extends RunOptions<CellOrCase> {
   readonly filter: Filter
-  /** Ends the run at the first trial that doesn't pass. */
-  readonly bail: boolean
 }
 
 /** Throws FileError for faulty files, and ToolError where nothing can be tested. */
 export async function testMatrices(paths: readonly string[], options: TestOptions): Promise<Run> {
-  const { filter, openTargets } = options
-  const startedAt = new Date().toISOString()
-  const from = performance.now()
+  const { filter } = options
   const files = await findMatrixFiles(paths)
   const [cells, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
   const suite = await loadSuite(options, cells)
@@ -132,22 +84,7 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   if (chosen.length + kept.length === 0) {
     throw new ToolError(`no cell of ${paths.join(', ')} is selected: check --only, --role and --resource`)
   }
-  const pool = await openTargets(suite)
-  const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]
-  const { results, remarks } = await tryAll(trials, pool, options)
-  const milliseconds = performance.now() - from
-  return { url: pool.url, startedAt, milliseconds, results: await withDecisiveRules(suite, results), remarks }
-}
-
-/** Lists come first. The results are in the order of the trials. */
-async function tryAll(
-  trials: readonly Trial[],
-  pool: TargetPool,
-  { bail, started, ...pace }: TestOptions,
-): Promise<Pick<Run, 'results' | 'remarks'>> {
-  started(trials.length)
-  const isLast = ({ outcome }: Result) => bail && outcome !== 'passed'
-  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)]
-  const { results, remarks } = await workThrough(queue, pool, { ...pace, isLast }, (trial) => trial.run())
-  return { results: trials.map((trial) => results.get(trial) ?? trial.leaveOut()), remarks }
+  const trials = [...chosen.map((cell) => cellTrial(suite, cell)), ...kept.map((one) => caseTrial(suite, one))]
+  const run = await runTrials(suite, trials, options)
+  return { ...run, results: await withDecisiveRules(suite, run.results) }
 }

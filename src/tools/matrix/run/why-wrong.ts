@@ -101,7 +101,10 @@ function relationsBehind(
 /**
  * Gives each wrong cell the single rule that decides it as its cause. Cells that no single rule decides stay unchanged.
  */
-export async function withDecisiveRules(suite: Suite, results: readonly Result[]): Promise<readonly Result[]> {
+export async function withDecisiveRules<R extends Pick<Result, 'outcome' | 'cause' | 'expectation'>>(
+  suite: Suite,
+  results: readonly R[],
+): Promise<readonly R[]> {
   if (results.every(({ outcome }) => outcome !== 'failed')) return results
   const { policy, resources } = suite
   const { predictor, evaluated } = predictedSuite(suite, Date.now())
