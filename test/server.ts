@@ -8,9 +8,11 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../src/config/config.ts'
 import { openEmbeddedKey } from '../src/identity/keys/embedded/key-folder.ts'
 import { DATABASE_POLICIES } from '../src/identity/keys/published-settings.ts'
+import { createPasswords } from '../src/identity/sign-in/password.ts'
 import { issueToken } from '../src/identity/tokens/issue-token.ts'
 import { type App, type AppOptions, startApp } from '../src/server/app.ts'
 import { createLog } from '../src/server/observe/log.ts'
+import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../src/server/parts/demo.ts'
 import type { WritePlace } from '../src/store/contract.ts'
 import type { ReadBounds } from '../src/store/lists/read-bounds.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
@@ -73,6 +75,9 @@ export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | '
 /** `limits.yaml` that never refuses: for tests of something else. */
 const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 
+/** Half a second of computing is what a hash shall cost, and not each test that signs in. */
+export const CHEAP_PASSWORDS = createPasswords({ ln: 4, r: 1, p: 1 })
+
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -110,7 +115,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const key = await openEmbeddedKey(config.dataDirectory)
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []
-  const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest })
+  const app = await startApp({ config, log: createLog('debug', collect(log)), passwords: CHEAP_PASSWORDS, ...rest })
+  if (demo && !rest.passwords) await makeDemoCheap(app)
   const secrets = new Secrets()
   const { note, refuseFaults } = checkAnswers(
     app,
@@ -144,6 +150,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await refuseFaults()
     },
   }
+}
+
+/** The hash of the demo costs as much as one of a server. */
+async function makeDemoCheap({ directory }: App): Promise<void> {
+  const hash = await CHEAP_PASSWORDS.hash(DEMO_PASSWORD)
+  for (const { id } of await directory.people()) await directory.rehash(id, DEMO_PASSWORD_HASH, hash)
 }
 
 async function writeCandidate(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

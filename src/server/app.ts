@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { readingSchemas, refuseMissingFolders } from '../config/start/folders.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
+import type { Passwords } from '../identity/sign-in/password.ts'
 import type { PolicyEvent } from '../policy/active-policy.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import { loadSchemas } from '../resources/load/load-resources.ts'
@@ -67,6 +68,8 @@ export interface AppOptions {
   readonly linesLost?: () => number
   /** Replaces the decision log that the configuration names. */
   readonly verifier?: TokenVerifier
+  /** Replaces those whose hashes take as much work as OWASP advises. */
+  readonly passwords?: Passwords
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
   readonly unread?: Partial<UnreadBounds>
@@ -131,7 +134,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const cursors = new Cursors(await store.secret('cursor'))
     const tags = new EntityTags(await store.secret('tag'))
     const { keys } = identity
-    const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
+    const signIn =
+      keys && (await openSignIn(config, { keys, store, directory, attempts, now, passwords: options.passwords }))
     const noteStore = (err: unknown) => faults.note({ err }, 'the store is not available')
     const checks = () =>
       checkParts({

@@ -14,7 +14,7 @@ import { notePlaceInUse } from '../../identity/keys/embedded/place-in-use.ts'
 import type { KeySettings } from '../../identity/keys/key-settings.ts'
 import type { KeySource } from '../../identity/keys/verification-keys.ts'
 import { createGuessing } from '../../identity/sign-in/guessing.ts'
-import { createPasswords } from '../../identity/sign-in/password.ts'
+import { createPasswords, type Passwords } from '../../identity/sign-in/password.ts'
 import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
@@ -126,18 +126,19 @@ interface SignInParts {
   readonly directory: Directory
   readonly attempts: Attempts
   readonly now: () => Date
+  readonly passwords: Passwords | undefined
 }
 
 /** RFC 9068 section 2.2: a token names its client. People who sign in here sign in to this server. */
 const CLIENT = 'sallyport'
 
 export async function openSignIn({ tokens }: Config, parts: SignInParts): Promise<SignIn> {
-  const { keys, store, directory, attempts } = parts
+  const { keys, store, directory, attempts, passwords = createPasswords() } = parts
   const now = () => parts.now().getTime()
   const { issuer, audience } = tokens
   return createSignIn({
     directory,
-    passwords: createPasswords(),
+    passwords,
     guessing: createGuessing(attempts, await store.secret('guessing'), now),
     issue: (request) => issueToken(keys.signer(), { ...request, issuer, audience, claims: { client_id: CLIENT } }),
     now,
