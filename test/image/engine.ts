@@ -3,7 +3,7 @@
  * image is made of this machine's files, and npm finds its packages in the cache of this machine.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,9 +14,6 @@ import { layBase } from './base.ts'
 
 /** What the Dockerfiles name. */
 const BASE = 'docker.io/library/node:26-bookworm-slim'
-
-const MEMORY = '/dev/shm'
-const ENOUGH_BYTES = 4e9
 
 /** A container of tests that were killed ends then. */
 const LONGEST_SECONDS = 600
@@ -35,7 +32,7 @@ export interface Engine {
 
 export async function openEngine(): Promise<Engine> {
   if (process.getuid?.() !== 0) throw new Error('the tests of images mount file systems: run them as root')
-  const folder = await mkdtemp(join(await spacious(), 'sallyport-engine-'))
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-engine-'))
   const podman = program('podman')
   program('runc')
   const env = { ...process.env, ...(await settings(folder)) }
@@ -80,12 +77,6 @@ async function untilUnused(folder: string): Promise<void> {
     if (!commands.some((command) => command.includes(folder))) return
     await sleep(50)
   }
-}
-
-/** Images are thousands of small files, which memory takes in a quarter of the time. */
-async function spacious(): Promise<string> {
-  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }))
-  return bavail * bsize > ENOUGH_BYTES ? MEMORY : tmpdir()
 }
 
 /** The engine of the machine, if it has one, is left alone. */
