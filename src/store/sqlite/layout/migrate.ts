@@ -51,10 +51,12 @@ export function queriedTable(database: DatabaseSync, plan: TablePlan): QueriedTa
   return { name: quoteName(plan.table), scalars: answeringColumns(database, plan), times, driving: plan.driving }
 }
 
+/** A new table has all columns at once: SQLite reads its whole schema again for each one that is added. */
 function migrateTable(database: DatabaseSync, plan: TablePlan): void {
+  const generated = generatedColumns(plan).map((column) => `, ${definitionOf(column)}`)
   database.exec(`create table if not exists ${quoteName(plan.table)} (
     id text primary key not null, version integer not null, created_at text not null, updated_at text not null,
-    document text not null) strict`)
+    document text not null${generated.join('')}) strict`)
   addColumns(database, plan)
   new StatementRunner(database).run(migrateIndexes(indexesOf(plan)))
 }
@@ -87,14 +89,22 @@ function addColumns(database: DatabaseSync, plan: TablePlan): void {
   const { table } = plan
   for (const column of outdatedTimes(database, plan)) dropColumn(database, table, column)
   const present = columnsOf(database, table)
-  const values = plan.indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
-  for (const { column, generated } of [...values, ...plan.times]) {
-    if (!generated || present.has(column)) continue
-    database.exec(`alter table ${quoteName(table)} add column ${definitionOf(column, generated)}`)
+  for (const column of generatedColumns(plan)) {
+    if (!present.has(column.column)) database.exec(`alter table ${quoteName(table)} add column ${definitionOf(column)}`)
   }
 }
 
-function definitionOf(column: string, generated: string): string {
+interface GeneratedColumn {
+  readonly column: string
+  readonly generated: string
+}
+
+function generatedColumns({ indexed, times }: TablePlan): readonly GeneratedColumn[] {
+  const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
+  return [...values, ...times].flatMap(({ column, generated }) => (generated ? [{ column, generated }] : []))
+}
+
+function definitionOf({ column, generated }: GeneratedColumn): string {
   return `${quoteName(column)} any generated always as (${generated})`
 }
 
@@ -103,7 +113,7 @@ function outdatedTimes(database: DatabaseSync, { table, times }: TablePlan): rea
   const present = columnsOf(database, table)
   const schema = String(database.prepare('select sql from sqlite_schema where name = ?').get(table)?.sql)
   return times.flatMap(({ column, generated }) => {
-    return generated && present.has(column) && !schema.includes(definitionOf(column, generated)) ? [column] : []
+    return generated && present.has(column) && !schema.includes(definitionOf({ column, generated })) ? [column] : []
   })
 }
 
