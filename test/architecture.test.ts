@@ -42,7 +42,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3350,
-  tools: 22900,
+  tools: 22600,
   server: 9100,
   analysis: 3100,
   config: 500,

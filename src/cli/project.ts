@@ -232,7 +232,7 @@ Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could no
     .addOption(TEXT_OR_JSON)
     .action(async (folder, { check, format, from, ...flags }) => {
       if (!check) throw onlyLooks()
-      const { checkUpgrade } = await import('../tools/project/upgrade/check-upgrade.ts')
+      const { checkUpgrade } = await import('../tools/project/upgrade/upgrade.ts')
       const { UPGRADE_FORMATS } = await import('../tools/project/upgrade/upgrade-text.ts')
       const { policies, schemas, matrices, migrations, database } = await settingsWith(flags)
       const within = (path: string) => (isAbsolute(path) ? path : join(folder, path))

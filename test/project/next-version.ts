@@ -9,7 +9,7 @@ export interface NextVersion {
   readonly tarball: string
 }
 
-/** Its access matrix grants only what two rules allow, and it has another Dockerfile for projects, and a list in its CHANGELOG. */
+/** Its access matrix grants only what two rules allow, and it has a list in its CHANGELOG. */
 export async function packNextVersion({ folder, env }: Installed): Promise<NextVersion> {
   const next = join(folder, 'next')
   await cp(join(folder, 'package'), next, { recursive: true })
@@ -23,7 +23,6 @@ export async function packNextVersion({ folder, env }: Installed): Promise<NextV
   const version = `${major}.${minor + 1}.0`
   await edit('package.json', `"version": "${present}"`, `"version": "${version}"`)
   await edit('dist/decide/grants/direct.js', 'return naming.length > 0', 'return naming.length > 1')
-  await edit('templates/project/Dockerfile', 'FROM ', '# Of the next version.\nFROM ')
   await edit('CHANGELOG.md', '\n## ', `\n## ${version}\n\nAn upgrade must know:\n\n- One rule is\n  not enough.\n\n## `)
   const { stdout, stderr } = await ranIn(folder, env, ['npm', 'pack', '--json', '--pack-destination', folder, next])
   if (stdout === '') throw new Error(`the next version can't be packed: ${stderr}`)

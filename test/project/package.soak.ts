@@ -231,7 +231,6 @@ describe('the package', () => {
     expect(stdout).to.match(new RegExp(`^\\S+ -> ${version} \\(major\\): `))
     expect(stdout).to.include('all files are right for the new version')
     expect(stdout).to.match(/narrows: admin POST \/users .*: allowed by \S+ -> denied\n/)
-    expect(stdout).to.include('Dockerfile is as the old template made it, and may be replaced by the new one')
     expect(stdout).to.include(`- ${version}: One rule is not enough.`)
     expect(stdout).to.match(/there is something to do before this version is in use\n$/)
     expect(await sumOf(join(app, 'upgraded'))).to.equal(before)

@@ -1,15 +1,13 @@
 /** `upgrade --check` says what a newer version changes for a project, takes nothing for equal unseen, and writes nothing. */
-import { execFileSync } from 'node:child_process'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../docs/schemas/upgrade-check.schema.json' with { type: 'json' }
 import own from '../../package.json' with { type: 'json' }
-import { askProgram } from '../../src/tools/project/upgrade/ask-program.ts'
-import { checkUpgrade } from '../../src/tools/project/upgrade/check-upgrade.ts'
-import type { UpgradeReport } from '../../src/tools/project/upgrade/report.ts'
-import type { AnswerBounds } from '../../src/tools/project/upgrade/sides.ts'
+import { askProgram } from '../../src/tools/project/upgrade/programs.ts'
+import type { AnswerBounds, UpgradeReport } from '../../src/tools/project/upgrade/report.ts'
+import { checkUpgrade } from '../../src/tools/project/upgrade/upgrade.ts'
 import { SAME_PROGRAM, writeOldPackage } from './old-package.ts'
 import { openWorkshop, sumOf, type Workshop } from './projects.ts'
 
@@ -69,8 +67,6 @@ describe('upgrade --check', () => {
       await edit('former-policies/policy.csv', (text) =>
         text.replace('# end of policy', 'p, member, users, list, any, *, allow\n$&'),
       )
-      await edit('other/package.json', (text) => text.replace('"check":', '"rotate": "sallyport keys rotate",\n    $&'))
-      await edit('other/compose.yml', (text) => `${text.replace('read-only', 'read only')}# mine\n`)
       await edit('other/test/matrix/users.csv', (text) => `${text}what,is,this\n`)
       await mkdir(at('other/migrations'))
       await writeFile(at('other/migrations/wrong.yaml'), 'steps: []\n')
@@ -83,17 +79,6 @@ describe('upgrade --check', () => {
         if (process.argv[3] === 'check') process.stdout.write('{"findings":[]}')
         else ${SAME_PROGRAM}`
       const old = await writeOldPackage(at('old'), { program })
-      for (const name of ['compose.yml', 'Dockerfile']) {
-        await edit(`old/templates/project/${name}`, (text) =>
-          text.replace('read-only', 'read only').replace('The server', 'A server'),
-        )
-      }
-      // As `init` made it, but the template has places for values: a copy would write `{{name}}`.
-      await edit('old/templates/project/README.md', (text) =>
-        text.replace('# {{name}}\n', `$&${'once more\n'.repeat(50)}`),
-      )
-      await edit('other/README.md', (text) => text.replace('# api\n', `$&${'once more\n'.repeat(50)}`))
-      await edit('other/Dockerfile', (text) => text.replace('The server', 'A server'))
       await edit('old/CHANGELOG.md', (text) => text.replaceAll('An upgrade must know:', 'Also:'))
       told = await report('other', old)
     })
@@ -116,38 +101,12 @@ describe('upgrade --check', () => {
         'other/policies/policy.csv:true not-found',
         'other/test/matrix/users.csv:true unknown',
         'other/migrations/wrong.yaml:true unknown',
-        'other/package.json:true not-found',
       ])
     })
 
     it('says that decisions are undecided where the new version refuses the policy', () => {
       expect(told.decisions.compared).to.equal(0)
       expect(told.undecided.map(({ part }) => part)).to.include('decisions')
-    })
-
-    it('says which files of templates may be replaced, and which were changed', () => {
-      const advice = told.templates.map((one) => `${one.file} ${one.advice}`)
-      expect(advice).to.deep.equal(['other/Dockerfile replace', 'other/README.md compare', 'other/compose.yml compare'])
-    })
-
-    it('shows what is new in them, with the values of the project, as a diff that git applies', async () => {
-      expect(told.templates.map(({ patch }) => patch).join('')).to.not.match(/\{\{\w/)
-      const applied = at('applied')
-      await cp(at('other'), applied, { recursive: true })
-      for (const { patch } of told.templates) {
-        await writeFile(at('one.patch'), patch)
-        execFileSync('git', ['apply', at('one.patch')], { cwd: applied })
-      }
-      expect(await readFile(join(applied, 'README.md'), 'utf8')).to.equal(await readFile(at('api/README.md'), 'utf8'))
-      expect(await readFile(join(applied, 'compose.yml'), 'utf8')).to.equal(
-        `${await readFile(at('api/compose.yml'), 'utf8')}# mine\n`,
-      )
-      const { stdout } = await check('other', '--from', 'old')
-      expect(stdout)
-        .to.include('\n    --- a/README.md\n    +++ b/README.md\n')
-        .and.include('\n     # api\n    -once more\n')
-      expect(stdout.match(/^ {4}-once more$/gm)).to.have.length.within(30, 40)
-      expect(stdout).to.match(/^ {4}and \d+ lines more: see --format json$/m)
     })
 
     it('repeats what CHANGELOG marks for an upgrade', () => {

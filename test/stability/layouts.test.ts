@@ -10,8 +10,7 @@ import { LAYOUT as POSTGRES_LAYOUT } from '../../src/store/postgres/layout/migra
 import { LAYOUTS } from '../../src/store/sql/tables.ts'
 import { LAYOUT as SQLITE_LAYOUT } from '../../src/store/sqlite/layout/migrate.ts'
 import { layoutOfFile } from '../../src/store/sqlite/reader/file-beside.ts'
-import { compareData } from '../../src/tools/project/upgrade/compare-data.ts'
-import { compareVersions, parseVersion } from '../../src/tools/project/upgrade/version-step.ts'
+import { compareData, compareVersions, parseVersion } from '../../src/tools/project/upgrade/versions.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import own from '../../package.json' with { type: 'json' }
 import { readAccepted } from '../../scripts/surface.ts'
-import { parseVersion, stepBetween } from '../../src/tools/project/upgrade/version-step.ts'
+import { parseVersion, stepBetween } from '../../src/tools/project/upgrade/versions.ts'
 
 /** The row of the page for each kind of member, by the first word of its name. */
 const ROWS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Versions are ordered as Semantic Versioning says, and each step is named by the number that was raised. */
 import { expect } from 'chai'
-import { compareVersions, parseVersion, stepBetween } from '../../src/tools/project/upgrade/version-step.ts'
+import { compareVersions, parseVersion, stepBetween } from '../../src/tools/project/upgrade/versions.ts'
 
 /** Of section 11 of the specification, and around it. */
 const ORDERED = [

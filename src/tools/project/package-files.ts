@@ -1,12 +1,8 @@
-/**
- * The files that come with the program: templates of projects, and the policy and schemas of the demo. And what is new in
- * a template, for a project that was made from it.
- */
+/** The files that come with the program: templates of projects, and the policy and schemas of the demo. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import type { NewFile } from '../../base/files/new-files.ts'
 
 /** In src/ of a checkout, in dist/ of the package. */
@@ -23,24 +19,17 @@ async function packageText(name: string): Promise<string> {
   return readFile(packagePath(name), 'utf8')
 }
 
-/** All files below a folder of the package, named within `as`. */
+/**
+ * All files below a folder of the package, named within `as`, sorted by path. A first `_` of a name stands for a dot,
+ * which npm omits.
+ */
 export async function packageFiles(folder: string, as = ''): Promise<readonly NewFile[]> {
-  const files = await filesBelow(packagePath(folder))
-  return files.map(({ name, text }) => ({ name: join(as, name), text }))
-}
-
-interface PackedFile extends NewFile {
-  readonly path: string
-}
-
-/** Sorted by path. A first `_` of a name stands for a dot, which npm omits. */
-export async function filesBelow(folder: string): Promise<readonly PackedFile[]> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true })
+  const root = packagePath(folder)
+  const found = await readdir(root, { recursive: true, withFileTypes: true })
   const paths = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
   return Promise.all(
     paths.sort().map(async (path) => ({
-      name: relative(folder, path).replaceAll(/(^|\/)_/g, '$1.'),
-      path,
+      name: join(as, relative(root, path).replaceAll(/(^|\/)_/g, '$1.')),
       text: await readFile(path, 'utf8'),
     })),
   )
@@ -84,62 +73,4 @@ async function follow(name: string, found: Set<string>): Promise<void> {
   const text = await packageText(name).catch(() => '')
   const names = [...text.matchAll(IMPORTED)].map(([, atOnce, later = '']) => join(dirname(name), atOnce ?? later))
   await Promise.all(names.map((one) => follow(one, found)))
-}
-
-// ---- What is new in a template: a unified diff of the files that the two versions would make for a project.
-
-/** The text of a template, and what the project has in its place. */
-export interface MadeFile {
-  readonly template: string
-  readonly own: string | undefined
-}
-
-/** What stands in a project for `{{name}}`, `{{version}}` and the like. */
-type Values = ReadonlyMap<string, string>
-
-/** A `{{place}}` of a template. */
-const PLACE = /\{\{(\w+)\}\}/
-
-export function hasPlaces(template: string): boolean {
-  return PLACE.test(template)
-}
-
-/** As far as the project's files still have the lines of the templates. Earlier files win. */
-export function valuesIn(files: readonly MadeFile[]): Values {
-  const found = new Map<string, string>()
-  for (const { template, own } of files) {
-    if (own === undefined) continue
-    for (const line of template.split('\n').filter(hasPlaces)) {
-      const names = line.split(PLACE).filter((_, i) => i % 2 === 1)
-      const values = new RegExp(`^${patternOf(line, '([^\\n]*)')}$`, 'm').exec(own)?.slice(1) ?? []
-      for (const [i, value] of values.entries()) {
-        const name = names[i] ?? ''
-        if (!found.has(name)) found.set(name, value)
-      }
-    }
-  }
-  return found
-}
-
-/** Whether the text is what the template makes, with any values. */
-export function isMadeFrom(template: string, text: string): boolean {
-  return new RegExp(`^${patternOf(template, '[^\\n]*')}$`).test(text)
-}
-
-function patternOf(template: string, value: string): string {
-  const parts = template.split(/\{\{\w+\}\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return parts.join(value)
-}
-
-/**
- * For `git apply` and `patch -p1`. A place without a known value stays one, in both files. `before`: undefined if the
- * old version didn't have the template.
- */
-export function renderedChange(name: string, before: string | undefined, after: string, values: Values): string {
-  const filled = (text: string) => text.replaceAll(new RegExp(PLACE, 'g'), (all, key: string) => values.get(key) ?? all)
-  const from = before === undefined ? '/dev/null' : `a/${name}`
-  return createTwoFilesPatch(from, `b/${name}`, filled(before ?? ''), filled(after), undefined, undefined, {
-    context: 3,
-    headerOptions: FILE_HEADERS_ONLY,
-  })
 }

@@ -1,12 +1,44 @@
-/** What `upgrade --check` tells, as data: docs/schemas/upgrade-check.schema.json is its shape. */
+/**
+ * What two versions of the program are compared for, and what is told of it: docs/schemas/upgrade-check.schema.json is
+ * the shape of the report.
+ */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
+import type { Database } from '../../../store/open.ts'
 
-/** `earlier`: the other version is the newer one. `breaking` versions below 1.0.0 raise the middle number. */
-export type VersionStep = 'same' | 'patch' | 'minor' | 'major' | 'earlier'
+export interface ProgramPackage {
+  readonly root: string
+  readonly version: string
+}
+
+interface ProjectPlaces {
+  readonly folder: string
+  readonly schemas: string
+  readonly policies: string
+  readonly matrices: string
+  readonly migrations: string
+  /** Only a database in a file is looked at. */
+  readonly database: Pick<Database, 'engine' | 'location'>
+}
+
+/** How long one command of a version may take, and how much it may print. */
+export interface AnswerBounds {
+  readonly milliseconds: number
+  readonly bytes: number
+}
+
+/** What is compared. Paths are from the current folder. */
+export interface UpgradeSides {
+  readonly project: ProjectPlaces
+  readonly old: ProgramPackage
+  readonly new: ProgramPackage
+  /** The moment that both decide for, like 2027-01-31T18:00:00.000Z. */
+  readonly at: string
+  readonly bounds: AnswerBounds
+}
 
 /** Something that could not be compared, which is never told as equal. */
 export interface Undecided {
-  readonly part: 'findings' | 'decisions' | 'templates' | 'changelog' | 'data'
+  readonly part: 'findings' | 'decisions' | 'data'
   readonly reason: string
 }
 
@@ -15,22 +47,15 @@ export interface UpgradeFinding extends Diagnostic {
   readonly before: 'found' | 'not-found' | 'unknown'
 }
 
-/** The answer in a cell of the access matrix. */
-export interface CellAnswer {
-  readonly outcome: string
-  readonly granted: string
+/** The answer in a cell of the access matrix; `rules`: the lines that decide. */
+export interface CellAnswer extends Readonly<Record<'outcome' | 'granted', string>> {
   readonly fields: readonly string[]
   readonly conditions: readonly string[]
-  /** The lines that decide. */
   readonly rules: readonly string[]
 }
 
 /** A cell of the access matrix that the two versions decide differently. */
-export interface CellChange {
-  readonly caller: string
-  readonly method: string
-  readonly path: string
-  readonly relation: string
+export interface CellChange extends Readonly<Record<'caller' | 'method' | 'path' | 'relation', string>> {
   readonly becomes?: string
   /** The conditions of the request that were assumed to hold. */
   readonly holding: readonly string[]
@@ -39,65 +64,42 @@ export interface CellChange {
   readonly new: CellAnswer
 }
 
-/** Methods of a path that only one of the versions serves, and that the same callers may use. */
+/** Methods of a path that only one of the versions serves, and the callers that are allowed for some object. */
 export interface RouteChange {
   readonly kind: 'new' | 'gone'
   readonly methods: readonly string[]
   readonly path: string
-  /** The callers that are allowed for some object. */
   readonly callers: readonly string[]
-}
-
-export interface DecisionChanges {
-  /** How many cells both versions have. */
-  readonly compared: number
-  readonly changes: readonly CellChange[]
-  /** How many changes are not listed. */
-  readonly more: number
-  readonly routes: readonly RouteChange[]
-}
-
-/** A file of the project whose template differs between the versions. */
-export interface TemplateChange {
-  readonly file: string
-  /** `replace`: the old template, byte for byte. `compare`: with the project's values or changes. `add`: only the new version has the template. */
-  readonly advice: 'replace' | 'compare' | 'add'
-  /** Where the new template is. */
-  readonly template: string
-  /** From what the old version would make to what the new one makes, for `git apply`. */
-  readonly patch: string
-}
-
-export interface ChangelogEntry {
-  /** The heading in CHANGELOG.md. */
-  readonly version: string
-  readonly text: string
-}
-
-/** The layout of the store that each version writes, and that of the project's file. */
-export interface DataChange {
-  readonly engine: string
-  /** Null if the version didn't have this engine. */
-  readonly old: number | null
-  readonly new: number
-  /** Whether the old version can still open the data after the new one has. */
-  readonly canGoBack: boolean
-  readonly file?: { readonly path: string; readonly layout: number }
 }
 
 export interface UpgradeReport {
   readonly folder: string
   readonly old: string
   readonly new: string
-  readonly step: VersionStep
+  /** `earlier`: the other version is the newer one. Below 1.0.0, the middle number is raised for a `major` step. */
+  readonly step: 'same' | 'patch' | 'minor' | 'major' | 'earlier'
   readonly promise: string
   readonly findings: readonly UpgradeFinding[]
   /** How many findings are not listed. */
   readonly moreFindings: number
-  readonly decisions: DecisionChanges
-  readonly templates: readonly TemplateChange[]
-  readonly changelog: readonly ChangelogEntry[]
-  readonly data: readonly DataChange[]
+  /** `compared`: how many cells both versions have; `more`: how many changes are not listed. */
+  readonly decisions: {
+    readonly compared: number
+    readonly changes: readonly CellChange[]
+    readonly more: number
+    readonly routes: readonly RouteChange[]
+  }
+  /** `version`: the heading in CHANGELOG.md. */
+  readonly changelog: readonly Readonly<Record<'version' | 'text', string>>[]
+  /** The layout of the store that each version writes (null: it hadn't the engine), and that of the project's file. */
+  readonly data: readonly {
+    readonly engine: string
+    readonly old: number | null
+    readonly new: number
+    /** Whether the old version can still open the data after the new one has. */
+    readonly canGoBack: boolean
+    readonly file?: { readonly path: string; readonly layout: number }
+  }[]
   readonly undecided: readonly Undecided[]
   readonly todo: boolean
 }

@@ -2,7 +2,7 @@
 import { formatDiagnostic } from '../../../base/diagnostic.ts'
 import { formatsOf, type Paragraph, section } from '../../../present/report.ts'
 import { count, wrap } from '../../../present/text.ts'
-import type { CellAnswer, CellChange, DataChange, RouteChange, TemplateChange, UpgradeReport } from './report.ts'
+import type { CellAnswer, CellChange, RouteChange, UpgradeReport } from './report.ts'
 
 export const UPGRADE_FORMATS = formatsOf((report: UpgradeReport) => ({
   text: () => blocksOf(report),
@@ -10,8 +10,6 @@ export const UPGRADE_FORMATS = formatsOf((report: UpgradeReport) => ({
 }))
 
 const MOST_LINES = 30
-/** Of the diff of one template. */
-const MOST_DIFF_LINES = 40
 
 function blocksOf(report: UpgradeReport): readonly Paragraph[] {
   const { old, new: young, step, promise, undecided, changelog, todo } = report
@@ -21,7 +19,6 @@ function blocksOf(report: UpgradeReport): readonly Paragraph[] {
     [`${old} -> ${young} (${step}): ${promise}`],
     section('files', bounded(filesIn(report))),
     section('decisions', bounded(decisionsIn(report))),
-    section('templates', templatesIn(report)),
     section('changelog: an upgrade must know', bounded(changes)),
     section('data', bounded(report.data.flatMap(dataLines))),
     section('undecided: look at these yourself', bounded(reasons)),
@@ -29,9 +26,9 @@ function blocksOf(report: UpgradeReport): readonly Paragraph[] {
   ]
 }
 
-function bounded(lines: readonly string[], most = MOST_LINES): readonly string[] {
-  const more = lines.length - most
-  return more > 0 ? [...lines.slice(0, most), `and ${count(more, 'line')} more: see --format json`] : lines
+function bounded(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MOST_LINES
+  return more > 0 ? [...lines.slice(0, MOST_LINES), `and ${count(more, 'line')} more: see --format json`] : lines
 }
 
 const BEFORE = { found: 'before too', 'not-found': 'new', unknown: 'perhaps new' } as const
@@ -74,20 +71,7 @@ function routeLine({ kind, methods, path, callers }: RouteChange): string {
   return `${kind} route: ${methods.join(', ')} ${path}: ${kind === 'new' ? 'allowed for' : 'was allowed for'} ${who}`
 }
 
-const ADVICE: Readonly<Record<TemplateChange['advice'], string>> = {
-  replace: 'is as the old template made it, and may be replaced by the new one',
-  compare: 'has values or changes of yours, and the template changed: take over what is new in it',
-  add: 'is a new template',
-}
-
-function templatesIn({ templates }: UpgradeReport): readonly string[] {
-  return templates.flatMap(({ file, advice, template, patch }) => {
-    const diff = bounded(patch.trimEnd().split('\n'), MOST_DIFF_LINES).map((line) => `  ${line}`)
-    return [`${file} ${ADVICE[advice]} (${template})`, ...diff]
-  })
-}
-
-function dataLines({ engine, old, new: young, canGoBack, file }: DataChange): readonly string[] {
+function dataLines({ engine, old, new: young, canGoBack, file }: UpgradeReport['data'][number]): readonly string[] {
   const [from, what] = file === undefined ? [old, `the ${engine} database`] : [file.layout, file.path]
   if (from === null) return []
   if (from === young) return [`${what} keeps layout ${young}`]
