@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { casbinPolicy } from '../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../src/decide/casbin/casbin.ts'
 import { packPolicy } from '../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../src/decide/snapshot.ts'
 import { revisionOf } from '../src/policy/policy-files.ts'

@@ -3,8 +3,8 @@
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
 import { onceKnown } from '../../src/base/now-or-later.ts'
+import { MODEL } from '../../src/decide/casbin/model.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
-import { MODEL } from '../../src/decide/grants/model.ts'
 import { relationsOf } from '../../src/decide/relations/ownership.ts'
 import { askingAs } from '../../src/decide/relations/relation-kind.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'

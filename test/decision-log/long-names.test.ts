@@ -1,6 +1,6 @@
 /** What a client invents doesn't fill the decision log. */
 import { expect } from 'chai'
-import { startAskedServer } from '../access/forward/asking.ts'
+import { startAskedServer } from '../authzen/forward/asking.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 describe('the decision log', () => {

@@ -1,6 +1,6 @@
 /** Documents of the shipped files, or of files that replace some of them, without a server. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'

@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { newCachedEnforcer, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
 import { expect } from 'chai'
-import { createEnforcer } from '../../src/decide/grants/casbin.ts'
-import { MODEL } from '../../src/decide/grants/model.ts'
+import { createEnforcer } from '../../src/decide/casbin/casbin.ts'
+import { MODEL } from '../../src/decide/casbin/model.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS } from './fixture.ts'
 import { snapshotOf, tableOf } from './product.ts'
 import { filesOf, SHIPPED_MODEL } from './render.ts'
 
-const SOURCE = readFileSync(new URL('../../src/decide/grants/casbin.ts', import.meta.url), 'utf8')
+const SOURCE = readFileSync(new URL('../../src/decide/casbin/casbin.ts', import.meta.url), 'utf8')
 const ALLOW = 'p, member, docs, read, allow'
 
 const lines = SHIPPED_MODEL.split('\n')

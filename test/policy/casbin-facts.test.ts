@@ -1,6 +1,6 @@
 /** What Casbin takes wrongly in a rule line, and that here it is refused at its place, or means what it says. */
 import { expect } from 'chai'
-import { createEnforcer } from '../../src/decide/grants/casbin.ts'
+import { createEnforcer } from '../../src/decide/casbin/casbin.ts'
 import type { Rule } from '../../src/decide/policy.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'

@@ -1,7 +1,7 @@
 /** The product answers as the oracle does, for random policies of the second edition, objects, callers and requests. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'

@@ -1,9 +1,9 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 
 import type { Caller } from '../../src/decide/caller.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { type FactNeed, type FactsAtHand, type Steps, withFacts } from '../../src/decide/facts.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { filledFields } from '../../src/decide/relations/ownership.ts'

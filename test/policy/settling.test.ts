@@ -1,6 +1,6 @@
 /** A change is due when it has settled, or when it never does for too long. */
 import { expect } from 'chai'
-import { Settling } from '../../src/policy/watch-policy.ts'
+import { Settling } from '../../src/policy/live/watch-policy.ts'
 
 describe('what is looked at again and again', () => {
   const settling = () => new Settling({ quietMs: 300, longestMs: 600 })

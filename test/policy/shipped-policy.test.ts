@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { kindOf } from '../../src/decide/relations/all-kinds.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'

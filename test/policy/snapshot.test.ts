@@ -1,7 +1,7 @@
 /** A snapshot: who is asked for what, what is kept, and that a fault never allows. */
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
-import { casbinPolicy, createEnforcer } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy, createEnforcer } from '../../src/decide/casbin/casbin.ts'
 import type { IsGranted } from '../../src/decide/grants/grant.ts'
 import { CellBudget, GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { Rule, Views } from '../../src/decide/policy.ts'

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { columnOfRoles } from '../../src/decide/callers-and-routes.ts'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import type { Policy } from '../../src/decide/policy.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'

@@ -15,7 +15,7 @@ import { type FilledField, filledFields, valuesToFill } from '../../decide/relat
 import { askingAs } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
-import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
 import { forwardedRoutes } from '../../resources/routing/match-route.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'

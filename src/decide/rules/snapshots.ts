@@ -3,7 +3,7 @@
  * the time.
  */
 import type { Resources } from '../../resources/resource.ts'
-import { casbinPolicy } from '../grants/casbin.ts'
+import { casbinPolicy } from '../casbin/casbin.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { PackedPolicy } from './rule-table.ts'
 

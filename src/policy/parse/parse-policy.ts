@@ -2,7 +2,7 @@
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { type FaultReporter, Faults } from '../../base/diagnostic.ts'
-import { MODEL } from '../../decide/grants/model.ts'
+import { MODEL } from '../../decide/casbin/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyFiles } from '../policy-files.ts'

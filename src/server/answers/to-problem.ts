@@ -14,7 +14,7 @@ import {
   TooManyReads,
   UniqueTaken,
 } from '../../store/errors.ts'
-import { tooManyUnderWay } from '../access/pep.ts'
+import { tooManyUnderWay } from '../authzen/pep.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 

@@ -3,7 +3,7 @@
 import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import type { KeyRing } from '../../identity/keys/embedded/key-ring.ts'
 import type { Limiter } from '../../limits/limiter.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { policyDetail } from '../policy-changes/policy-log.ts'

@@ -2,7 +2,7 @@
 
 import { USERS } from '../../decide/policy.ts'
 import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { withCommands } from '../../present/invocation.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { hidesIds } from '../../decision-log/mask.ts'
 import { readMigrations } from '../../migrations/file/read-migrations.ts'
 import { fitToStart } from '../../migrations/fit/fit-to-start.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Migrations } from '../../store/migrations.ts'
 

@@ -1,9 +1,9 @@
 /** Opens the policy that POLICIES names, a folder or the versions in the database, and follows its changes. */
 import { readingPolicy } from '../../config/start/folders.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
-import { LivePolicy } from '../../policy/live-policy.ts'
+import { LivePolicy } from '../../policy/live/live-policy.ts'
+import { watchPolicy } from '../../policy/live/watch-policy.ts'
 import { policyFolderSource } from '../../policy/policy-source.ts'
-import { watchPolicy } from '../../policy/watch-policy.ts'
 import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
 
 /** Throws FileError, ConfigError or KeyError. */

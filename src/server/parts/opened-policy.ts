@@ -1,7 +1,7 @@
 /** The policy that a server follows, and what is needed to open it. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
-import type { LivePolicy, LivePolicyOptions } from '../../policy/live-policy.ts'
+import type { LivePolicy, LivePolicyOptions } from '../../policy/live/live-policy.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 
 export interface OpenedPolicy {

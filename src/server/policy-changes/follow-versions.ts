@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { replaceFile } from '../../base/files/durable-file.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { KeptVersion, PublishedSource } from '../../policy/published/published-source.ts'
 
 /** So often that a version is in force within a second also on a busy machine; a look is one row of an index. */

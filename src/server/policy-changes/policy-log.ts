@@ -5,9 +5,9 @@
  */
 import type { Logger } from 'pino'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
-import type { PolicyEvent } from '../../policy/active-policy.ts'
 import type { FormerWord } from '../../policy/former-words.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { PolicyEvent } from '../../policy/live/active-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { Comparer, type ComparerOptions } from './comparer.ts'
 
 /** When more changes than this wait to be compared, the later ones are reported without their meaning. */

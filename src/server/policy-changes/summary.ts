@@ -3,7 +3,7 @@
 import { changeSentence, type Direction } from '../../analysis/diff/change.ts'
 import type { Circumstances } from '../../analysis/diff/compare-decisions.ts'
 import { countsOf, reportOn, sectionsOf } from '../../analysis/diff/compare-policies.ts'
-import type { PolicySources } from '../../policy/active-policy.ts'
+import type { PolicySources } from '../../policy/live/active-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { plainText } from '../../present/phrase.ts'

@@ -1,6 +1,6 @@
 /** Tells the database which version this process has in force, for `policy status`. */
 import { FileError } from '../../base/diagnostic.ts'
-import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { InstanceState } from '../../policy/published/published-source.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 

@@ -11,7 +11,7 @@ import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-ro
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import { writtenPage } from '../../store/lists/written-page.ts'
-import { callerKey } from '../access/pep.ts'
+import { callerKey } from '../authzen/pep.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
 import { isKnown, WrittenJson } from './entity-tag.ts'

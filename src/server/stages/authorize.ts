@@ -11,7 +11,7 @@ import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
 import type { Permit } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
-import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type {

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { RouteMethod } from '../../../src/decide/callers-and-routes.ts'
-import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../../src/decide/casbin/casbin.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'

@@ -1,10 +1,10 @@
 /** Records of questions are replayed honestly: whether the service may ask is decided again, its questions are not. */
 import { expect } from 'chai'
 import { type Again, decideAgain } from '../../src/analysis/replay/decide-again.ts'
-import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
+import { casbinPolicy } from '../../src/decide/casbin/casbin.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import type { ActivePolicy } from '../../src/policy/active-policy.ts'
+import type { ActivePolicy } from '../../src/policy/live/active-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { withRules } from '../policy-text.ts'

@@ -1,4 +1,4 @@
-/** Other services search: the forms, pages and bounds of docs/authzen.md. test/access/search-random.test.ts compares. */
+/** Other services search: the forms, pages and bounds of docs/authzen.md. test/authzen/search-random.test.ts compares. */
 import { expect } from 'chai'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

@@ -10,7 +10,7 @@ import type { Caller } from '../../decide/caller.ts'
 import { Refused } from '../../decide/refusal.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
-import type { ActivePolicy } from '../../policy/active-policy.ts'
+import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Gateway, Resources } from '../../resources/resource.ts'
 import {
   createRouteMatcher,

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Problem } from '../../src/base/problems/problem.ts'
-import { Turns } from '../../src/server/access/pep.ts'
+import { Turns } from '../../src/server/authzen/pep.ts'
 
 /** Takes slices until it may end, and says in which turn of the event loop each began. */
 async function slicesOf(turns: Turns, caller: string, count: number, told: (caller: string) => void): Promise<void> {

@@ -1,7 +1,7 @@
 /** The subject of an evaluation is the person that the question names, whatever the directory shares between people. */
 import { expect } from 'chai'
-import type { Pep } from '../../src/server/access/pep.ts'
-import { subjectOf } from '../../src/server/access/trust.ts'
+import type { Pep } from '../../src/server/authzen/pep.ts'
+import { subjectOf } from '../../src/server/authzen/trust.ts'
 
 describe('the subject of an evaluation', () => {
   it('is never another person who stands alike, though a directory gives both one account status', async () => {

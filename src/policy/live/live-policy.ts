@@ -4,18 +4,18 @@
  * files are broken.
  */
 
-import { FileError, type SourceFile } from '../base/diagnostic.ts'
-import { type PackedPolicy, packPolicy } from '../decide/rules/rule-table.ts'
-import { Snapshots, type Warm } from '../decide/rules/snapshots.ts'
-import type { Resources } from '../resources/resource.ts'
+import { FileError, type SourceFile } from '../../base/diagnostic.ts'
+import { type PackedPolicy, packPolicy } from '../../decide/rules/rule-table.ts'
+import { Snapshots, type Warm } from '../../decide/rules/snapshots.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { findFormerWords } from '../former-words.ts'
+import { type Blocked, parseBlocked } from '../parse/parse-blocked.ts'
+import { parsePolicy } from '../parse/parse-policy.ts'
+import { findCutOff, saysItsEnd } from '../parse/rule-lines.ts'
+import { type PolicyFiles, RULE_FILES, revisionOf } from '../policy-files.ts'
+import type { PolicyFolder } from '../policy-folder.ts'
+import type { PolicyReading, PolicySource } from '../policy-source.ts'
 import type { ActivePolicy, PolicyEvent, PolicySources } from './active-policy.ts'
-import { findFormerWords } from './former-words.ts'
-import { type Blocked, parseBlocked } from './parse/parse-blocked.ts'
-import { parsePolicy } from './parse/parse-policy.ts'
-import { findCutOff, saysItsEnd } from './parse/rule-lines.ts'
-import { type PolicyFiles, RULE_FILES, revisionOf } from './policy-files.ts'
-import type { PolicyFolder } from './policy-folder.ts'
-import type { PolicyReading, PolicySource } from './policy-source.ts'
 
 /** The parts that are loaded separately. */
 interface Parts<T> {

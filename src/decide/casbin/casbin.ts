@@ -6,11 +6,11 @@
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
 import { LRUCache } from 'lru-cache'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
+import type { HeldNames, IsGranted } from '../grants/grant.ts'
 import type { Rule, Term, Views } from '../policy.ts'
 import { LivingRules, type PackedPolicy } from '../rules/rule-table.ts'
 import { fitsObject, fitsResult, relationColumnText } from '../rules/terms.ts'
 import { type GrantsAbout, Snapshot } from '../snapshot.ts'
-import type { HeldNames, IsGranted } from './grant.ts'
 import { MODEL } from './model.ts'
 
 /** Those asked for last; a table keeps the enforcer that it was made with. */

@@ -1,7 +1,7 @@
 /** A forwarded path has no character that a program may turn into a delimiter. */
 import { expect } from 'chai'
 import { Problem } from '../../../src/base/problems/problem.ts'
-import { readForwardedUri } from '../../../src/server/access/forward.ts'
+import { readForwardedUri } from '../../../src/server/authzen/forward.ts'
 
 const isRefused = (character: string) =>
   readForwardedUri(`/api/orders/x${encodeURIComponent(character)}y`) instanceof Problem

@@ -5,9 +5,10 @@
  * because polling sees all these changes on every file system and change notifications don't; a look takes less than
  * a millisecond of CPU.
  */
+
+import { lookOfRules, metadataOf, POLICY_FILES } from '../policy-files.ts'
+import { BLOCKED_FILE, filePath, findPolicyFolder, folderKey, type PolicyFolder } from '../policy-folder.ts'
 import type { LivePolicy } from './live-policy.ts'
-import { lookOfRules, metadataOf, POLICY_FILES } from './policy-files.ts'
-import { BLOCKED_FILE, filePath, findPolicyFolder, folderKey, type PolicyFolder } from './policy-folder.ts'
 
 const POLL_MS = 100
 /**

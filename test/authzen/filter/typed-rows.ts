@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import type { Field, Json, Representation, Resource } from '../../../src/resources/resource.ts'
-import type { DescribedTables } from '../../../src/server/access/filter/read-mapping.ts'
+import type { DescribedTables } from '../../../src/server/authzen/filter/read-mapping.ts'
 import { field, resource } from '../../policy/fixture.ts'
 import type { PlainColumn, PlainTable } from './plain-tables.ts'
 

@@ -1,7 +1,7 @@
 /** docs/authzen.md: its commands, run as printed, what check, diff and explain say about trust, and its table of reasons. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { DENIAL_REASONS } from '../../src/server/access/trust.ts'
+import { DENIAL_REASONS } from '../../src/server/authzen/trust.ts'
 import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
 import { program } from '../programs.ts'

@@ -3,9 +3,9 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
 import type { Representation } from '../../../src/resources/resource.ts'
-import type { Dialect, Sql } from '../../../src/server/access/filter/condition-sql.ts'
-import { postgresqlDialect } from '../../../src/server/access/filter/postgresql.ts'
-import { sqliteDialect } from '../../../src/server/access/filter/sqlite.ts'
+import type { Dialect, Sql } from '../../../src/server/authzen/filter/condition-sql.ts'
+import { postgresqlDialect } from '../../../src/server/authzen/filter/postgresql.ts'
+import { sqliteDialect } from '../../../src/server/authzen/filter/sqlite.ts'
 import { sharedPostgres } from '../../postgres.ts'
 
 /** A column, its type in the database, and its value in a row. */

@@ -1,9 +1,9 @@
 /** The policy that decides, and what happens to it. */
-import type { SourceFile } from '../base/diagnostic.ts'
-import type { Snapshot } from '../decide/snapshot.ts'
-import type { FormerWord } from './former-words.ts'
-import type { Blocked } from './parse/parse-blocked.ts'
-import type { PolicyFiles, Revision } from './policy-files.ts'
+import type { SourceFile } from '../../base/diagnostic.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
+import type { FormerWord } from '../former-words.ts'
+import type { Blocked } from '../parse/parse-blocked.ts'
+import type { PolicyFiles, Revision } from '../policy-files.ts'
 
 /** The policy that decides a request. It never changes: a change of the files creates a new one. */
 export interface ActivePolicy {
