@@ -16,12 +16,12 @@ import type { AccessParts } from './authzen/pep.ts'
 import { Turns } from './authzen/pep.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { UnreadAnswers } from './http/unread-answers.ts'
+import { InFlight } from './idempotency/idempotency-key.ts'
 import type { FaultLog } from './observe/fault-log.ts'
 import { createDescribe } from './openapi/document.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import type { Services } from './routes/handler.ts'
-import { InFlight } from './routes/one-at-a-time.ts'
 import { type StackParts, useStages } from './stack.ts'
 
 interface InProcessParts extends Pick<StackParts, 'instance' | 'policy' | 'channel'> {

@@ -1,7 +1,7 @@
 /** Of requests with one idempotency key at a time, one is at work. */
 import { expect } from 'chai'
 import { Problem } from '../../src/base/problems/problem.ts'
-import { InFlight } from '../../src/server/routes/one-at-a-time.ts'
+import { InFlight } from '../../src/server/idempotency/idempotency-key.ts'
 import { failure } from '../store/fixture.ts'
 
 describe('a claim in flight', () => {

@@ -1,11 +1,6 @@
-/**
- * POST to a collection. With an Idempotency-Key, the first request creates, and each repeat gets that answer again,
- * authorized anew. The key is committed with the object, so neither exists without the other, even after a crash.
- */
-import { createHash, randomFillSync } from 'node:crypto'
+/** POST to a collection. With an Idempotency-Key, a repeat gets the first answer again, authorized anew. */
+import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
-import { byText } from '../../base/by-text.ts'
-import { Problem } from '../../base/problems/problem.ts'
 import { textOfTime } from '../../base/time.ts'
 import type { CreateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
@@ -15,8 +10,8 @@ import { orRefuse } from '../../decide/refusal.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import type { Kept, ReplayKey } from '../../store/contract.ts'
-import { ReplayTaken, UniqueTaken } from '../../store/errors.ts'
+import type { Kept } from '../../store/contract.ts'
+import { claimOf, once } from '../idempotency/idempotency-key.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 
@@ -30,9 +25,9 @@ export async function createObject(
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
-  const { resource, writes, ask } = request
-  const claim = claimOf(request, body)
-  const chosen = services.chosenId?.(request.idempotencyKey)
+  const { resource, route, caller, idempotencyKey, writes, ask } = request
+  const claim = claimOf(idempotencyKey, { caller, route: route.path, body })
+  const chosen = services.chosenId?.(idempotencyKey)
   const id = chosen ?? newId()
   const time = textOfTime(services.now())
   const proposal = proposeNew(resource, body, {
@@ -88,68 +83,6 @@ function created({ tags }: Services, { resource }: HandledRequest, { object, sho
     evidence,
     objectId: object.id,
   }
-}
-
-interface Claim extends ReplayKey {
-  /** Identifies the payload: two JSON values have the same fingerprint exactly when they are equal. */
-  readonly fingerprint: string
-}
-
-/**
- * Undefined without the header. Throws Problem invalid-idempotency-key for a request without credentials, because a key
- * belongs to a caller.
- */
-function claimOf(
-  { idempotencyKey: key, caller, route }: Pick<HandledRequest, 'idempotencyKey' | 'caller' | 'route'>,
-  body: Json,
-): Claim | undefined {
-  if (key === undefined) return undefined
-  if (!caller) throw new Problem('invalid-idempotency-key', 'An idempotency key needs a caller; send credentials.')
-  const fingerprint = createHash('sha256').update(canonicalJson(body)).digest('base64url')
-  return { subject: caller.id, route: route.path, key, fingerprint }
-}
-
-/** The two results of a claim: the object is created now, or the first answer is given again. */
-interface CreateOrReplay {
-  readonly create: () => Promise<Outcome>
-  readonly replay: (kept: Kept) => Promise<Outcome>
-}
-
-/**
- * Throws Problem idempotency-in-flight or idempotency-key-reused, or what the two functions throw. If another process
- * was faster, a conflict shows its commit; a unique field may conflict first.
- */
-function once({ store, inFlight }: Services, claim: Claim, { create, replay }: CreateOrReplay): Promise<Outcome> {
-  const { subject, route, key, fingerprint } = claim
-  const again = (kept: Kept) => {
-    if (kept.fingerprint !== fingerprint) throw reused()
-    return replay(kept)
-  }
-  return inFlight.only(JSON.stringify([subject, route, key]), async () => {
-    const kept = await store.kept(claim)
-    if (kept) return again(kept)
-    try {
-      return await create()
-    } catch (error) {
-      const taken = error instanceof ReplayTaken || error instanceof UniqueTaken
-      const meanwhile = taken ? await store.kept(claim) : undefined
-      if (!meanwhile) throw error
-      return again(meanwhile)
-    }
-  })
-}
-
-function reused(): Problem {
-  const detail = 'This idempotency key was used with another payload; use a new key for a new request.'
-  return new Problem('idempotency-key-reused', detail)
-}
-
-/** JSON with sorted members, because their order has no meaning. */
-export function canonicalJson(json: Json): string {
-  if (Array.isArray(json)) return `[${json.map(canonicalJson).join()}]`
-  if (typeof json !== 'object' || json === null) return JSON.stringify(json)
-  const members = Object.entries(json).toSorted(([a], [b]) => byText(a, b))
-  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonicalJson(value)}`).join()}}`
 }
 
 const ID_BYTES = 16

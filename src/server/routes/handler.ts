@@ -15,10 +15,10 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
+import type { InFlight } from '../idempotency/idempotency-key.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags, WrittenJson } from './entity-tag.ts'
-import type { InFlight } from './one-at-a-time.ts'
 
 /** Throws what the store throws, Refused, and Problem. */
 export type Handler = (

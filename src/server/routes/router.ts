@@ -28,7 +28,6 @@ import type {
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Outcome, Services } from './handler.ts'
-import { Queues } from './one-at-a-time.ts'
 import { listObjects, readObject } from './read-objects.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
@@ -134,6 +133,24 @@ async function handleAnew(
       return await handle(decision)
     } catch (error) {
       if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+/** Runs work with the same name one at a time within this process: first come, first served. */
+export class Queues {
+  /** The last work that was added, by name. */
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  /** Starts the work when all earlier work of this name has ended. Resolves and rejects as the work does. */
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(name) ?? Promise.resolve()
+    const mine = before.then(work, work)
+    this.#last.set(name, mine)
+    try {
+      return await mine
+    } finally {
+      if (this.#last.get(name) === mine) this.#last.delete(name)
     }
   }
 }

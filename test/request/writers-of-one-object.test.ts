@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Queues } from '../../src/server/routes/one-at-a-time.ts'
+import { Queues } from '../../src/server/routes/router.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const WRITERS = 24
@@ -45,10 +45,10 @@ describe('writers of one object', () => {
   })
 })
 
-describe('turns', () => {
+describe('a queue', () => {
   const queues = new Queues()
 
-  it('come one at a time, in the order asked for, also after one that failed', async () => {
+  it('runs work of one name one at a time, in the order of arrival, also after work that failed', async () => {
     const seen: string[] = []
     const work = (name: string) => async () => {
       seen.push(`${name} begins`)
@@ -62,7 +62,7 @@ describe('turns', () => {
     expect(seen).to.deep.equal(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]))
   })
 
-  it('of different names do not wait for one another', async () => {
+  it('does not let work of different names wait for one another', async () => {
     const never = Promise.withResolvers<void>()
     const held = queues.run('x', () => never.promise)
     expect(await queues.run('y', async () => 'y')).to.equal('y')
