@@ -1,4 +1,4 @@
-/** The order of the rooms of src/: no circle of imports, one file for each exported name. */
+/** The order of the rooms of src/: no circle of imports, one file for each exported name and for each name of a type. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +8,12 @@ const TESTS = new URL('.', import.meta.url).pathname
 
 /** Exported names that may stand in several files: each is the one natural name of a different thing in its own room. */
 const MOST_SHARED_NAMES = 10
+
+/** What is exported: a function, a constant, or a type. */
+const EXPORTED = /^export (?:async )?(?:abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm
+
+/** A type, exported or not. Within a file, a name has one meaning by itself. */
+const TYPE = /^(?:export )?(?:abstract )?(?:class|interface|type) (\w+)/gm
 
 /**
  * The engines of the store are built alike, and a server loads one of them, so a name counts once for all engines. It
@@ -46,18 +52,32 @@ describe('the rooms of src/', () => {
   })
 
   it(`export at most ${MOST_SHARED_NAMES} names from more than one file`, () => {
-    const shared = sharedNames(new Map(files().map((file) => [file, readFileSync(join(SOURCE, file), 'utf8')])))
+    const shared = sharedNames(EXPORTED, textsOf(files()))
     expect(shared.length, shared.join(', ')).to.be.at.most(MOST_SHARED_NAMES)
   })
 
   it('names that files share would be found, within one engine and beside the engines too', () => {
     const one = 'export function one() {}'
     const two = 'export interface one {}\nexport const two = 2'
-    const found = (...places: readonly string[]) => sharedNames(new Map(places.map((at, i) => [at, i ? two : one])))
+    const found = (...places: readonly string[]) =>
+      sharedNames(EXPORTED, new Map(places.map((at, i) => [at, i ? two : one])))
     expect(found('a.ts', 'b.ts')).to.deep.equal(['one'])
     expect(found('store/sqlite/a.ts', 'store/sqlite/b.ts')).to.deep.equal(['one'])
     expect(found('store/sqlite/a.ts', 'store/open.ts')).to.deep.equal(['one'])
     expect(found('store/sqlite/a.ts', 'store/postgres/a.ts')).to.deep.equal([])
+  })
+
+  it('declare each name of a type in one file, so that it has one meaning', () => {
+    expect(sharedNames(TYPE, textsOf(files()))).to.deep.equal([])
+  })
+
+  it('a name of two types would be found, exported or not', () => {
+    const texts = new Map([
+      ['a.ts', 'interface Form {}\nexport type Own = string\n  type Inner = number'],
+      ['b.ts', 'export type Form = string\nclass Other {}\n  type Inner = string'],
+      ['c.ts', "import type { Own } from './a.ts'\nabstract class Other {}"],
+    ])
+    expect(sharedNames(TYPE, texts)).to.deep.equal(['Form', 'Other'])
   })
 })
 
@@ -115,9 +135,13 @@ function reachableFrom(file: string, imports: Imports): ReadonlySet<string> {
   return reached
 }
 
-function sharedNames(texts: ReadonlyMap<string, string>): readonly string[] {
-  const exported = /^export (?:async )?(?:abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm
-  const namesOf = (text: string) => new Set([...text.matchAll(exported)].map(([, name = '']) => name))
+function textsOf(names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((file) => [file, readFileSync(join(SOURCE, file), 'utf8')]))
+}
+
+/** Names that `declaration` finds in more than one file. */
+function sharedNames(declaration: RegExp, texts: ReadonlyMap<string, string>): readonly string[] {
+  const namesOf = (text: string) => new Set([...text.matchAll(declaration)].map(([, name = '']) => name))
   const engineOf = (file: string) => ENGINES.find((folder) => file.startsWith(folder))
   const elsewhere = [...texts].filter(([file]) => !engineOf(file)).flatMap(([, text]) => [...namesOf(text)])
   const ofEngines = ENGINES.map((engine) =>

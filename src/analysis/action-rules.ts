@@ -30,7 +30,10 @@ export class ActionRules {
   /** Where rules match that do; an empty region for those that never do, though their names and views count. */
   readonly #extents: ReadonlyMap<AlikeRules, Extent>
   readonly #subjects: Partial<Record<Effect, ReadonlySet<string>>> = {}
-  readonly #groups: Readonly<Record<Effect, Map<string, readonly RuleGroup[]>>> = { allow: new Map(), deny: new Map() }
+  readonly #groups: Readonly<Record<Effect, Map<string, readonly RuleGroup[]>>> = {
+    allow: new Map(),
+    deny: new Map(),
+  }
 
   constructor(resource: Resource, action: Action, space: ResourceSpace, rules: ResourceRules) {
     this.resource = resource

@@ -174,15 +174,15 @@ export function changedRules(policies: Sides<Policy>, resource: Resource): reado
 }
 
 /** What a policy says, as texts that are the same for the same. */
-interface Written {
+interface PolicyTexts {
   readonly rules: ReadonlyMap<string, Rule>
   readonly subjects: string
   readonly conditions: string
 }
 
-const written = new WeakMap<Policy, Written>()
+const written = new WeakMap<Policy, PolicyTexts>()
 
-function writtenOf(policy: Policy): Written {
+function writtenOf(policy: Policy): PolicyTexts {
   return written.getOrInsertComputed(policy, ({ rules, roles, links, conditions }) => ({
     rules: new Map(rules.map(({ line, ...rule }) => [JSON.stringify(rule), { ...rule, line }])),
     subjects: JSON.stringify([[...roles.keys()], links.map(({ role, inherits }) => [role, inherits])]),

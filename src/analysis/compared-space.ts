@@ -67,7 +67,7 @@ export function* topicsOf(
       ...policies[side],
       rules: covering[side].filter((rule) => isAbout(rule, { resource, action })),
     }))
-    const spaceBy = (identity: Identity) => spaceOf(about, { resource, action, declared, identity })
+    const spaceBy = (identity: NameIdentity) => spaceOf(about, { resource, action, declared, identity })
     const [space, byName] = [spaceBy('meaning'), spaceBy('name')]
     const named = [...new Set([space.about.before, space.about.after].flatMap(({ masks }) => masks))]
     const signature = (bit: number) => named.map((mask) => (mask >> BigInt(bit)) & 1n).join('')
@@ -80,7 +80,7 @@ export function* topicsOf(
 }
 
 /** Whether two names of a policy that mean the same count as one (`meaning`) or as two (`name`). */
-type Identity = 'meaning' | 'name'
+type NameIdentity = 'meaning' | 'name'
 
 interface Declared {
   readonly name: string
@@ -110,14 +110,14 @@ function declaredIn({ ownership, conditions }: Policy, { name }: Resource): Read
   return new Map([...relations, ...told].map((one) => [keyOf(one.leaf, one.name), one]))
 }
 
-interface Named {
+interface NamedAction {
   readonly resource: Resource
   readonly action: Action
   readonly declared: Sides<ReadonlyMap<string, Declared>>
-  readonly identity: Identity
+  readonly identity: NameIdentity
 }
 
-function spaceOf(about: Sides<Policy>, named: Named): ComparedSpace {
+function spaceOf(about: Sides<Policy>, named: NamedAction): ComparedSpace {
   const { resource, action } = named
   const relations = sidesOf((side) =>
     concernsObjects(resource, action) ? namedRelations(about[side], resource, action) : [],
@@ -156,7 +156,7 @@ function spaceOf(about: Sides<Policy>, named: Named): ComparedSpace {
  * By key. What means the same is one atom, labelled with its new name if possible; so is a name with a changed meaning.
  * `keys`: those of the new policy first.
  */
-function atomsOf({ declared, identity }: Named, keys: readonly string[]): ReadonlyMap<string, Atom> {
+function atomsOf({ declared, identity }: NamedAction, keys: readonly string[]): ReadonlyMap<string, Atom> {
   const byIdentity = new Map<string, Atom>()
   const atoms = new Map<string, Atom>()
   for (const key of new Set(keys)) {
@@ -189,7 +189,7 @@ export class TooManyNames extends TooManyRegions {
   readonly action: Action
   readonly what: 'relations' | 'conditions'
 
-  constructor({ resource, action }: Named, count: number, what: TooManyNames['what']) {
+  constructor({ resource, action }: NamedAction, count: number, what: TooManyNames['what']) {
     super(resource.name)
     this.name = 'TooManyNames'
     this.message =
@@ -200,7 +200,7 @@ export class TooManyNames extends TooManyRegions {
   }
 }
 
-function refuseTooMany(atoms: readonly Atom[], named: Named): void {
+function refuseTooMany(atoms: readonly Atom[], named: NamedAction): void {
   const leaves = atoms.filter(({ leaf }) => leaf).length
   if (leaves > MOST_NAMES) throw new TooManyNames(named, leaves, 'relations')
   if (atoms.length - leaves > MOST_NAMES) throw new TooManyNames(named, atoms.length - leaves, 'conditions')

@@ -214,28 +214,28 @@ function sharedBy([first, ...others]: readonly (readonly Relation[])[]): readonl
 
 // ---- As a region ----------------------------------------------------------------------------------------------------
 
-type Where = (relation: Relation) => Region
+type RegionOfRelation = (relation: Relation) => Region
 
 /** `where` says where each relation holds. */
 export function possibleRegion(
   regions: Regions,
   relations: readonly Relation[],
   resource: Resource,
-  where: Where,
+  where: RegionOfRelation,
 ): Region {
   const groups = fieldGroups(relations, resource)
   return regions.all(groups.map((group) => (group.isList ? possibleOfList : possibleOfScalar)(regions, group, where)))
 }
 
 /** A field with one value: exactly the relations that accept it. */
-function possibleOfScalar(regions: Regions, { relations, byValue }: FieldGroup, where: Where): Region {
+function possibleOfScalar(regions: Regions, { relations, byValue }: FieldGroup, where: RegionOfRelation): Region {
   const exactly = (set: readonly Relation[]) =>
     regions.all(relations.map((one) => (set.includes(one) ? where(one) : regions.not(where(one)))))
   return regions.any(byValue.map(exactly))
 }
 
 /** A list: what holds is due to one of its values, which makes all relations hold that accept it. */
-function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, where: Where): Region {
+function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, where: RegionOfRelation): Region {
   const allOf = (set: readonly Relation[]) => regions.all(set.map(where))
   return regions.all(
     relations.map((one) => {
@@ -246,7 +246,7 @@ function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, wh
 }
 
 /** Where a relation holds, which follows from its leaves. */
-export function whereHolds(regions: Regions, relation: Relation, where: Where): Region {
+export function whereHolds(regions: Regions, relation: Relation, where: RegionOfRelation): Region {
   const parts = kindOf(relation).parts?.(relation)
   return parts ? regions[parts.need](parts.of.map((part) => whereHolds(regions, part, where))) : where(relation)
 }

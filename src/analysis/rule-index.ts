@@ -7,6 +7,12 @@ import type { Resource, Resources } from '../resources/resource.ts'
 import { ActionRules, type AlikeRules, alikeRules, type ResourceRules } from './action-rules.ts'
 import { ResourceSpace } from './space.ts'
 
+export interface IndexedPolicy {
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly index: ActionRulesIndex
+}
+
 export class ActionRulesIndex {
   readonly #policy: Policy
   /** Resources that are left out, since their rules tell too many situations apart (TooManyRegions). */

@@ -7,6 +7,8 @@ import type { Readable, Writable } from 'node:stream'
 
 export type Variables = Record<string, string | undefined>
 
+export type Environment = Readonly<Variables>
+
 /** A terminal has these members; a file, a pipe and a text have none of them. */
 interface OfTerminal {
   readonly isTTY?: boolean | undefined

@@ -23,6 +23,8 @@ interface Reported extends Omit<Diagnostic, 'hint'> {
 
 export type FaultReporter = (fault: Reported) => void
 
+export type Reporter = (diagnostic: Diagnostic) => void
+
 /**
  * The number of faults that are kept of one reading: a file of a million bad lines must not delay a command or a
  * server.

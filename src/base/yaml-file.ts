@@ -13,14 +13,14 @@ export interface YamlFile<T> {
   fault(path: Path, code: string, message: string, hint?: string): Diagnostic
 }
 
-type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObject[] }
+type CheckedForm<T> = { readonly value: T } | { readonly errors: readonly ErrorObject[] }
 
-export type Shape<T> = (value: unknown) => Checked<T>
+export type Shape<T> = (value: unknown) => CheckedForm<T>
 
 /** Turns a compiled JSON Schema into a check that also narrows the value's type. */
 export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
   const validate = compiled as ValidateFunction<T>
-  return (value): Checked<T> => {
+  return (value): CheckedForm<T> => {
     if (validate(value)) return { value }
     return { errors: validate.errors ?? [] }
   }
@@ -122,8 +122,8 @@ function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[
  * around it; undefined for none. Each mapping is searched only once, for any number of paths.
  */
 function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path) => number | undefined {
-  const known = new Map<unknown, ReadonlyMap<string, Step>>()
-  const stepFrom = (parent: unknown, key: string | number): Step | undefined => {
+  const known = new Map<unknown, ReadonlyMap<string, YamlStep>>()
+  const stepFrom = (parent: unknown, key: string | number): YamlStep | undefined => {
     const steps = known.get(parent) ?? stepsFrom(parent)
     known.set(parent, steps)
     return steps.get(String(key))
@@ -140,12 +140,12 @@ function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path)
   }
 }
 
-interface Step {
+interface YamlStep {
   readonly offset: number | undefined
   readonly to: unknown
 }
 
-function stepsFrom(parent: unknown): ReadonlyMap<string, Step> {
+function stepsFrom(parent: unknown): ReadonlyMap<string, YamlStep> {
   const offset = (node: unknown) => (isNode(node) ? node.range?.[0] : undefined)
   if (isSeq(parent)) return new Map(parent.items.map((item, i) => [String(i), { offset: offset(item), to: item }]))
   if (!isMap(parent)) return new Map()

@@ -3,7 +3,7 @@ import { Argument, Command, type CommandUnknownOpts, type Option } from 'command
 import { print } from '../present/print.ts'
 import { withHelp } from './options.ts'
 
-interface Candidate {
+interface CompletionCandidate {
   readonly word: string
   readonly description: string
 }
@@ -17,7 +17,7 @@ const SHELLS = {
 }
 complete -o default -F _sallyport sallyport
 `,
-    lineOf: ({ word }: Candidate) => word,
+    lineOf: ({ word }: CompletionCandidate) => word,
   },
   zsh: {
     script: `#compdef sallyport
@@ -28,7 +28,7 @@ _sallyport() {
 }
 compdef _sallyport sallyport
 `,
-    lineOf: ({ word, description }: Candidate) => `${word.replaceAll(':', '\\:')}:${description}`,
+    lineOf: ({ word, description }: CompletionCandidate) => `${word.replaceAll(':', '\\:')}:${description}`,
   },
   fish: {
     script: `function __sallyport
@@ -36,7 +36,7 @@ compdef _sallyport sallyport
 end
 complete -c sallyport -n 'test -n "$(__sallyport)"' -f -a '(__sallyport)'
 `,
-    lineOf: ({ word, description }: Candidate) => `${word}\t${description}`,
+    lineOf: ({ word, description }: CompletionCandidate) => `${word}\t${description}`,
   },
 } as const
 
@@ -61,13 +61,13 @@ export function completionCommand(load: (word?: string) => Promise<Command>) {
 }
 
 /** The candidates for the last word. */
-function candidatesFor(program: CommandUnknownOpts, words: readonly string[]): readonly Candidate[] {
+function candidatesFor(program: CommandUnknownOpts, words: readonly string[]): readonly CompletionCandidate[] {
   const last = words.at(-1) ?? ''
   const { command, option, operands } = commandAt(program, words.slice(0, -1))
   return candidatesOf(command, option, { last, operands }).filter(({ word }) => word.startsWith(last))
 }
 
-interface Reached {
+interface CompletionPoint {
   readonly command: CommandUnknownOpts
   /** The option that the last word is the value of. */
   readonly option: Option | undefined
@@ -75,8 +75,8 @@ interface Reached {
   readonly operands: number
 }
 
-function commandAt(program: CommandUnknownOpts, words: readonly string[]): Reached {
-  let reached: Reached = { command: program, option: undefined, operands: 0 }
+function commandAt(program: CommandUnknownOpts, words: readonly string[]): CompletionPoint {
+  let reached: CompletionPoint = { command: program, option: undefined, operands: 0 }
   for (const word of words) {
     const { command, option, operands } = reached
     const part = command.commands.find((one) => one.name() === word)
@@ -93,7 +93,7 @@ function candidatesOf(
   command: CommandUnknownOpts,
   option: Option | undefined,
   { last, operands }: { readonly last: string; readonly operands: number },
-): readonly Candidate[] {
+): readonly CompletionCandidate[] {
   const help = command.createHelp()
   if (option) return (option.argChoices ?? []).map((word) => ({ word, description: '' }))
   if (last.startsWith('-')) {

@@ -1,5 +1,6 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
 import { hostname } from 'node:os'
+import type { Environment } from '../base/command-process.ts'
 import { againWith } from '../base/problems/fix.ts'
 import { type KeySettings, readKeySettings } from '../identity/keys/key-settings.ts'
 import { type PublishedSettings, readPublishedSettings } from '../identity/keys/published-settings.ts'
@@ -71,8 +72,6 @@ export interface Flags {
   readonly migrations?: string
   readonly migrate?: boolean
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 

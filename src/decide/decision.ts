@@ -4,7 +4,7 @@
  */
 
 import { represent, type StoredObject } from '../resources/object.ts'
-import type { Json, Representation } from '../resources/resource.ts'
+import type { FieldNames, Json, Representation } from '../resources/resource.ts'
 import type { Evidence } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
 import { type CallerGrants, factsOf, grantOnResult, inView, readableOn, relatingBy } from './grants/caller-grants.ts'
@@ -22,9 +22,7 @@ import type { Permit } from './permits/permit.ts'
 import { USERS } from './policy.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 import { filledFields, type RelatedObject, relate, relateResult, valuesToFill } from './relations/ownership.ts'
-import { type Asking, askingAs } from './relations/relation-kind.ts'
-
-type Fields = ReadonlySet<string>
+import { askingAs, type CallerAndTime } from './relations/relation-kind.ts'
 
 export type Decision = RouteDecision | ListDecision | CreateDecision | ReadDecision | UpdateDecision | DeleteDecision
 
@@ -32,7 +30,7 @@ export type Decision = RouteDecision | ListDecision | CreateDecision | ReadDecis
 export interface RouteDecision {
   readonly kind: 'route'
   readonly evidence: Evidence
-  readonly fields: Fields
+  readonly fields: FieldNames
 }
 
 /** An object on which the action is allowed, as it is stored. */
@@ -47,7 +45,7 @@ export interface ReadDecision {
   readonly kind: 'read'
   readonly evidence: Evidence
   readonly object: StoredObject
-  readonly shown: Fields
+  readonly shown: FieldNames
   readonly representation: Representation
 }
 
@@ -108,7 +106,7 @@ export class UpdateDecision {
   #evidence: Evidence
   readonly object: StoredObject
   /** The fields that may be read on the object as it is stored. */
-  readonly readable: Fields
+  readonly readable: FieldNames
 
   constructor(grants: CallerGrants, allowed: AllowedObject) {
     this.#grants = grants
@@ -130,12 +128,12 @@ export class UpdateDecision {
   }
 
   /** The fields that may be written on the object as it is stored. */
-  get writable(): Fields {
+  get writable(): FieldNames {
     return this.#allowed.grant.fields
   }
 
   /** Of these, the fields that may be written if nothing else is known of the result: as if all values stayed. */
-  *writableAsIs(): Steps<Fields, FactNeed> {
+  *writableAsIs(): Steps<FieldNames, FactNeed> {
     const { related, grant } = this.#allowed
     const result = yield* relateResult(relatingBy(this.#grants), related, related.object)
     return grant.fields.intersection(grantOnResult(this.#grants, result.names).fields)
@@ -181,23 +179,23 @@ export function deleteDecision(grants: CallerGrants, { object, evidence }: Allow
 }
 
 /** Field level: what `read` grants on the object, cut to the route's view, if the object is stored like this. */
-function* readableOf(grants: CallerGrants, object: StoredObject): Steps<Fields, FactNeed> {
+function* readableOf(grants: CallerGrants, object: StoredObject): Steps<FieldNames, FactNeed> {
   const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), reads: undefined }
   const { names } = yield* relate(relating, represent(object))
   return inView(grants, readableOn(grants, names))
 }
 
 /** The caller's own users record gives the caller's attributes. */
-function askingAfter({ asking, resource }: CallerGrants, { id, document }: StoredObject): Asking {
+function askingAfter({ asking, resource }: CallerGrants, { id, document }: StoredObject): CallerAndTime {
   const isOwnRecord = resource.name === USERS && asking.valuesOf('id').includes(id)
   return isOwnRecord ? askingAs({ ...document, id }, asking.now) : asking
 }
 
-function cutUnlessNothing(whole: Representation, fields: Fields): Representation | undefined {
+function cutUnlessNothing(whole: Representation, fields: FieldNames): Representation | undefined {
   return fields.size === 0 ? undefined : cut(whole, fields)
 }
 
-function cut(whole: Representation, fields: Fields): Representation {
+function cut(whole: Representation, fields: FieldNames): Representation {
   const part: Record<string, Json> = {}
   for (const field of Object.keys(whole)) if (fields.has(field)) part[field] = whole[field] as Json
   return part

@@ -10,8 +10,8 @@ import type { CallerValues, Relation } from './relations/relation-kind.ts'
 import { meaningOfCondition, type RequestCondition } from './request-conditions/all-conditions.ts'
 import type { RequestConditions } from './request-conditions/conditions-now.ts'
 
-type Values = Readonly<Record<string, Json>>
-type Held = Readonly<Record<string, boolean>>
+type ValuesByField = Readonly<Record<string, Json>>
+type HeldByName = Readonly<Record<string, boolean>>
 
 /**
  * The values that a decision looked at, so that it can be made again without the store. A field that an object lacks is
@@ -19,19 +19,19 @@ type Held = Readonly<Record<string, boolean>>
  */
 export interface Facts {
   /** The caller's attributes that rules compare, or that a new object gets. */
-  readonly attributes?: Values
+  readonly attributes?: ValuesByField
   /** For each condition of the request that a rule names, whether it held. */
-  readonly conditions?: Held
+  readonly conditions?: HeldByName
   /** For each relation that rests on other objects and that a rule names, whether it held for the object. */
-  readonly related?: Held
+  readonly related?: HeldByName
   /** The same for the object after the write. */
-  readonly relatedAfter?: Held
+  readonly relatedAfter?: HeldByName
   /** For each of these conditions and relations, its definition as a short hash. */
   readonly definitions?: Readonly<Record<string, string>>
   /** The stored object's fields that relations compare, and its indexed fields. */
-  readonly object?: Values
+  readonly object?: ValuesByField
   /** The same fields of the object after the write. */
-  readonly proposed?: Values
+  readonly proposed?: ValuesByField
   /** Fields that the write would change. */
   readonly changed?: readonly string[]
   /** Fields that the body names, and those that a PUT would remove unread. */
@@ -114,7 +114,7 @@ export function askedFacts(
 
 type HeldRelation = readonly [relation: Relation, holds: boolean]
 
-export function heldBy(answers: readonly (readonly [{ readonly name: string }, boolean])[]): Held {
+export function heldBy(answers: readonly (readonly [{ readonly name: string }, boolean])[]): HeldByName {
   return Object.fromEntries(answers.map(([{ name }, holds]) => [name, holds]))
 }
 
@@ -139,7 +139,7 @@ function shortHash(text: string): string {
 }
 
 /** A field that the object lacks is null, so that a record distinguishes it from a field that isn't recorded. */
-export function recordObject(recorded: readonly string[], object: Representation): Values {
+export function recordObject(recorded: readonly string[], object: Representation): ValuesByField {
   const values: Record<string, Json> = {}
   for (const name of recorded) values[name] = Object.hasOwn(object, name) ? (object[name] ?? null) : null
   return values

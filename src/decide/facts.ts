@@ -18,10 +18,10 @@ type Need = FactNeed | { readonly kind: 'table'; readonly table: Promise<GrantTa
 
 export type Steps<T, N extends Need = Need> = Generator<N, T, unknown>
 
-type Found = StoredObject | undefined
+type FoundObject = StoredObject | undefined
 
 /** The stored facts that decisions ask for. */
-export interface FactSource<Object = Found | Promise<Found>, Answer = boolean | Promise<boolean>> {
+export interface FactSource<Object = FoundObject | Promise<FoundObject>, Answer = boolean | Promise<boolean>> {
   /** The users record with this id, or undefined. */
   user(id: string): Object
   object(resource: string, id: string): Object
@@ -29,7 +29,7 @@ export interface FactSource<Object = Found | Promise<Found>, Answer = boolean | 
   lookup(lookup: Lookup, relation: Relation): Answer
 }
 
-export type FactsAtHand = FactSource<Found, boolean>
+export type FactsAtHand = FactSource<FoundObject, boolean>
 
 /** For decisions about assumed objects: the caller's attributes come from claims, and the relations are given. */
 export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => undefined, lookup: () => false }

@@ -50,7 +50,7 @@ export async function openDecisionLog(
   }
 }
 
-interface Pending {
+interface PendingLine {
   readonly line: string
   /** Set if a request waits. */
   readonly done?: () => void
@@ -58,18 +58,18 @@ interface Pending {
 }
 
 /** Passes whole lines on, all of them or none; throws or rejects if it can't. */
-type Append = (lines: string) => void | Promise<void>
+type AppendLines = (lines: string) => void | Promise<void>
 
 /** Lines of the same turn of the event loop are written together. */
 export class Lines {
-  readonly #append: Append
+  readonly #append: AppendLines
   readonly #tell: (event: DecisionLogEvent) => void
-  #pending: Pending[] = []
+  #pending: PendingLine[] = []
   #lost = 0
   #noteFails = false
   #shippingFails = false
 
-  constructor(append: Append, tell: (event: DecisionLogEvent) => void) {
+  constructor(append: AppendLines, tell: (event: DecisionLogEvent) => void) {
     this.#append = append
     this.#tell = tell
   }
@@ -85,7 +85,7 @@ export class Lines {
     })
   }
 
-  add(pending: Pending): void {
+  add(pending: PendingLine): void {
     if (this.#pending.length === 0) setImmediate(() => this.flush())
     this.#pending.push(pending)
   }
@@ -107,7 +107,7 @@ export class Lines {
     }
   }
 
-  #written(pending: readonly Pending[]): void {
+  #written(pending: readonly PendingLine[]): void {
     for (const { done } of pending) done?.()
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
   }
@@ -116,7 +116,7 @@ export class Lines {
    * A cut write contains its first records. A record that was only begun isn't lost, but it is too late for its
    * request.
    */
-  #failed(pending: readonly Pending[], error: unknown): void {
+  #failed(pending: readonly PendingLine[], error: unknown): void {
     const { whole, begun } = error instanceof CutShort ? error : { whole: 0, begun: 0 }
     let lines = 0
     for (const { line, done, failed } of pending) {

@@ -100,7 +100,7 @@ export function cutName(name: string): string {
   return name.length > LONGEST_UNKNOWN ? `${name.slice(0, LONGEST_UNKNOWN)}…` : name
 }
 
-type Members = Readonly<Record<string, unknown>>
+type RecordMembers = Readonly<Record<string, unknown>>
 
 /** The members of every record of this version. */
 const REQUIRED = ['time', 'requestId', 'method', 'outcome', 'status'] as const
@@ -112,7 +112,7 @@ export function parseRecord(line: string): DecisionRecord | undefined {
 }
 
 /** The members of a JSON object; undefined for other text. */
-export function parseMembers(line: string): Members | undefined {
+export function parseMembers(line: string): RecordMembers | undefined {
   try {
     const value: unknown = JSON.parse(line)
     return isObject(value) ? value : undefined
@@ -122,7 +122,7 @@ export function parseMembers(line: string): Members | undefined {
 }
 
 /** The first member that is missing although it is `required`, or whose value has the wrong kind. */
-export function unusableMember(record: Members, required: readonly (keyof DecisionRecord)[]): string | undefined {
+export function unusableMember(record: RecordMembers, required: readonly (keyof DecisionRecord)[]): string | undefined {
   const missing = required.find((name) => record[name] === undefined)
   return missing ?? KINDS.find(([name, isKind]) => !isKind(record[name]))?.[0]
 }

@@ -29,7 +29,7 @@ export interface LogSharesOptions {
   readonly now?: () => number
 }
 
-interface Writer {
+interface SharedWriter {
   readonly written: SlidingWindow
   isTold: boolean
   refusals: { since: number; count: number; left: number }
@@ -45,7 +45,7 @@ export class LogShares {
   readonly #quota: Quota
   readonly #tell: () => void
   readonly #now: () => number
-  readonly #writers = new LRUCache<string, Writer>({ maxSize: MOST_CALLERS, sizeCalculation: () => 1 })
+  readonly #writers = new LRUCache<string, SharedWriter>({ maxSize: MOST_CALLERS, sizeCalculation: () => 1 })
 
   constructor({ share, tell = () => {}, now = () => performance.now() }: LogSharesOptions) {
     this.#quota = { name: 'decision-log', key: '', allow: share, windowMs: DAY_MS }
@@ -95,12 +95,12 @@ export class LogShares {
     return repeated === 1 ? record : { ...record, repeated }
   }
 
-  #isFull({ written }: Writer): boolean {
+  #isFull({ written }: SharedWriter): boolean {
     written.moveTo(stepMicros(this.#quota), this.#micros())
     return written.used >= this.#quota.allow
   }
 
-  #writerOf(whose: LogWriter): Writer {
+  #writerOf(whose: LogWriter): SharedWriter {
     const key = keyOf(whose)
     const known = this.#writers.get(key)
     if (known) return known

@@ -6,7 +6,7 @@ import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
 import { type AskedRecord, type DecisionRecord, MASKED, type SearchRecord } from './decision-record.ts'
 
-type Values = Readonly<Record<string, Json>>
+type MaskableValues = Readonly<Record<string, Json>>
 
 /** The sign-in's object is the user. */
 const SIGN_IN = 'system/tokens'
@@ -78,13 +78,13 @@ type Hidden = ReadonlySet<Json>
 type IsMasked = (name: string) => boolean
 
 /** The names that the masks cover: those of the caller's attributes, and of the fields of the record's resource. */
-interface Named {
+interface MaskedNames {
   readonly attribute: IsMasked
   /** Of the record's resource, or of another one. */
   readonly field: (name: string, resource?: string) => boolean
 }
 
-function nameMasks({ resource: own }: Maskable, { facts }: Masks): Named {
+function nameMasks({ resource: own }: Maskable, { facts }: Masks): MaskedNames {
   const isMasked = (name: string, resource: string | undefined): boolean => {
     const names = resource === undefined ? undefined : facts.get(resource)
     return names !== undefined && (names.has('*') || names.has(name))
@@ -93,7 +93,7 @@ function nameMasks({ resource: own }: Maskable, { facts }: Masks): Named {
 }
 
 /** The texts and numbers to hide everywhere; true, false and null reveal nothing in other places. */
-function hiddenValues({ subject, resource, objectId, facts = {} }: Maskable, masks: Masks, named: Named): Hidden {
+function hiddenValues({ subject, resource, objectId, facts = {} }: Maskable, masks: Masks, named: MaskedNames): Hidden {
   const { attributes, object, proposed, where } = facts
   const values = [
     ...(masks.fields.has('subject') ? [subject] : []),
@@ -108,11 +108,11 @@ function hiddenValues({ subject, resource, objectId, facts = {} }: Maskable, mas
   return new Set(values.flat().filter((value) => typeof value === 'string' || typeof value === 'number'))
 }
 
-function valuesOf(values: Values = {}, isMasked: IsMasked): readonly Json[] {
+function valuesOf(values: MaskableValues = {}, isMasked: IsMasked): readonly Json[] {
   return Object.entries(values).flatMap(([name, value]) => (isMasked(name) ? [value] : []))
 }
 
-function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): Facts {
+function maskFacts(facts: Facts, { attribute, field }: MaskedNames, hidden: Hidden): Facts {
   const { attributes, object, proposed, where } = facts
   return {
     ...facts,
@@ -125,7 +125,7 @@ function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): F
   }
 }
 
-function maskValues(values: Values, isMasked: IsMasked, hidden: Hidden): Values {
+function maskValues(values: MaskableValues, isMasked: IsMasked, hidden: Hidden): MaskableValues {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, isMasked(name) || tells(value, hidden) ? hide(value) : value]),
   )

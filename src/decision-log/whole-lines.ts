@@ -20,9 +20,9 @@ export class CutShort extends Error {
 }
 
 /** Like writeSync: the number of bytes that were written. */
-type Write = (descriptor: number, bytes: Buffer, offset: number) => number
+type WriteBytes = (descriptor: number, bytes: Buffer, offset: number) => number
 
-interface Taken {
+interface WriteProgress {
   readonly bytes: number
   /** The reason why not everything was written. */
   readonly error?: unknown
@@ -30,14 +30,14 @@ interface Taken {
 
 export class WholeLines {
   readonly #descriptor: number
-  readonly #write: Write
+  readonly #write: WriteBytes
   /** The rest of a line that was cut. */
   #rest: Buffer
 
   /** `rest`: the missing rest of a cut line that an earlier process left at the end. */
   constructor(
     descriptor: number,
-    { rest = '', write = writeSync }: { readonly rest?: string; readonly write?: Write } = {},
+    { rest = '', write = writeSync }: { readonly rest?: string; readonly write?: WriteBytes } = {},
   ) {
     this.#descriptor = descriptor
     this.#write = write
@@ -59,7 +59,7 @@ export class WholeLines {
     throw new CutShort({ whole: linesIn(bytes, taken.bytes), begun: linesIn(bytes, end) }, taken.error)
   }
 
-  #take(bytes: Buffer, giveUpAt: number): Taken {
+  #take(bytes: Buffer, giveUpAt: number): WriteProgress {
     let taken = 0
     while (taken < bytes.length) {
       try {

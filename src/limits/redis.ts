@@ -166,7 +166,7 @@ export interface RequestBatch {
   readonly requests: readonly (readonly number[])[]
 }
 
-interface Waiting<Answer> {
+interface WaitingCommand<Answer> {
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
 }
@@ -198,7 +198,7 @@ class SharedCall<Answer> implements RequestBatch {
   readonly quotas: Quota[] = []
   readonly requests: number[][] = []
   readonly #positions = new Map<string, number>()
-  readonly #waiting: Waiting<Answer>[] = []
+  readonly #waiting: WaitingCommand<Answer>[] = []
 
   /** A new policy may give a key another limit: requests under the two limits can't be decided in one call. */
   agreesWith(quotas: readonly Quota[]): boolean {

@@ -92,7 +92,7 @@ export function stepMicros({ windowMs }: Quota): number {
 }
 
 /** The state of one quota after a backend has decided. */
-export interface Usage {
+export interface QuotaUsage {
   readonly quota: Quota
   /** Requests that count now. */
   readonly used: number
@@ -104,7 +104,7 @@ export interface Usage {
 }
 
 /** The answer in the limiter's terms. */
-export function describeAdmission(admitted: boolean, nowMicros: number, usages: readonly Usage[]): Admission {
+export function describeAdmission(admitted: boolean, nowMicros: number, usages: readonly QuotaUsage[]): Admission {
   const quotas = usages.map(({ quota: { name, allow }, used, freesAtMicros }) => {
     const resetMs = Math.max(0, Math.ceil((freesAtMicros - nowMicros) / 1000))
     const exceeded = !admitted && used >= allow

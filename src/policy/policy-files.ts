@@ -128,13 +128,13 @@ async function isStillInForce(place: PolicyFolder): Promise<boolean> {
   return folderKey(place) === folderKey(await findPolicyFolder(place.directory, POLICY_FILES))
 }
 
-interface Reading {
+interface FileReading {
   readonly file: PolicyFileName
   /** Undefined if an optional file is absent. */
   readonly result: PromiseSettledResult<SourceFile | undefined>
 }
 
-async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<Reading> {
+async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<FileReading> {
   if (OPTIONAL.some((name) => name === file) && (await isAbsent(place, file))) {
     return { file, result: { status: 'fulfilled', value: undefined } }
   }
@@ -154,7 +154,7 @@ async function isAbsent(place: PolicyFolder, file: string): Promise<boolean> {
   return found instanceof Error && found.code === 'ENOENT'
 }
 
-function filesOf(read: readonly Reading[], unknown: readonly Diagnostic[]): PolicyFiles {
+function filesOf(read: readonly FileReading[], unknown: readonly Diagnostic[]): PolicyFiles {
   const unread = read.flatMap(({ result }) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
   const failed = [...unread, ...unknown]
   if (failed.length > 0) throw new FileError(failed)
@@ -219,13 +219,13 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
 
 const NOTHING = new Uint8Array()
 
-interface Located {
+interface FileInFolder {
   readonly path: string
   readonly folder: string
 }
 
 /** `name` is the file's name in messages, `path` its place, `folder` the policy directory. */
-async function readSource(name: string, file: string, { path, folder }: Located): Promise<SourceFile> {
+async function readSource(name: string, file: string, { path, folder }: FileInFolder): Promise<SourceFile> {
   const fault = (code: string, message: string, hint: string) =>
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
   let bytes: Buffer

@@ -15,7 +15,7 @@ export const BEFORE = '.before'
 /** This file changes independently of the others. */
 export const BLOCKED_FILE = 'blocked.txt'
 
-interface Link {
+interface SymbolicLink {
   /** The text of the link. */
   readonly target: string
   /**
@@ -33,7 +33,7 @@ export interface PolicyFolder {
   /** The identity of the folder `.before`; undefined in the usual case that it doesn't exist. */
   readonly held: string | undefined
   /** The files that are links, by file name. */
-  readonly links: Readonly<Record<string, Link>>
+  readonly links: Readonly<Record<string, SymbolicLink>>
 }
 
 /** Finds where these files are. Never rejects: a missing file is part of the result. */

@@ -4,9 +4,9 @@
  */
 import { printable } from './quote.ts'
 
-type Part = { readonly kind: 'words'; readonly text: string } | { readonly kind: 'name'; readonly text: string }
+type PhrasePart = { readonly kind: 'words'; readonly text: string } | { readonly kind: 'name'; readonly text: string }
 
-export type Phrase = readonly Part[]
+export type Phrase = readonly PhrasePart[]
 
 /** A template; the interpolated values are names or phrases. */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | Phrase)[]): Phrase {

@@ -10,7 +10,7 @@ import { jsonText } from './text.ts'
 /** Lines that belong together; the first may be their heading. Those without lines are left out. */
 export type Paragraph = readonly string[]
 
-interface Parts {
+interface ReportParts {
   readonly text: readonly Paragraph[]
   /** The same as lines of a table. */
   readonly table: readonly Paragraph[]
@@ -24,7 +24,7 @@ interface Parts {
   readonly csv: readonly (readonly string[])[]
 }
 
-const RENDERERS: { readonly [F in keyof Parts]: (part: Parts[F]) => string } = {
+const RENDERERS: { readonly [F in keyof ReportParts]: (part: ReportParts[F]) => string } = {
   text: blocksText,
   table: blocksText,
   json: (value) => (typeof value === 'string' ? value : jsonText(value)),
@@ -37,7 +37,7 @@ const RENDERERS: { readonly [F in keyof Parts]: (part: Parts[F]) => string } = {
 
 type Formats<T, R> = { readonly [F in keyof R]: (told: T) => string }
 
-type Report = { readonly [F in keyof Parts]?: () => Parts[F] }
+type Report = { readonly [F in keyof ReportParts]?: () => ReportParts[F] }
 
 /** The formats of a tool, by name; a part is made only where its format is asked for. */
 export function formatsOf<T, R extends Report>(reportOf: (told: T) => R): Formats<T, R> {

@@ -6,6 +6,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** An object as clients see it before views cut it: the document with `id`, `createdAt` and `updatedAt`. */
 export type Representation = Readonly<Record<string, Json>>
 
+/** Names of fields of a resource. */
+export type FieldNames = ReadonlySet<string>
+
 /** What a method does to a route. The policy's *action* has the same name unless the route names its own. */
 export type Operation = 'list' | 'read' | 'create' | 'replace' | 'update' | 'delete' | 'options'
 

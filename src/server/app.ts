@@ -13,7 +13,7 @@ import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { OpenedStore } from '../store/contract.ts'
 import { createCors } from './answers/cors.ts'
-import { Turns } from './authzen/pep.ts'
+import { SliceQueue } from './authzen/pep.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, runStages, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
@@ -172,7 +172,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           directory,
           verifier: identity.verifier,
           publicUrl: () => config.publicUrl ?? url,
-          turns: new Turns(),
+          turns: new SliceQueue(),
         },
       },
       policy,

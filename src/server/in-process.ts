@@ -13,7 +13,7 @@ import type { SignIn } from '../identity/sign-in/sign-in.ts'
 import type { Json, Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { AccessParts } from './authzen/pep.ts'
-import { Turns } from './authzen/pep.ts'
+import { SliceQueue } from './authzen/pep.ts'
 import type { ClientAddress } from './http/client-address.ts'
 import { UnreadAnswers } from './http/unread-answers.ts'
 import { InFlight } from './idempotency/idempotency-key.ts'
@@ -81,7 +81,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       cursors: new Cursors(await store.secret('cursor')),
       tags: new EntityTags(await store.secret('tag')),
       describe: parts.describe ?? createDescribe(resources, 'folder'),
-      access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', turns: new Turns() },
+      access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', turns: new SliceQueue() },
     },
     policy: parts.policy,
     channel: parts.channel,
@@ -100,7 +100,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
   const run = compose(koa.middleware)
   return (request) => {
     const asked = messageOf(request)
-    const given = new Answered(asked)
+    const given = new KeptResponse(asked)
     run(koa.createContext(asked, given)).catch(given.reject)
     return given.answer
   }
@@ -127,7 +127,7 @@ function messageOf({ method, path, token, headers, body }: InProcessRequest): In
 }
 
 /** Keeps what a server would send. */
-class Answered extends ServerResponse {
+class KeptResponse extends ServerResponse {
   readonly answer: Promise<InProcessAnswer>
   readonly reject: (error: unknown) => void
   readonly #resolve: (answer: InProcessAnswer) => void

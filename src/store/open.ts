@@ -17,20 +17,20 @@ interface EngineEntry {
   /** The beginning of its DATABASE_URL, and the form. */
   readonly scheme: RegExp
   readonly form: string
-  readonly read: (url: string) => Located | Fault
+  readonly read: (url: string) => LocatedStore | UrlFault
   readonly exists: (location: string) => boolean
   /** The first bytes of its files, if a database is a file. */
   readonly fileHeader?: string
   readonly load: () => Promise<StoreEngine>
 }
 
-interface Located {
+interface LocatedStore {
   readonly name: string
   readonly location: string
 }
 
 /** The rest of a sentence about DATABASE_URL, which says what to do. */
-interface Fault {
+interface UrlFault {
   readonly fault: string
 }
 
@@ -64,7 +64,7 @@ export const EXAMPLE_URL = `'${ENGINES.postgres.form}?sslmode=verify-full'`
 
 type EngineName = keyof typeof ENGINES
 
-export interface Database extends Located {
+export interface Database extends LocatedStore {
   readonly engine: EngineName
   /** For messages: without a password. */
   readonly name: string
@@ -76,7 +76,7 @@ export interface Database extends Located {
 }
 
 /** The database that a URL names, or the URL's fault. */
-export function readDatabaseUrl(url: string): Database | Fault {
+export function readDatabaseUrl(url: string): Database | UrlFault {
   for (const [engine, entry] of Object.entries<EngineEntry>(ENGINES)) {
     if (!entry.scheme.test(url)) continue
     const read = entry.read(url)
@@ -86,7 +86,7 @@ export function readDatabaseUrl(url: string): Database | Fault {
   return { fault: `names a database that is not supported; set it to ${forms.join(' or ')}` }
 }
 
-function inFile(file: string): Located {
+function inFile(file: string): LocatedStore {
   return { name: file, location: file }
 }
 
@@ -133,14 +133,17 @@ export function databaseExists({ engine, location }: Database): boolean {
  * if its content doesn't fit (a field is newly declared unique but its values aren't; the database is of a later
  * version).
  */
-export async function openDatabase(database: Database, options: Omit<OpenOptions, keyof Usage>): Promise<OpenedStore> {
+export async function openDatabase(
+  database: Database,
+  options: Omit<OpenOptions, keyof StoreOptions>,
+): Promise<OpenedStore> {
   const { engine, location } = database
   return (await ENGINES[engine].load()).open(location, { ...options, ...usageOf(database) })
 }
 
-type Usage = Pick<OpenOptions, 'connections' | 'writer' | 'reads'>
+type StoreOptions = Pick<OpenOptions, 'connections' | 'writer' | 'reads'>
 
-function usageOf({ connections, writer, reads }: Database): Usage {
+function usageOf({ connections, writer, reads }: Database): StoreOptions {
   return { ...(connections && { connections }), ...(writer && { writer }), ...(reads && { reads }) }
 }
 
@@ -174,7 +177,7 @@ export async function fixOfDatabase({ engine, location }: Database, { cause }: S
  */
 export async function openDatabaseBeside(
   database: Database,
-  options: Omit<OpenOptions, 'indexFields' | keyof Usage>,
+  options: Omit<OpenOptions, 'indexFields' | keyof StoreOptions>,
 ): Promise<OpenedStore> {
   const { engine, location } = database
   return (await ENGINES[engine].load()).openBeside(location, { ...options, ...usageOf(database) })

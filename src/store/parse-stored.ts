@@ -30,7 +30,7 @@ export interface ObjectRow extends Omit<StoredObject, 'document'> {
   readonly text: string
 }
 
-interface Parsed {
+interface ParsedObject {
   readonly resource: string
   readonly text: string
   readonly object: StoredObject
@@ -45,7 +45,7 @@ interface Parsed {
  */
 export class ParsedObjects {
   /** By id, the oldest first; of the same id in two resources, the last. */
-  readonly #parsed = new Map<string, Parsed>()
+  readonly #parsed = new Map<string, ParsedObject>()
 
   /** What was read in this state of the database, in which each row has one content. */
   unchanged(resource: string, id: string, state: number): StoredObject | undefined {
@@ -74,6 +74,6 @@ export function parsedObject({ id, version, createdAt, updatedAt, text }: Object
   return { id, version, createdAt, updatedAt, document: parseStored(text, () => documentNamed(id)) }
 }
 
-function isSame({ text, object: { version, createdAt, updatedAt } }: Parsed, row: ObjectRow): boolean {
+function isSame({ text, object: { version, createdAt, updatedAt } }: ParsedObject, row: ObjectRow): boolean {
   return text === row.text && version === row.version && createdAt === row.createdAt && updatedAt === row.updatedAt
 }

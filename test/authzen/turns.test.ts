@@ -2,10 +2,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Problem } from '../../src/base/problems/problem.ts'
-import { Turns } from '../../src/server/authzen/pep.ts'
+import { SliceQueue } from '../../src/server/authzen/pep.ts'
 
 /** Takes slices until it may end, and says in which turn of the event loop each began. */
-async function slicesOf(turns: Turns, caller: string, count: number, told: (caller: string) => void): Promise<void> {
+async function slicesOf(
+  turns: SliceQueue,
+  caller: string,
+  count: number,
+  told: (caller: string) => void,
+): Promise<void> {
   for (let i = 0; i < count; i++) {
     await turns.next(caller)
     told(caller)
@@ -14,7 +19,7 @@ async function slicesOf(turns: Turns, caller: string, count: number, told: (call
 
 describe('the turns of long work', () => {
   it('are one for each turn of the event loop, and go round the callers, however many batches one has', async () => {
-    const turns = new Turns()
+    const turns = new SliceQueue()
     let turn = 0
     let isRunning = true
     const began: { readonly caller: string; readonly turn: number }[] = []
@@ -35,7 +40,7 @@ describe('the turns of long work', () => {
   })
 
   it('refuse more than a bound of requests under way, of one caller and of all, and take new ones as others end', async () => {
-    const turns = new Turns({ ofCaller: 2, ofAll: 3 })
+    const turns = new SliceQueue({ ofCaller: 2, ofAll: 3 })
     const held = Promise.withResolvers<void>()
     const refused = (caller: string) =>
       turns
@@ -55,7 +60,7 @@ describe('the turns of long work', () => {
   })
 
   it('count work that fails no longer', async () => {
-    const turns = new Turns({ ofCaller: 1, ofAll: 1 })
+    const turns = new SliceQueue({ ofCaller: 1, ofAll: 1 })
     await turns.run('a', () => Promise.reject(new Error('failed'))).catch(() => {})
     expect(await turns.run('a', async () => 'taken')).to.equal('taken')
   })

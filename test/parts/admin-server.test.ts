@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import { listen } from '../../src/server/http/listen.ts'
 import { createAdminServer } from '../../src/server/observe/admin-server.ts'
-import type { Check } from '../../src/server/routes/handler.ts'
+import type { Health } from '../../src/server/routes/handler.ts'
 import { converse, request, sleep } from '../request/raw.ts'
 import { startTestServer } from '../server.ts'
 
@@ -13,7 +13,7 @@ const TOKEN = 'metrics-0123456789'
 
 describe('the admin port', () => {
   let admin: Server | undefined
-  let store: Check = { status: 'ok' }
+  let store: Health = { status: 'ok' }
   afterEach(() => {
     store = { status: 'ok' }
     admin?.close()

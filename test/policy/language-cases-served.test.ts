@@ -24,7 +24,7 @@ import type {
   Route,
 } from '../../src/resources/resource.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
-import { Turns } from '../../src/server/authzen/pep.ts'
+import { SliceQueue } from '../../src/server/authzen/pep.ts'
 import { InFlight } from '../../src/server/idempotency/idempotency-key.ts'
 import type { Input } from '../../src/server/input/input.ts'
 import { Cursors } from '../../src/server/routes/cursor.ts'
@@ -370,7 +370,7 @@ function servicesOf(store: TestStore): Services {
       directory: { accountStatus: unasked },
       verifier: { verify: unasked },
       publicUrl: () => '',
-      turns: new Turns(),
+      turns: new SliceQueue(),
     },
   }
 }

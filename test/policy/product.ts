@@ -7,7 +7,7 @@ import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { filledFields } from '../../src/decide/relations/ownership.ts'
-import { type Asking, askingAs } from '../../src/decide/relations/relation-kind.ts'
+import { askingAs, type CallerAndTime } from '../../src/decide/relations/relation-kind.ts'
 import { NO_CONDITIONS } from '../../src/decide/request-conditions/conditions-now.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
@@ -31,7 +31,7 @@ function callerOf({ id, roles, claims }: OracleCaller): Caller | undefined {
 }
 
 /** No relation of these tests looks at the time. */
-export function askingOf({ id, claims, record }: OracleCaller): Asking {
+export function askingOf({ id, claims, record }: OracleCaller): CallerAndTime {
   return askingAs(id === undefined ? {} : { ...(record ?? claims), id }, 0)
 }
 

@@ -1,9 +1,9 @@
 /** A change is due when it has settled, or when it never does for too long. */
 import { expect } from 'chai'
-import { Settling } from '../../src/policy/live/watch-policy.ts'
+import { SettlingValue } from '../../src/policy/live/watch-policy.ts'
 
 describe('what is looked at again and again', () => {
-  const settling = () => new Settling({ quietMs: 300, longestMs: 600 })
+  const settling = () => new SettlingValue({ quietMs: 300, longestMs: 600 })
 
   it('is due when it has not changed for a while, and once only', () => {
     const one = settling()

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { loadSchemas } from '../../src/resources/load/load-resources.ts'
 import { checkPolicy } from '../../src/tools/check/check-policy.ts'
 import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
-import { addResource, type Pattern } from '../../src/tools/project/add-resource.ts'
+import { addResource, type ResourcePattern } from '../../src/tools/project/add-resource.ts'
 import { makeProject } from '../../src/tools/project/make-project.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { drawing, runs } from '../runs.ts'
@@ -15,7 +15,7 @@ import { openWorkshop, ranIn, sumOf, type Workshop } from './projects.ts'
 const ROOT = new URL('../..', import.meta.url).pathname
 const HOOK = new URL('./signal-at.ts', import.meta.url).href
 const STARTS = ['empty', 'tenants'] as const
-const PATTERNS: readonly Pattern[] = ['own', 'team', 'public-read']
+const PATTERNS: readonly ResourcePattern[] = ['own', 'team', 'public-read']
 /** A run has fewer operations on files. */
 const LAST_MOMENT = 18
 
@@ -28,7 +28,7 @@ describe('add resource, killed', () => {
     schemas: join(project, 'schemas'),
     matrices: join(project, 'test/matrix'),
   })
-  const wish = (project: string, pattern: Pattern) => ({
+  const wish = (project: string, pattern: ResourcePattern) => ({
     ...folders(project),
     resource: 'zed',
     pattern,
@@ -49,7 +49,11 @@ describe('add resource, killed', () => {
   })
   after(() => workshop.remove())
 
-  async function killed(pattern: Pattern, moment: number, start: (typeof STARTS)[number] = 'empty'): Promise<string> {
+  async function killed(
+    pattern: ResourcePattern,
+    moment: number,
+    start: (typeof STARTS)[number] = 'empty',
+  ): Promise<string> {
     const project = at('copy')
     await removeFolder(project)
     await cp(at(start), project, { recursive: true })

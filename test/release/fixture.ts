@@ -7,7 +7,7 @@ import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/p
 import { digestOf, type PolicyContent, readContent } from '../../src/tools/release/content.ts'
 import { type Home, homeOf, VERSIONS } from '../../src/tools/release/folder/layout.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
-import type { Version } from '../../src/tools/release/version.ts'
+import type { PolicyVersion } from '../../src/tools/release/version.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { addRules } from '../policy-text.ts'
 
@@ -78,7 +78,7 @@ export async function digestIn(directory: string): Promise<string> {
   return digestOf(await readContent(directory))
 }
 
-export async function apply(directory: string, content: PolicyContent): Promise<Version> {
+export async function apply(directory: string, content: PolicyContent): Promise<PolicyVersion> {
   const over = await digestIn(directory)
   return putInForce(await homeOf(directory, join(directory, '../data')), {
     content,

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery } from '../../src/store/contract.ts'
 import { planTable } from '../../src/store/postgres/layout/tables.ts'
-import type { TableOf } from '../../src/store/postgres/query/condition.ts'
+import type { QueriedTableOf } from '../../src/store/postgres/query/condition.ts'
 import { listStatement } from '../../src/store/postgres/query/lists.ts'
 import { gatheredPage, pageStatement } from '../../src/store/postgres/query/pages.ts'
 import { quoteName } from '../../src/store/sql/quote.ts'
@@ -68,7 +68,7 @@ function describeList(read: string, statementOf: typeof listStatement): void {
     })
     after(() => schema.remove())
 
-    const tables: TableOf = (name) => {
+    const tables: QueriedTableOf = (name) => {
       const resource = RELATED.byName.get(name)
       if (!resource) throw new Error(`no resource ${name}`)
       const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [])

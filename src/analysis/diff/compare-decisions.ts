@@ -58,13 +58,13 @@ function* policiesFrom(policies: Sides<Policy>, { resources, now }: Circumstance
   }
 }
 
-interface About {
+interface ResourceInBoth {
   readonly living: Sides<Policy>
   readonly resource: Resource
 }
 
 /** Throws Incomparable for what can't be compared: it names the line with the most names, of the new policy if possible. */
-function bounded<T>(compare: () => T, { living, resource }: About): T {
+function bounded<T>(compare: () => T, { living, resource }: ResourceInBoth): T {
   try {
     return compare()
   } catch (error) {
@@ -110,7 +110,7 @@ interface Policies {
   readonly direct: Sides<DirectPolicy>
 }
 
-interface Compared {
+interface ComparedCallers {
   readonly callers: readonly ComparedCaller[]
   /** The actions of routes that list. */
   readonly listing: ReadonlySet<string>
@@ -119,7 +119,7 @@ interface Compared {
 function compareResource(
   { living, direct }: Policies,
   resource: Resource,
-  { callers, listing }: Compared,
+  { callers, listing }: ComparedCallers,
 ): readonly TopicFindings[] {
   return [...topicsOf(living, resource)].map((topic) => {
     const here = callersHere(topic, callers)
@@ -139,7 +139,7 @@ function compareResource(
 }
 
 /** The changes that hold from a moment (milliseconds since the epoch) to the beginning of the next span. */
-interface Span {
+interface ChangesFrom {
   readonly from: number
   readonly changes: readonly DecisionChange[]
 }
@@ -148,7 +148,7 @@ interface Span {
  * One change for all spans that it holds in. A change in the first span has no `from`, and one in the last has no
  * `until`.
  */
-function joinSpans(spans: readonly Span[]): readonly DecisionChange[] {
+function joinSpans(spans: readonly ChangesFrom[]): readonly DecisionChange[] {
   const keyed = spans.map(({ from, changes }) => ({
     from,
     changes: new Map(changes.map((change) => [JSON.stringify(change), change])),
@@ -193,7 +193,7 @@ export function* changedDecisions(
   return undefined
 }
 
-interface Asked {
+interface BothDirect {
   readonly direct: Sides<DirectPolicy>
   readonly listing: ReadonlySet<string>
 }
@@ -201,7 +201,7 @@ interface Asked {
 function changedIn(
   topic: Topic,
   callers: readonly ComparedCaller[],
-  { direct, listing }: Asked,
+  { direct, listing }: BothDirect,
 ): readonly ChangedDecision[] {
   const here = callersHere(topic, callers)
   const found = [...changedCallers(topic, here)].map((one) => ({ ...one, topic }))

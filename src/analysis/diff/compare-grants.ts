@@ -53,7 +53,7 @@ function swap<T>({ before, after }: Sides<T>): Sides<T> {
   return { before: after, after: before }
 }
 
-type Gain = Omit<GrantChange, 'caller' | 'effect'>
+type GrantGain = Omit<GrantChange, 'caller' | 'effect'>
 
 interface Slice {
   readonly changed: Region
@@ -67,7 +67,7 @@ interface Manner {
   readonly cut: typeof byFields
 }
 
-function gainsOf(topic: Topic, compared: Grants, { decision, cut }: Manner): readonly Gain[] {
+function gainsOf(topic: Topic, compared: Grants, { decision, cut }: Manner): readonly GrantGain[] {
   const { regions } = topic.space
   const { granted } = compared
   const possible = regions.both(compared.possible, decision)
@@ -76,7 +76,7 @@ function gainsOf(topic: Topic, compared: Grants, { decision, cut }: Manner): rea
   const action = regions.both(regions.minus(somewhere.after, somewhere.before), regions.any(own))
   const describe = (changed: Region, kept: Region) =>
     describeScope(topic.space, { changed, kept: regions.both(kept, decision), possible, decision })
-  const actions = cut(topic, action, granted.after).map(({ changed, fields }): Gain => {
+  const actions = cut(topic, action, granted.after).map(({ changed, fields }): GrantGain => {
     return { part: 'action', fields, scope: describe(changed, regions.both(somewhere.before, somewhere.after)) }
   })
   const fields = own.flatMap((region, i) => {
@@ -105,7 +105,7 @@ function freshRegions(
  * What the first decision on a write gains where the second one, on its result, gains nothing: the write is still
  * refused, but by a later check.
  */
-function objectLevelGains(topic: Topic, compared: Grants): readonly Gain[] {
+function objectLevelGains(topic: Topic, compared: Grants): readonly GrantGain[] {
   const { decisions, space } = topic
   const { regions, rules } = space
   if (decisions.looks || !decisions.changes) return []
@@ -150,7 +150,7 @@ function byFields(topic: Topic, action: Region, granted: readonly Region[]): rea
 function sameScope(
   topic: Topic,
   changes: readonly { fields: readonly string[]; scope: ChangeScope }[],
-): readonly Gain[] {
+): readonly GrantGain[] {
   const groups = Map.groupBy(changes, ({ scope }) => JSON.stringify(scope))
   return [...groups.values()].flatMap((group) => {
     const fields = group.flatMap((change) => change.fields)
@@ -212,8 +212,8 @@ function conditionsWhere({ space, byName }: Topic, region: Region): Region {
   const places = new Map(space.atoms.map(({ label }, i) => [label, variablesOf(i).before]))
   const exactly = (
     { regions }: ComparedSpace,
-    holding: readonly Named[],
-    variableOf: (one: Named) => number | undefined,
+    holding: readonly LabelledVariable[],
+    variableOf: (one: LabelledVariable) => number | undefined,
   ) =>
     regions.all(
       named.flatMap((one) => {
@@ -233,7 +233,7 @@ function conditionsWhere({ space, byName }: Topic, region: Region): Region {
   return byName.regions.any(sets.map((holding) => exactly(byName, holding, ({ variable }) => variable)))
 }
 
-interface Named {
+interface LabelledVariable {
   readonly label: string
   readonly variable: number
 }

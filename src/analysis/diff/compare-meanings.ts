@@ -86,13 +86,13 @@ function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly S
   return [{ kind: 'conceal', direction, name: 'conceal', resource: name, before, after, sentence }]
 }
 
-function reachOf({ before, after }: Sides<Relation>): Reach | undefined {
+function reachOf({ before, after }: Sides<Relation>): MeaningChange | undefined {
   if (before.kind !== after.kind) return undefined
   return kindOf(before).reach(before, after) ?? reachOfStep({ before, after })
 }
 
 /** Of two relations that rest on the same objects, as the relations of these objects do. */
-function reachOfStep({ before, after }: Sides<Relation>): Reach | undefined {
+function reachOfStep({ before, after }: Sides<Relation>): MeaningChange | undefined {
   const [old, now] = [stepOf(before), stepOf(after)]
   if (!old || !now) return undefined
   const way = (relation: Relation, { resource, by, depth }: RelationStep) =>
@@ -133,7 +133,7 @@ export function compareConditions({ before, after }: Sides<Policy>): readonly Se
 }
 
 /** Undefined where neither is known to hold whenever the other does. */
-function reachOfCondition({ before, after }: Sides<RequestCondition>): Reach | undefined {
+function reachOfCondition({ before, after }: Sides<RequestCondition>): MeaningChange | undefined {
   if (isConditionWithin(before, after)) return 'more'
   return isConditionWithin(after, before) ? 'fewer' : undefined
 }
@@ -142,7 +142,7 @@ function reachOfCondition({ before, after }: Sides<RequestCondition>): Reach | u
 // from its uses.
 
 /** Whether a name holds more often than before, or less often. */
-type Reach = 'more' | 'fewer'
+type MeaningChange = 'more' | 'fewer'
 
 /** Whether a rule allows more where the name holds more often. */
 type Use = 'widens' | 'narrows'
@@ -154,7 +154,7 @@ function usesIn(rules: readonly Rule[], isUse: (term: Term) => boolean): readonl
 }
 
 /** The direction is known only if the reach is known and all uses agree. */
-function directionFrom(reach: Reach | undefined, uses: readonly Use[]): Direction {
+function directionFrom(reach: MeaningChange | undefined, uses: readonly Use[]): Direction {
   if (uses.length === 0) return 'neutral'
   const [use, ...others] = new Set(uses)
   if (reach === undefined || others.length > 0) return 'either'

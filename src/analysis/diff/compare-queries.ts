@@ -12,7 +12,7 @@ import type { GrantChange } from './compare-grants.ts'
 const MOST_CONDITIONS = 6
 
 /** Exactly these conditions of the request hold, or any. */
-type Holding = readonly string[] | 'any'
+type HoldingConditions = readonly string[] | 'any'
 
 /**
  * Whether what a list may be filtered and sorted by differs for a caller, under some conditions and with some attributes:
@@ -51,7 +51,7 @@ function tablesFor(policies: Sides<DirectPolicy>, { resource, action }: Topic, c
 interface Found {
   readonly effect: 'gains' | 'loses'
   readonly fields: readonly string[]
-  readonly holding: Holding
+  readonly holding: HoldingConditions
 }
 
 /**
@@ -65,7 +65,7 @@ export function compareQueries(
 ): readonly GrantChange[] {
   return callers.flatMap(({ name, caller }) => {
     const { tables, conditions } = tablesFor(policies, topic, caller)
-    const asked: readonly Holding[] = conditions.length <= MOST_CONDITIONS ? subsets(conditions) : ['any']
+    const asked: readonly HoldingConditions[] = conditions.length <= MOST_CONDITIONS ? subsets(conditions) : ['any']
     const found = asked.flatMap((holding) => {
       return changesIn(
         topic,
@@ -86,7 +86,11 @@ export function compareQueries(
   })
 }
 
-function changesIn({ resource }: Topic, { before, after }: Sides<RoleLevel>, holding: Holding): readonly Found[] {
+function changesIn(
+  { resource }: Topic,
+  { before, after }: Sides<RoleLevel>,
+  holding: HoldingConditions,
+): readonly Found[] {
   // A field that only one side shows is a difference of grants.
   const shown = [...resource.fields.keys()].filter((one) => before.grantable.has(one) && after.grantable.has(one))
   const only = (one: RoleLevel, other: RoleLevel) =>
@@ -99,7 +103,7 @@ function changesIn({ resource }: Topic, { before, after }: Sides<RoleLevel>, hol
 }
 
 /** Terms for these sets of conditions, without the conditions that make no difference. */
-function scopeOf(sets: readonly Holding[], conditions: readonly string[]): ChangeScope {
+function scopeOf(sets: readonly HoldingConditions[], conditions: readonly string[]): ChangeScope {
   const known = new Set(
     sets.map((set) => (set === 'any' ? set : conditions.filter((name) => set.includes(name)).join('+'))),
   )

@@ -141,7 +141,7 @@ export function compareTrust({ before, after }: Sides<Policy>): readonly Setting
 }
 
 /** A thing that the service may assert. */
-interface Part {
+interface Vouched {
   readonly what: Phrase
   readonly text: string
   /** Among the texts that one thing may have, more is more trust; equal ones differ otherwise. */
@@ -149,10 +149,10 @@ interface Part {
 }
 
 /** By words that name the thing. Without an entry, the defaults. */
-function partsOf(entry: CallerEntry | undefined): ReadonlyMap<string, Part> {
+function partsOf(entry: CallerEntry | undefined): ReadonlyMap<string, Vouched> {
   const { subjects, assertedResources, understandsFields, aliases, conditions, profiles }: Trust =
     entry ?? DEFAULT_TRUST
-  return new Map<string, Part>([
+  return new Map<string, Vouched>([
     ...[...subjects].flatMap(([type, source]) => subjectParts(type, source)),
     ...[...assertedResources].map((resource) => part(say`attributes of ${resource}`, 'asserted')),
     ...(understandsFields ? [part(say`fields`, 'understood')] : []),
@@ -170,17 +170,17 @@ const PROFILE = 'usable'
 
 const SOURCES: readonly SubjectSource['kind'][] = ['token', 'directory', 'asserted']
 
-function subjectParts(type: string, source: SubjectSource): readonly (readonly [string, Part])[] {
+function subjectParts(type: string, source: SubjectSource): readonly (readonly [string, Vouched])[] {
   const from = part(say`subject ${type}`, source.kind, 1 + SOURCES.indexOf(source.kind))
   const roles = source.kind === 'asserted' ? [...source.roles] : []
   return [from, ...roles.map((role) => part(say`role ${role} of ${type}`, 'asserted'))]
 }
 
-function part(what: Phrase, text: string, rank = 1): readonly [string, Part] {
+function part(what: Phrase, text: string, rank = 1): readonly [string, Vouched] {
   return [JSON.stringify(what), { what, text, rank }]
 }
 
-function partChange(name: string, before: Part | undefined, after: Part | undefined): readonly SettingChange[] {
+function partChange(name: string, before: Vouched | undefined, after: Vouched | undefined): readonly SettingChange[] {
   const part = after ?? before
   if (!part || before?.text === after?.text) return []
   const texts = { before: before?.text ?? null, after: after?.text ?? null }
@@ -189,7 +189,7 @@ function partChange(name: string, before: Part | undefined, after: Part | undefi
   return [{ kind: 'caller', direction: directionOf(before, after), name, ...texts, sentence }]
 }
 
-function directionOf(before: Part | undefined, after: Part | undefined): Direction {
+function directionOf(before: Vouched | undefined, after: Vouched | undefined): Direction {
   const [old, now] = [before?.rank ?? 0, after?.rank ?? 0]
   if (old === now || [before, after].some((part) => part?.text === PROFILE)) return 'either'
   return now > old ? 'widening' : 'narrowing'

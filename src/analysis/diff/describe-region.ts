@@ -58,7 +58,7 @@ function lengthOf(terms: readonly ScopeTerm[]): number {
   return terms.reduce((sum, term) => sum + 1 + count(term) + count(term.becomes), 0)
 }
 
-interface Wanted {
+interface RegionToDescribe {
   readonly space: ComparedSpace
   readonly decision: Region
   readonly wanted: Region
@@ -66,7 +66,7 @@ interface Wanted {
 }
 
 /** Columns that together cover `wanted`, and nothing outside `allowed`. */
-function columnsFor({ space, decision, wanted, allowed }: Wanted): readonly Column[] {
+function columnsFor({ space, decision, wanted, allowed }: RegionToDescribe): readonly Column[] {
   const { regions } = space
   const columns: Column[] = []
   let left = wanted
@@ -81,7 +81,7 @@ function columnsFor({ space, decision, wanted, allowed }: Wanted): readonly Colu
 }
 
 /** The column of one situation without what it needn't say, negations dropped first. */
-function shortest({ space, decision, allowed }: Wanted, situation: ReadonlySet<number>): Column {
+function shortest({ space, decision, allowed }: RegionToDescribe, situation: ReadonlySet<number>): Column {
   const { regions, rules } = space
   const onResult = decision === rules.second
   const choices = space.atoms.map((_, i) => choicesFor(space, i, situation, onResult))

@@ -22,10 +22,10 @@ export const CHANGES = [
   'other-fields',
 ] as const
 
-export type Change = (typeof CHANGES)[number]
+export type ReplayChange = (typeof CHANGES)[number]
 
 export interface Difference {
-  readonly change: Change
+  readonly change: ReplayChange
   /** The answer that the client got, as `200` or `403 forbidden`. */
   readonly was: string
   readonly becomes: string

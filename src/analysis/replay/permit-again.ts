@@ -24,14 +24,14 @@ export interface Unasked {
 }
 
 /** `partly`: the request ended before its body was whole, so the permit wasn't asked for then. */
-type Permitted = 'whole' | 'partly' | Refusal
+type PermittedAgain = 'whole' | 'partly' | Refusal
 
 /** Throws FactsMissing. */
 export function* permitAgain(
   decision: Decision,
   { method, facts = {} }: DecisionRecord,
   unasked: Unasked,
-): Steps<Permitted, FactNeed> {
+): Steps<PermittedAgain, FactNeed> {
   switch (decision.kind) {
     case 'create':
       return yield* permitCreate(decision, facts, unasked.given)
@@ -48,7 +48,7 @@ function* permitCreate(
   decision: CreateDecision,
   { proposed, named, chosen = [] }: Facts,
   given: Unasked['given'],
-): Steps<Permitted, FactNeed> {
+): Steps<PermittedAgain, FactNeed> {
   if (!proposed || !named) return 'partly'
   const after = { ...proposed, ...valuesFor(named), ...given(named), ...only(proposed, named) }
   const choosesId = chosen.includes('id')
@@ -62,7 +62,7 @@ function only(fields: Representation, names: readonly string[]): Representation 
 function* permitUpdate(
   decision: UpdateDecision,
   { proposed, named, changed, read }: Facts,
-): Steps<Permitted, FactNeed> {
+): Steps<PermittedAgain, FactNeed> {
   if (!named || !proposed || !changed) {
     return (read && decision.checkRead(read, named ?? [])) ?? (named && decision.checkNamed(named)) ?? 'partly'
   }
@@ -78,7 +78,7 @@ function* permitReplacement(
   decision: UpdateDecision,
   facts: Facts,
   replaced: readonly string[],
-): Steps<Permitted, FactNeed> {
+): Steps<PermittedAgain, FactNeed> {
   if (!facts.named) return 'partly'
   if (!facts.removed) throw new FactsMissing("the record doesn't hold which fields PUT would remove")
   const removed = new Set(facts.removed)

@@ -7,7 +7,7 @@
  * How far a request came before it ended with the problem. `before`: the policy was not asked. `policy`: the policy
  * itself gave the answer. `after`: the policy had allowed it.
  */
-type Stage = 'before' | 'policy' | 'after' | 'fault'
+type ProblemStage = 'before' | 'policy' | 'after' | 'fault'
 
 export const CATALOGUE = {
   'malformed-request': { status: 400, title: 'The request is not well-formed HTTP', stage: 'before' },
@@ -71,7 +71,7 @@ export const CATALOGUE = {
   'sign-in-busy': { status: 503, title: 'Too many users are signing in', stage: 'fault' },
   'not-ready': { status: 503, title: 'The server is not ready', stage: 'fault' },
   draining: { status: 503, title: 'The server is shutting down', stage: 'before' },
-} as const satisfies Readonly<Record<string, { status: number; title: string; stage: Stage }>>
+} as const satisfies Readonly<Record<string, { status: number; title: string; stage: ProblemStage }>>
 
 export type ProblemCode = keyof typeof CATALOGUE
 
@@ -83,6 +83,6 @@ export function problemType(code: ProblemCode): string {
 }
 
 /** Undefined for a code that this version doesn't know. */
-export function stageOf(problem: string): Stage | undefined {
+export function stageOf(problem: string): ProblemStage | undefined {
   return Object.hasOwn(CATALOGUE, problem) ? CATALOGUE[problem as ProblemCode].stage : undefined
 }

@@ -67,14 +67,14 @@ function unwritable(part: string, { code }: NodeJS.ErrnoException): ToolError {
   return new ToolError(`${part} can't be written (${code}): what is in it is only a part; write to another place`)
 }
 
-interface Ending {
+interface OutputEnding {
   /** Once everything is written. */
   readonly end: () => Promise<void>
   /** In any case; a second time does nothing. */
   readonly close: () => Promise<void>
 }
 
-function gathered(write: (text: string) => Promise<void>, { end, close }: Ending): Output {
+function gathered(write: (text: string) => Promise<void>, { end, close }: OutputEnding): Output {
   let waiting = ''
   const flush = async () => {
     const text = waiting

@@ -8,7 +8,7 @@ import { ConfigError } from '../../config/values.ts'
 import { isSubject } from '../../identity/caller.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
 import { issueKey } from '../../identity/directory/issue-key.ts'
-import type { KeyPlace, Keys, RetiredKey } from '../../identity/keys/embedded/key-place.ts'
+import type { KeyPlace, RetiredKey, RingKeys } from '../../identity/keys/embedded/key-place.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
 import { print, printResult, tell } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
@@ -197,7 +197,7 @@ function settings(): KeyPlaceSettings {
   return { dataDirectory, database, secrets: tokens.keys.kind === 'embedded' ? tokens.keys.secrets : undefined }
 }
 
-interface Listed {
+interface ListedKey {
   readonly kid: string
   readonly state: 'signs' | 'verifies'
   readonly created: string
@@ -205,12 +205,12 @@ interface Listed {
   readonly ends: string | null
 }
 
-function list({ current, retired }: Keys): readonly Listed[] {
-  const older = retired.toReversed().map(({ key, createdAt, retiredAt, endsAt }: RetiredKey): Listed => {
+function list({ current, retired }: RingKeys): readonly ListedKey[] {
+  const older = retired.toReversed().map(({ key, createdAt, retiredAt, endsAt }: RetiredKey): ListedKey => {
     const times = { created: timeOf(createdAt), retired: timeOf(retiredAt), ends: timeOf(endsAt) }
     return { kid: key.kid, state: 'verifies', ...times }
   })
-  const signs: Listed = {
+  const signs: ListedKey = {
     kid: current.key.kid,
     state: 'signs',
     created: timeOf(current.createdAt),
@@ -220,11 +220,11 @@ function list({ current, retired }: Keys): readonly Listed[] {
   return [signs, ...older]
 }
 
-function lineOf({ kid, state, created, ends }: Listed): string {
+function lineOf({ kid, state, created, ends }: ListedKey): string {
   return `${kid}  ${state.padEnd(8)}  made ${created}${ends === null ? '' : `, until ${ends}`}\n`
 }
 
-function sentenceOf({ kid, ends }: Pick<Listed, 'kid' | 'ends'>): string {
+function sentenceOf({ kid, ends }: Pick<ListedKey, 'kid' | 'ends'>): string {
   if (ends === null) return `The key ${kid} is removed; the server refuses its tokens.\n`
   return `The key ${kid} verifies tokens until ${ends}, when its last token ends.\n`
 }

@@ -40,13 +40,13 @@ interface ExplainFlags {
 }
 
 /** What the command line and the environment say. */
-interface Asked extends ExplainFlags, Pick<Config, 'schemas' | 'database' | 'dataDirectory' | 'decisionLog'> {
+interface ExplainInput extends ExplainFlags, Pick<Config, 'schemas' | 'database' | 'dataDirectory' | 'decisionLog'> {
   readonly method: string | undefined
   readonly path: string | undefined
   readonly place: PolicyPlace
 }
 
-interface Files {
+interface ReviewedFiles {
   readonly reviewed: LoadedPolicy
   readonly resources: Resources
 }
@@ -70,7 +70,7 @@ export async function explainFlags(
   }
 }
 
-async function explainRecorded(asked: Asked, file: string, files: Files): Promise<Explanation> {
+async function explainRecorded(asked: ExplainInput, file: string, files: ReviewedFiles): Promise<Explanation> {
   refuseOthers([asked.method, ...conflicting(asked)], '--record')
   const [stream, name] = file === '-' ? [commandProcess().stdin, 'standard input'] : [createReadStream(file), file]
   const now = asked.at === undefined ? undefined : timeOf(asked.at, 0)
@@ -78,7 +78,7 @@ async function explainRecorded(asked: Asked, file: string, files: Files): Promis
 }
 
 /** The record of a request under the policy that decided it. */
-async function explainLogged(asked: Asked, requestId: string): Promise<Explanation> {
+async function explainLogged(asked: ExplainInput, requestId: string): Promise<Explanation> {
   const { place, schemas, dataDirectory } = asked
   const log = asked.decisionLog.file
   refuseOthers([asked.method, asked.record, ...conflicting(asked)], '--request-id')
@@ -140,8 +140,8 @@ function readerOf(database: Database): LazyReader {
 }
 
 async function explainRequest(
-  asked: Asked,
-  { reviewed, resources }: Files,
+  asked: ExplainInput,
+  { reviewed, resources }: ReviewedFiles,
   reader: LazyReader['reader'],
 ): Promise<Explanation> {
   const { method = '', path: written, at, becomes: wanted } = asked

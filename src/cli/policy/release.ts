@@ -12,7 +12,7 @@ import { printResult, tell } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
-import type { Version } from '../../tools/release/version.ts'
+import type { PolicyVersion } from '../../tools/release/version.ts'
 import { openDirectory } from '../identity/directory.ts'
 import { POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
 import { inReleaseTarget, inSignedVersions } from './policy-place.ts'
@@ -177,7 +177,7 @@ function declareHistory(policy: Command): void {
     })
 }
 
-function lineOf({ number, revision, time, user, kind, of, reason }: Version, inForce: boolean): string {
+function lineOf({ number, revision, time, user, kind, of, reason }: PolicyVersion, inForce: boolean): string {
   const what = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
   const why = reason === undefined ? '' : `: ${reason}`
   const who = printable(`${user}  ${what}${why}`)

@@ -12,7 +12,7 @@ import { inVersions } from './policy-place.ts'
 
 const LOOK_MS = 100
 
-interface Row {
+interface InstanceStatus {
   readonly instance: string
   /** `current`: it has the last version. */
   readonly state: 'current' | 'behind' | 'silent'
@@ -23,11 +23,11 @@ interface Row {
   readonly faults: readonly string[]
 }
 
-interface Status {
+interface InstancesStatus {
   /** Its id. */
   readonly database: string
   readonly latest: number
-  readonly instances: readonly Row[]
+  readonly instances: readonly InstanceStatus[]
 }
 
 export function declareStatus(policy: Command): void {
@@ -46,11 +46,11 @@ Exit code: 0 when each instance has the last version, 1 when one is behind (with
     })
 }
 
-function isBehind({ instances }: Status): boolean {
+function isBehind({ instances }: InstancesStatus): boolean {
   return instances.some(({ state }) => state === 'behind')
 }
 
-async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Status> {
+async function readStatus(versions: PolicyVersions, waitMs: number): Promise<InstancesStatus> {
   const end = performance.now() + waitMs
   for (;;) {
     const status = await statusOf(versions)
@@ -59,11 +59,11 @@ async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Sta
   }
 }
 
-async function statusOf(versions: PolicyVersions): Promise<Status> {
+async function statusOf(versions: PolicyVersions): Promise<InstancesStatus> {
   const { readInstanceState, SILENT_AFTER_MS } = await import('../../policy/published/published-source.ts')
   const { id } = await versions.home()
   const latest = await versions.latest()
-  const instances = (await versions.instances()).flatMap(({ name, state: text, ageMs }): readonly Row[] => {
+  const instances = (await versions.instances()).flatMap(({ name, state: text, ageMs }): readonly InstanceStatus[] => {
     const read = readInstanceState(text)
     if (!read) return []
     const state = ageMs > SILENT_AFTER_MS ? 'silent' : isCurrent(read, latest) ? 'current' : 'behind'
@@ -73,14 +73,14 @@ async function statusOf(versions: PolicyVersions): Promise<Status> {
   return { database: id, latest, instances }
 }
 
-function isCurrent({ sequence, faults }: Pick<Row, 'sequence' | 'faults'>, latest: number): boolean {
+function isCurrent({ sequence, faults }: Pick<InstanceStatus, 'sequence' | 'faults'>, latest: number): boolean {
   return sequence === latest && faults.length === 0
 }
 
 const EMPTY = 'The database has no published version.'
 const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'REPORTED']
 
-function textOf({ database, latest, instances }: Status): string {
+function textOf({ database, latest, instances }: InstancesStatus): string {
   const id = `The id of the database is ${printable(database)}.\n`
   const last = latest === 0 ? `${EMPTY}\n` : `The last version is ${latest}.\n${id}`
   if (instances.length === 0) return latest === 0 ? last : `${last}No instance follows it.\n`

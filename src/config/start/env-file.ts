@@ -5,6 +5,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import type { Variables } from '../../base/command-process.ts'
 import { ConfigError } from '../values.ts'
 
 const ENV_FILE = '.env'
@@ -27,8 +28,6 @@ const FILES_OF_POSTGRESQL = /^PG(?:PASSFILE|SERVICE|SERVICEFILE|SYSCONFDIR|SSL\w
 /** No file, so that the driver doesn't read the passwords in the user's home. */
 const NO_PASSWORDS = '/dev/null/none'
 
-type Environment = Record<string, string | undefined>
-
 /** What the file of the folder says; empty without one, and outside of a project. Throws ConfigError. */
 export function readEnvFile(folder: string): Readonly<Record<string, string>> {
   const file = join(folder, ENV_FILE)
@@ -48,7 +47,7 @@ export function readEnvFile(folder: string): Readonly<Record<string, string>> {
 }
 
 /** All but OF_PROGRAMS. Throws ConfigError. */
-export function addEnvFile(environment: Environment, folder: string): void {
+export function addEnvFile(environment: Variables, folder: string): void {
   const file = readEnvFile(folder)
   const namesDatabase = file.DATABASE_URL !== undefined && environment.DATABASE_URL === undefined
   if (namesDatabase) {

@@ -23,9 +23,9 @@ const KINDS = {
     files: 'policy files',
     has: (names) => names.some((name) => [...POLICY_FILES, ...LINKS].includes(name)),
   },
-} as const satisfies Readonly<Record<keyof ServedFolders, Kind>>
+} as const satisfies Readonly<Record<keyof ServedFolders, FolderKind>>
 
-interface Kind {
+interface FolderKind {
   readonly setting: string
   readonly files: string
   readonly has: (names: readonly string[]) => boolean

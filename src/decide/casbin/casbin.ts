@@ -23,8 +23,11 @@ const CALLER = 'caller:'
  * A snapshot whose cells Casbin computes, with the rules that are in force at a time (milliseconds since the epoch).
  */
 export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY): Snapshot {
-  const enforcers = new LRUCache<string, Promise<Ask>>({ maxSize: MOST_ENFORCERS, sizeCalculation: () => 1 })
-  const enforcerOf = ({ subjects, resource, concernsObject }: GrantsAbout, rules: readonly Rule[]): Promise<Ask> => {
+  const enforcers = new LRUCache<string, Promise<AskCasbin>>({ maxSize: MOST_ENFORCERS, sizeCalculation: () => 1 })
+  const enforcerOf = (
+    { subjects, resource, concernsObject }: GrantsAbout,
+    rules: readonly Rule[],
+  ): Promise<AskCasbin> => {
     const key = JSON.stringify([resource.name, subjects, concernsObject])
     const known = enforcers.get(key)
     if (known) return known
@@ -43,7 +46,7 @@ export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = N
   })
 }
 
-function askedOf(ask: Ask, resource: Resource, action: Action): IsGranted {
+function askedOf(ask: AskCasbin, resource: Resource, action: Action): IsGranted {
   return (field, held) => ask({ subject: CALLER, resource: resource.name, action: action.name, held, field })
 }
 
@@ -56,10 +59,10 @@ interface CasbinRequest {
   readonly field: string
 }
 
-type Ask = (request: CasbinRequest) => boolean
+type AskCasbin = (request: CasbinRequest) => boolean
 
 /** `child` inherits from `parent`: a Casbin `g` line. */
-interface Link {
+interface InheritanceLine {
   readonly child: string
   readonly parent: string
 }
@@ -70,9 +73,9 @@ interface Link {
  */
 export async function createEnforcer(
   rules: readonly Rule[],
-  links: readonly Link[],
+  links: readonly InheritanceLine[],
   views: ReadonlyMap<string, Views>,
-): Promise<Ask> {
+): Promise<AskCasbin> {
   if (rules.length === 0) return () => false
   const enforcer = await newEnforcer(newModelFromString(MODEL), adapterOf(rules, links))
   await enforcer.addFunction('covers', covers)
@@ -86,7 +89,7 @@ export async function createEnforcer(
 }
 
 /** Adds the rules to Casbin's model. Casbin's CSV reader is not used: see casbin-facts.test.ts. */
-function adapterOf(rules: readonly Rule[], links: readonly Link[]): Adapter {
+function adapterOf(rules: readonly Rule[], links: readonly InheritanceLine[]): Adapter {
   const fill = (model: Model, section: 'p' | 'g', lines: string[][]) => {
     const assertion = model.model.get(section)?.get(section)
     if (!assertion) throw new Error(`the Casbin model has no section ${section}`)

@@ -216,14 +216,14 @@ function isAbout(condition: Condition, sought: string): boolean {
 // The values that a condition compares: records mask them, and a replay reads them back from a file.
 
 /** `resource`: of a related object; undefined for the object itself. */
-interface Comparison {
+interface FieldComparison {
   readonly resource?: string | undefined
   readonly field: string
   readonly value: Scalar
 }
 
 /** Every comparison of a field with a value that the condition makes. */
-export function comparisonsIn(condition: Condition, resource?: string): readonly Comparison[] {
+export function comparisonsIn(condition: Condition, resource?: string): readonly FieldComparison[] {
   switch (condition.kind) {
     case 'holds':
       return condition.values.map((value) => ({ resource, field: condition.field, value }))
@@ -243,7 +243,7 @@ export function comparisonsIn(condition: Condition, resource?: string): readonly
 /** The same condition with other values to compare. */
 export function withValues(
   condition: Condition,
-  valueFor: (comparison: Comparison) => Scalar,
+  valueFor: (comparison: FieldComparison) => Scalar,
   resource?: string,
 ): Condition {
   switch (condition.kind) {
@@ -264,14 +264,14 @@ export function withValues(
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
+type ConditionMembers = Readonly<Record<string, unknown>>
 
 /** Whether a value that was read from a file is a condition. */
 export function isCondition(value: unknown): value is Condition {
   return isObject(value) && isKind(value.kind) && FORMS[value.kind](value)
 }
 
-const FORMS: Readonly<Record<Condition['kind'], (members: Members) => boolean>> = {
+const FORMS: Readonly<Record<Condition['kind'], (members: ConditionMembers) => boolean>> = {
   always: () => true,
   never: () => true,
   holds: (one) => areTexts(one.field) && Array.isArray(one.values),

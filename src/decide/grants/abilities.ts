@@ -23,7 +23,7 @@ export interface Can {
 }
 
 /** A method of a route that the caller may use on some object. */
-interface Way {
+interface UsableMethod {
   readonly route: Route
   readonly endpoint: Endpoint
   readonly grants: CallerGrants
@@ -33,7 +33,7 @@ const NOTHING: Can = { actions: [], fields: [] }
 
 /** `question`: the request's; the abilities are of its caller, at its time, on its resource. */
 export function* abilitiesOf(question: Question, policy: Snapshot): Steps<Abilities> {
-  const ways: Way[] = []
+  const ways: UsableMethod[] = []
   const records = new Map<string, unknown>()
   for (const { route, endpoint } of endpointsOf(question)) {
     const grants = yield* askingOnce(passRoleLevel({ ...question, route, endpoint }, policy), records)
@@ -43,7 +43,7 @@ export function* abilitiesOf(question: Question, policy: Snapshot): Steps<Abilit
 }
 
 /** Each way to use the resource once; aliases of a path are alike, and a route past its sunset serves nothing. */
-function endpointsOf({ resource, now }: Question): Iterable<Omit<Way, 'grants'>> {
+function endpointsOf({ resource, now }: Question): Iterable<Omit<UsableMethod, 'grants'>> {
   const serving = resource.routes.filter(
     ({ redirect, lifecycle }) => !redirect && (lifecycle?.sunsetAt ?? Infinity) > now,
   )
@@ -52,7 +52,7 @@ function endpointsOf({ resource, now }: Question): Iterable<Omit<Way, 'grants'>>
   return new Map(asked.toReversed().map((one) => [keyOf(one), one])).values()
 }
 
-function keyOf({ route, endpoint: { action, operation } }: Omit<Way, 'grants'>): string {
+function keyOf({ route, endpoint: { action, operation } }: Omit<UsableMethod, 'grants'>): string {
   // Only a read is refused where the view shows nothing.
   return JSON.stringify([route.kind, action, operation, operation === 'read' ? route.view : undefined])
 }
@@ -74,7 +74,7 @@ function* askingOnce<T>(steps: Steps<T>, records: Map<string, unknown>): Steps<T
 
 export class Abilities {
   readonly #question: Question
-  readonly #ways: readonly Way[]
+  readonly #ways: readonly UsableMethod[]
   readonly #asking: CallerGrants['asking']
   /** The relations that rules of these ways name. */
   readonly #compared: readonly Relation[]
@@ -83,7 +83,7 @@ export class Abilities {
   readonly #fields: ReadonlySet<string>
   readonly #known = new Map<string, Can>()
 
-  constructor(question: Question, ways: readonly Way[]) {
+  constructor(question: Question, ways: readonly UsableMethod[]) {
     const tables = ways.map(({ grants }) => grants.table)
     // Where some rule compares attributes, this way has read them; the others' rules compare none.
     const informed = ways.find(({ grants }) => grants.attributes.length > 0) ?? ways[0]
@@ -149,7 +149,7 @@ export class Abilities {
     return updates ? 'update' : 'replace'
   }
 
-  #told(ways: readonly Way[], writable: ReadonlySet<string> | undefined): Can {
+  #told(ways: readonly UsableMethod[], writable: ReadonlySet<string> | undefined): Can {
     if (ways.length === 0) return NOTHING
     const { actions, fields } = this.#question.resource
     const allowed = new Set(ways.map(({ endpoint }) => endpoint.action))

@@ -8,7 +8,7 @@ import type { GrowingReadSet } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
-import { type Asking, type Relation, scalarsOf } from '../relations/relation-kind.ts'
+import { type CallerAndTime, type Relation, scalarsOf } from '../relations/relation-kind.ts'
 import type { RequestConditions } from '../request-conditions/conditions-now.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import type { Grant } from './grant.ts'
@@ -20,7 +20,7 @@ export interface CallerGrants {
   readonly resource: Resource
   readonly ownership: Ownership | undefined
   /** What relations compare objects with. */
-  readonly asking: Asking
+  readonly asking: CallerAndTime
   /** The caller's attributes that the rules compare or a new object gets; the id isn't one. */
   readonly attributes: readonly string[]
   /** The fields that a create fills; empty for other operations. */
@@ -105,7 +105,7 @@ export function inView({ view }: CallerGrants, granted: ReadonlySet<string>): Re
  * The caller's attributes come from its users record, if the decision has asked for it, or else from the token's claims
  * (semantics.md, "Caller"). `now`: the time of the request, in milliseconds since the epoch.
  */
-export function askingOf(caller: Caller | undefined, record: StoredObject | undefined, now: number): Asking {
+export function askingOf(caller: Caller | undefined, record: StoredObject | undefined, now: number): CallerAndTime {
   if (!caller) return { valuesOf: () => [], now }
   const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
   const valuesOf = (name: string) => {

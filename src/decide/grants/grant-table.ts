@@ -8,13 +8,13 @@ import { subsets } from '../../base/subsets.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { Rule } from '../policy.ts'
 import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
-import type { Asking, Has, Relation } from '../relations/relation-kind.ts'
+import type { CallerAndTime, Has, Relation } from '../relations/relation-kind.ts'
 import { fitsObject, fitsResult, isOfFirstDecision, namesIn, type ResultNames, ruleNames } from '../rules/terms.ts'
 import type { Grant, HeldNames, TableParts } from './grant.ts'
 import { filterOf, whereGranted } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
-interface Cell {
+interface GrantCell {
   readonly held: HeldNames
   readonly grant: Grant
 }
@@ -42,8 +42,8 @@ export class GrantTable {
   readonly #classes: readonly (readonly string[])[]
   /** The relations and conditions that rules of this table name; others don't count. */
   readonly #names: readonly string[]
-  readonly #cells = new Map<string | number, Cell>()
-  readonly #results = new Map<string | number, Cell>()
+  readonly #cells = new Map<string | number, GrantCell>()
+  readonly #results = new Map<string | number, GrantCell>()
   /** A bit for each name; the bits of a set identify it. */
   readonly #bits: ReadonlyMap<string, number>
   /** The relations that rules of this table name, as ownership.yaml declares them. */
@@ -146,7 +146,7 @@ export class GrantTable {
     return bits
   }
 
-  #keep(cells: Map<string | number, Cell>, key: string | number, held: HeldNames): Grant {
+  #keep(cells: Map<string | number, GrantCell>, key: string | number, held: HeldNames): Grant {
     this.#budget.take(this)
     const grant = this.#make(held)
     cells.set(key, { held, grant })
@@ -175,7 +175,7 @@ export class GrantTable {
    * Matches exactly the objects on which the action is allowed so that a field of the view is granted (semantics.md,
    * "list"; no view: any field). The same caller gets the same condition object, unless a relation looks at the time.
    */
-  where(asking: Asking, holding: readonly string[], view: ReadonlySet<string> | undefined): Condition {
+  where(asking: CallerAndTime, holding: readonly string[], view: ReadonlySet<string> | undefined): Condition {
     const classes = view ? this.#classes.filter((fields) => fields.some((field) => view.has(field))) : this.#classes
     const conditions = this.#named(holding)
     const make = () => filterOf(this.#parts, classes, asking, conditions)
@@ -186,14 +186,14 @@ export class GrantTable {
   }
 
   /** Matches the objects that pass the first decision of a write, whatever it would make of them. */
-  whereStored(asking: Asking, holding: readonly string[]): Condition {
+  whereStored(asking: CallerAndTime, holding: readonly string[]): Condition {
     const { rules, ...rest } = this.#parts
     const first = rules.filter(isOfFirstDecision).map(({ after: _, ...rule }) => rule)
     return filterOf({ ...rest, rules: first }, this.#classes, asking, this.#named(holding))
   }
 
   /** The objects on which each class of fields is granted; for a write, if it leaves the object as it is. */
-  granted(asking: Asking, holding: readonly string[]): readonly GrantedWhere[] {
+  granted(asking: CallerAndTime, holding: readonly string[]): readonly GrantedWhere[] {
     const conditions = this.#named(holding)
     return this.#classes.map((fields) => ({ fields, where: whereGranted(this.#parts, fields, asking, conditions) }))
   }

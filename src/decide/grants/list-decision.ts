@@ -1,13 +1,11 @@
 /** The decision about a list: which objects it holds, which fields their rows show, and what a query may name. */
 
-import type { Field, Representation } from '../../resources/resource.ts'
+import type { Field, FieldNames, Representation } from '../../resources/resource.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
 import type { Evidence } from '../evidence.ts'
 import { comparedFields, followsFrom, kindOf } from '../relations/all-kinds.ts'
-import type { Asking, Relation } from '../relations/relation-kind.ts'
+import type { CallerAndTime, Relation } from '../relations/relation-kind.ts'
 import { type CallerGrants, factsOf, inView, withConditions } from './caller-grants.ts'
-
-type Fields = ReadonlySet<string>
 
 /** The field names in a query, declared or not. */
 export interface QueriedFields {
@@ -22,11 +20,11 @@ export interface QueriedFields {
  * a row and for whether each of `marks` holds for it.
  */
 export type RowFields =
-  | { readonly kind: 'alike'; readonly fields: Fields }
+  | { readonly kind: 'alike'; readonly fields: FieldNames }
   | {
       readonly kind: 'by row'
-      readonly compared: Fields
-      readonly of: (compared: Representation, marks: readonly boolean[]) => Fields
+      readonly compared: FieldNames
+      readonly of: (compared: Representation, marks: readonly boolean[]) => FieldNames
     }
 
 export class ListDecision {
@@ -36,7 +34,7 @@ export class ListDecision {
   /** Matches exactly the objects that may be listed. */
   readonly where: Condition
   /** The fields that at least one row may show. */
-  readonly shown: Fields
+  readonly shown: FieldNames
   /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
   readonly queryable: ReadonlyMap<string, Field>
 
@@ -83,9 +81,9 @@ export class ListDecision {
   }
 
   /** The fields that each row shows: those of the selected fields (undefined: all) that its own relations grant. */
-  rowFields(asked?: Fields): RowFields {
+  rowFields(asked?: FieldNames): RowFields {
     const { table, roleLevel } = this.#grants
-    const shown = (granted: Fields) => {
+    const shown = (granted: FieldNames) => {
       const visible = inView(this.#grants, granted)
       return asked ? visible.intersection(asked) : visible
     }
@@ -96,7 +94,7 @@ export class ListDecision {
     const { holding } = this.#grants.conditions
     const by = { compared: table.compared, steps: table.steps, asking: this.#grants.asking }
     // The grant table has few sets of fields, and many rows have the same.
-    const known = new Map<Fields, Fields>()
+    const known = new Map<FieldNames, FieldNames>()
     const of = (row: Representation, marks: readonly boolean[]) => {
       const { fields } = table.grant(withConditions(relationsOfRow(by, row, marks), holding))
       return known.getOrInsertComputed(fields, () => shown(fields))
@@ -116,7 +114,7 @@ export class ListDecision {
 interface RowRelating {
   readonly compared: readonly Relation[]
   readonly steps: readonly Relation[]
-  readonly asking: Asking
+  readonly asking: CallerAndTime
 }
 
 /** Of the compared relations, those that hold for a row; `marks` says it of each of `steps`. */

@@ -4,7 +4,7 @@ import type { Condition } from '../conditions/condition.ts'
 import { simplify } from '../conditions/simplify-condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 import { kindOf } from '../relations/all-kinds.ts'
-import type { Asking } from '../relations/relation-kind.ts'
+import type { CallerAndTime } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/terms.ts'
 
 interface Rules {
@@ -17,7 +17,7 @@ interface Rules {
 export function filterOf(
   table: Rules,
   classes: readonly (readonly string[])[],
-  asking: Asking,
+  asking: CallerAndTime,
   conditions: readonly string[],
 ): Condition {
   return simplify({ kind: 'some', of: classes.map((fields) => whereGranted(table, fields, asking, conditions)) })
@@ -30,7 +30,7 @@ export function filterOf(
 export function whereGranted(
   table: Rules,
   [field = '*']: readonly string[],
-  asking: Asking,
+  asking: CallerAndTime,
   conditions: readonly string[],
 ): Condition {
   const holding = ({ before, after = [] }: Rule): Condition => ({
@@ -49,7 +49,12 @@ export function whereGranted(
 }
 
 /** The objects for which a name of a rule holds; a condition of the request holds for all objects or for none. */
-function holdsWhere({ ownership }: Rules, name: string, asking: Asking, conditions: readonly string[]): Condition {
+function holdsWhere(
+  { ownership }: Rules,
+  name: string,
+  asking: CallerAndTime,
+  conditions: readonly string[],
+): Condition {
   const relation = ownership?.relations.get(name)
   if (relation) return kindOf(relation).condition(relation, asking)
   return { kind: conditions.includes(name) ? 'always' : 'never' }

@@ -43,7 +43,7 @@ export interface CallerEntry extends Trust {
 /** By name, in the order of callers.yaml. */
 export type CallerEntries = ReadonlyMap<string, CallerEntry>
 
-interface Pep {
+interface AskingPep {
   readonly caller: { readonly id: string } | undefined
   /** Inherited ones included. */
   readonly roles: ReadonlySet<string>
@@ -63,7 +63,7 @@ export const DEFAULT_TRUST: Trust = {
  * What counts for a caller: the entry `user:<id>` alone if there is one; otherwise, of several roles with entries, only
  * what each entry gives.
  */
-export function trustOf(entries: CallerEntries, { caller, roles }: Pep): Trust {
+export function trustOf(entries: CallerEntries, { caller, roles }: AskingPep): Trust {
   const own = caller && entries.get(`user:${caller.id}`)
   if (own) return own
   const fitting = [...roles].flatMap((role) => entries.get(role) ?? [])

@@ -106,7 +106,11 @@ export function checkNamed(grants: CallerGrants, evidence: Evidence, named: Iter
  * Refuses a field that the caller may not read if the request would reveal its stored value. A new sign-in must also
  * pass the fields that the request names. It isn't asked about the result, which depends on that value.
  */
-export function checkRead(grants: CallerGrants, evidence: Evidence, { read, named }: PatchFields): Evidence | Refusal {
+export function checkRead(
+  grants: CallerGrants,
+  evidence: Evidence,
+  { read, named }: PatchedFields,
+): Evidence | Refusal {
   const { relations } = evidence
   const { resource } = grants
   const asked = withFacts(evidence, { read: namesOf(resource, read), named: namesOf(resource, named) })
@@ -115,7 +119,7 @@ export function checkRead(grants: CallerGrants, evidence: Evidence, { read, name
   return refusalOfResult(grants, asked, unpermitted) ?? asked
 }
 
-interface PatchFields {
+interface PatchedFields {
   readonly read: readonly string[]
   readonly named: readonly string[]
 }
@@ -130,7 +134,7 @@ function withFacts(evidence: Evidence, facts: Facts): Evidence {
  */
 export function* permitUpdate(
   grants: CallerGrants,
-  { object, related, evidence: first }: Stored,
+  { object, related, evidence: first }: ObjectWithEvidence,
   proposal: Proposal,
   passed: Passed,
 ): Steps<Permit<'update'> | Refusal, FactNeed> {
@@ -170,7 +174,7 @@ export function* permitUpdate(
 }
 
 /** An object on which the action is allowed, as it is stored, and the evidence of that decision. */
-interface Stored {
+interface ObjectWithEvidence {
   readonly object: StoredObject
   readonly related: RelatedObject
   readonly evidence: Evidence
@@ -185,7 +189,7 @@ export function permitDelete(
   return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, readSet: reads })
 }
 
-interface Permitted extends Pick<Proposal, 'faults'> {
+interface PermittedWrite extends Pick<Proposal, 'faults'> {
   readonly document: Document
   readonly evidence?: Evidence
   readonly before?: Document
@@ -197,7 +201,7 @@ interface Permitted extends Pick<Proposal, 'faults'> {
  */
 function refuseUnfit(
   { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
-  { faults, document, evidence, before }: Permitted,
+  { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
   const told = () => (evidence ? { evidence: short(evidence) } : {})
   const found = faults()
@@ -245,17 +249,17 @@ function fieldsUnpermitted(
   return fieldsRefused.length === 0 ? undefined : { check, fieldsRefused }
 }
 
-type Check = (grants: CallerGrants) => Unpermitted | undefined
+type PermitCheck = (grants: CallerGrants) => Unpermitted | undefined
 
 /** The refusal of a write, if the policy doesn't permit it, and the sign-in with which it would. */
-function refusalOfResult(grants: CallerGrants, evidence: Evidence, unpermitted: Check): Refusal | undefined {
+function refusalOfResult(grants: CallerGrants, evidence: Evidence, unpermitted: PermitCheck): Refusal | undefined {
   const found = unpermitted(grants)
   if (!found) return undefined
   const { check, fieldsRefused = [] } = found
   return refusalBy(check, { evidence: { ...evidence, fieldsRefused }, ...stepUpPast(grants, unpermitted) })
 }
 
-function stepUpPast(grants: CallerGrants, unpermitted: Check): Pick<Refusal, 'stepUp'> {
+function stepUpPast(grants: CallerGrants, unpermitted: PermitCheck): Pick<Refusal, 'stepUp'> {
   return stepUp(grants.conditions, (holding) => unpermitted(withHolding(grants, holding)) === undefined)
 }
 

@@ -27,7 +27,7 @@ interface AnsweredLookup {
   readonly holds: boolean
 }
 
-interface Checked<K extends PermitKind> {
+interface CheckedWrite<K extends PermitKind> {
   readonly kind: K
   readonly resource: string
   readonly id: string
@@ -43,12 +43,12 @@ interface Checked<K extends PermitKind> {
 declare const issued: unique symbol
 
 /** Plain data, which can be sent to another thread or engine. */
-export type Permit<K extends PermitKind> = Checked<K> & { readonly [issued]: K }
+export type Permit<K extends PermitKind> = CheckedWrite<K> & { readonly [issued]: K }
 
 /** The permit has its own read set: the decision may go on, and read more. */
-export function issuePermit<K extends PermitKind>(checked: Checked<K>): Permit<K> {
+export function issuePermit<K extends PermitKind>(checked: CheckedWrite<K>): Permit<K> {
   const { lookups, caller } = checked.readSet
-  const own: Checked<K> = { ...checked, readSet: { lookups: [...lookups], caller } }
+  const own: CheckedWrite<K> = { ...checked, readSet: { lookups: [...lookups], caller } }
   return Object.freeze(own) as Permit<K>
 }
 

@@ -8,15 +8,13 @@ import type { FieldFault } from '../../base/problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Proposal } from './issue-permits.ts'
 
-type Body = Readonly<Record<string, Json>>
-
 /**
  * A refusal names a hundred faults at most, so of more unknown fields only the first ones count: the schema refuses each
  * of them, and thousands would cost more than the rest of a request.
  */
 const MOST_UNKNOWN = 100
 
-function withoutMostUnknown(resource: Resource, body: Body): Body {
+function withoutMostUnknown(resource: Resource, body: Representation): Representation {
   if (Object.keys(body).length <= resource.fields.size + MOST_UNKNOWN) return body
   const known = REDUCED.get(body)
   if (known?.resource === resource) return known.body
@@ -26,9 +24,9 @@ function withoutMostUnknown(resource: Resource, body: Body): Body {
 }
 
 /** Items of a batch share their body. */
-const REDUCED = new WeakMap<Body, { readonly resource: Resource; readonly body: Body }>()
+const REDUCED = new WeakMap<Representation, { readonly resource: Resource; readonly body: Representation }>()
 
-function reduce({ fields }: Resource, body: Body): Body {
+function reduce({ fields }: Resource, body: Representation): Representation {
   let unknown = 0
   const kept = Object.keys(body).filter((name) => fields.has(name) || unknown++ < MOST_UNKNOWN)
   return Object.fromEntries(kept.map((name) => [name, body[name] as Json]))
@@ -37,8 +35,8 @@ function reduce({ fields }: Resource, body: Body): Body {
 /** POST: the server's fields, the body's fields, defaults, and `filled` for what the body doesn't name. */
 export function proposeNew(
   resource: Resource,
-  sent: Body,
-  { id, filled, now, choosesId = false }: NewObject,
+  sent: Representation,
+  { id, filled, now, choosesId = false }: NewObjectParts,
 ): Proposal {
   const body = withoutMostUnknown(resource, sent)
   const server = { id, createdAt: now, updatedAt: now }
@@ -46,7 +44,7 @@ export function proposeNew(
   return { ...proposal(resource, { before: server, asked, named: Object.keys(body) }), choosesId }
 }
 
-interface NewObject {
+interface NewObjectParts {
   readonly id: string
   readonly filled: Representation
   readonly now: string
@@ -59,8 +57,8 @@ interface NewObject {
  */
 export function proposeReplacement(
   resource: Resource,
-  sent: Body,
-  { before, writable, readable, filled }: { before: Representation; filled: ReadonlySet<string> } & Granted,
+  sent: Representation,
+  { before, writable, readable, filled }: { before: Representation; filled: ReadonlySet<string> } & WritableAndReadable,
 ): Proposal {
   const body = withoutMostUnknown(resource, sent)
   const replaced = replacedBy(resource, writable, filled)
@@ -90,7 +88,7 @@ export function replacedBy(
 }
 
 /** The fields that the caller may write and read on the object as it is stored. */
-interface Granted {
+interface WritableAndReadable {
   readonly writable: ReadonlySet<string>
   readonly readable: ReadonlySet<string>
 }
@@ -100,7 +98,7 @@ const SERVER_TIMES = ['createdAt', 'updatedAt']
 /** PATCH: RFC 7396 applied to the whole object. */
 export function proposeUpdate(
   resource: Resource,
-  sent: Body,
+  sent: Representation,
   before: Representation,
 ): Proposal & { readonly read: ReadonlySet<string> } {
   const body = withoutMostUnknown(resource, sent)
@@ -112,7 +110,7 @@ export function proposeUpdate(
  * The result of a merge patch for a nested object depends on the stored value: on whether it is an object, and on its
  * members.
  */
-function fieldsReadBy(body: Body): ReadonlySet<string> {
+function fieldsReadBy(body: Representation): ReadonlySet<string> {
   return new Set(Object.keys(body).filter((name) => isObject(body[name])))
 }
 
@@ -141,7 +139,7 @@ function mergePatch(target: Json | undefined, patch: Json): Json {
   return Object.fromEntries(merged)
 }
 
-interface Change {
+interface ProposedChange {
   readonly before: Representation
   /** The values that the request sets. */
   readonly asked: Representation
@@ -150,7 +148,7 @@ interface Change {
   readonly ignored?: Representation
 }
 
-function proposal(resource: Resource, change: Change): Proposal {
+function proposal(resource: Resource, change: ProposedChange): Proposal {
   const { before, asked, named } = change
   const after = ordered(resource, before, asked)
   return { after, named: new Set(named), faults: () => faultsOf(resource, change, after) }
@@ -173,7 +171,7 @@ function ordered(resource: Resource, before: Representation, asked: Representati
 
 function faultsOf(
   resource: Resource,
-  { before, asked, named, ignored = {} }: Change,
+  { before, asked, named, ignored = {} }: ProposedChange,
   after: Representation,
 ): readonly FieldFault[] {
   const changed = named.flatMap((name) => {

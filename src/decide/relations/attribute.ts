@@ -24,14 +24,14 @@ export interface AttributeRelation {
   readonly fill: boolean
 }
 
-type Form = string | { readonly field: string; readonly equals: string; readonly fill?: boolean }
+type AttributeForm = string | { readonly field: string; readonly equals: string; readonly fill?: boolean }
 
 const SUBJECT = 'subject.'
 /** The relation of this name fills its field on create without being told to. */
 const OWNER = 'owner'
 
-export const attribute: RelationKind<AttributeRelation, Form> = {
-  isForm: (form): form is Form =>
+export const attribute: RelationKind<AttributeRelation, AttributeForm> = {
+  isForm: (form): form is AttributeForm =>
     typeof form === 'string' || (typeof form === 'object' && form !== null && 'equals' in form),
   parse(name, form, declaration) {
     const {

@@ -7,13 +7,14 @@ export interface CompositeRelation extends RelationParts {
   readonly name: string
 }
 
-type Form = { readonly all: readonly string[] } | { readonly any: readonly string[] }
+type CompositeForm = { readonly all: readonly string[] } | { readonly any: readonly string[] }
 
-export function compositeKind(kindOf: KindOf): RelationKind<CompositeRelation, Form> {
+export function compositeKind(kindOf: KindOf): RelationKind<CompositeRelation, CompositeForm> {
   const joined = ({ need, of }: CompositeRelation) =>
     of.map((part) => kindOf(part).describe(part)).join(need === 'all' ? ' and ' : ' or ')
   return {
-    isForm: (form): form is Form => typeof form === 'object' && form !== null && ('all' in form || 'any' in form),
+    isForm: (form): form is CompositeForm =>
+      typeof form === 'object' && form !== null && ('all' in form || 'any' in form),
     parse(name, form, { resource, relationOf }) {
       const [need, names] = 'all' in form ? (['all', form.all] as const) : (['any', form.any] as const)
       const of = names.map((part, i) => relationOf(resource.name, part, [need, i]))

@@ -5,21 +5,22 @@ import { type Condition, meets } from '../conditions/condition.ts'
 import { comparedField, fieldText, isFieldKnown, type RelationKind } from './relation-kind.ts'
 
 /** Each absent where there is no bound; at least one is there. As ownership.yaml writes them: `now`, `now-30d`. */
-interface Bounds {
+interface TimeBounds {
   readonly before?: string
   readonly after?: string
 }
 
-export interface DatetimeRelation extends Bounds {
+export interface DatetimeRelation extends TimeBounds {
   readonly kind: 'datetime'
   readonly name: string
   readonly field: string
 }
 
-type Form = Bounds & { readonly field: string }
+type DatetimeForm = TimeBounds & { readonly field: string }
 
-export const datetime: RelationKind<DatetimeRelation, Form> = {
-  isForm: (form): form is Form => typeof form === 'object' && form !== null && ('before' in form || 'after' in form),
+export const datetime: RelationKind<DatetimeRelation, DatetimeForm> = {
+  isForm: (form): form is DatetimeForm =>
+    typeof form === 'object' && form !== null && ('before' in form || 'after' in form),
   parse(name, { field: named, ...bounds }, declaration) {
     const field = comparedField(named, declaration)
     if (!field) return undefined
@@ -102,13 +103,13 @@ function offsetOf(bound: string): number {
   return offset === '' ? 0 : (offset.startsWith('-') ? -1 : 1) * ms(offset.slice(1) as StringValue)
 }
 
-function contains(wide: Bounds, narrow: Bounds): boolean {
-  const latest = ({ before }: Bounds) => (before === undefined ? Number.POSITIVE_INFINITY : offsetOf(before))
-  const earliest = ({ after }: Bounds) => (after === undefined ? Number.NEGATIVE_INFINITY : offsetOf(after))
+function contains(wide: TimeBounds, narrow: TimeBounds): boolean {
+  const latest = ({ before }: TimeBounds) => (before === undefined ? Number.POSITIVE_INFINITY : offsetOf(before))
+  const earliest = ({ after }: TimeBounds) => (after === undefined ? Number.NEGATIVE_INFINITY : offsetOf(after))
   return earliest(wide) <= earliest(narrow) && latest(wide) >= latest(narrow)
 }
 
-function boundsText({ before, after }: Bounds): string {
+function boundsText({ before, after }: TimeBounds): string {
   const late = after === undefined ? [] : [`after ${after}`]
   const early = before === undefined ? [] : [`before ${before}`]
   return [...late, ...early].join(' and ')

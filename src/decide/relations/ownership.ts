@@ -8,12 +8,12 @@ import type { GrowingReadSet } from '../permits/permit.ts'
 import type { Ownership } from '../policy.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { followsFrom, kindOf, leavesOf, stepOf } from './all-kinds.ts'
-import type { Asking, CallerValues, Relation } from './relation-kind.ts'
+import type { CallerAndTime, CallerValues, Relation } from './relation-kind.ts'
 
 /** What relations are asked about. */
 export interface Relating {
   readonly ownership: Ownership | undefined
-  readonly asking: Asking
+  readonly asking: CallerAndTime
   /** The relations that rest on other objects and that rules name; others aren't looked up. */
   readonly steps: readonly Relation[]
   /** Collects what was looked up. */
@@ -63,7 +63,7 @@ export function* relateResult(
 /** The relations that look at the object alone, for objects in memory. */
 export function relationsOf(
   ownership: Ownership | undefined,
-  asking: Asking,
+  asking: CallerAndTime,
   object: Representation,
 ): readonly string[] {
   const relevant = relevantTo({ ownership, asking, steps: NO_STEPS })

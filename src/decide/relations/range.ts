@@ -3,22 +3,23 @@ import { say } from '../../present/phrase.ts'
 import { type Condition, meets } from '../conditions/condition.ts'
 import { comparedField, fieldText, isFieldKnown, type RelationKind } from './relation-kind.ts'
 
-export interface RangeRelation extends Bounds {
+export interface RangeRelation extends NumberBounds {
   readonly kind: 'range'
   readonly name: string
   readonly field: string
 }
 
 /** Each absent where there is no bound; at least one is there. */
-interface Bounds {
+interface NumberBounds {
   readonly atLeast?: number
   readonly atMost?: number
 }
 
-type Form = Bounds & { readonly field: string }
+type RangeForm = NumberBounds & { readonly field: string }
 
-export const range: RelationKind<RangeRelation, Form> = {
-  isForm: (form): form is Form => typeof form === 'object' && form !== null && ('atLeast' in form || 'atMost' in form),
+export const range: RelationKind<RangeRelation, RangeForm> = {
+  isForm: (form): form is RangeForm =>
+    typeof form === 'object' && form !== null && ('atLeast' in form || 'atMost' in form),
   parse(name, { field: named, ...bounds }, declaration) {
     const field = comparedField(named, declaration)
     if (!field) return undefined
@@ -92,12 +93,12 @@ function conditionOf({ field, atLeast, atMost }: RangeRelation): Condition {
   }
 }
 
-function contains(wide: Bounds, narrow: Bounds): boolean {
+function contains(wide: NumberBounds, narrow: NumberBounds): boolean {
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = narrow
   return (wide.atLeast ?? Number.NEGATIVE_INFINITY) <= atLeast && (wide.atMost ?? Number.POSITIVE_INFINITY) >= atMost
 }
 
-function boundsText({ atLeast, atMost }: Bounds): string {
+function boundsText({ atLeast, atMost }: NumberBounds): string {
   const low = atLeast === undefined ? [] : [`at least ${atLeast}`]
   const high = atMost === undefined ? [] : [`at most ${atMost}`]
   return [...low, ...high].join(' and ')

@@ -4,6 +4,7 @@
  */
 
 import { oneOf } from '../../base/did-you-mean.ts'
+import type { Path } from '../../base/json-pointer.ts'
 import type { Phrase } from '../../present/phrase.ts'
 import { quote } from '../../present/quote.ts'
 import { isScalar, type Scalar } from '../../resources/object.ts'
@@ -17,14 +18,14 @@ export type CallerValues = (attribute: string) => readonly Scalar[]
 export type Has = (attribute: string) => boolean
 
 /** What a relation depends on besides the object. */
-export interface Asking {
+export interface CallerAndTime {
   readonly valuesOf: CallerValues
   /** The time of the request, in milliseconds since the epoch. */
   readonly now: number
 }
 
 /** What a caller with these attributes (`id` included) compares objects with; `now` in milliseconds since the epoch. */
-export function askingAs(attributes: Readonly<Record<string, unknown>>, now: number): Asking {
+export function askingAs(attributes: Readonly<Record<string, unknown>>, now: number): CallerAndTime {
   const valuesOf = (name: string) => (Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : [])
   return { valuesOf, now }
 }
@@ -61,7 +62,7 @@ export interface RelationKind<R extends Relation, Form = unknown> {
    * The values of one field that make the relation hold, if the value and the caller alone decide it; absent for kinds
    * that look at more.
    */
-  accepted?(relation: R, asking: Asking): AcceptedValues
+  accepted?(relation: R, asking: CallerAndTime): AcceptedValues
   /** The relations of the same object that this one consists of; absent for kinds that stand for themselves. */
   parts?(relation: R): RelationParts
   /** The relation of other objects on which this one rests; absent for kinds that look at the object alone. */
@@ -72,7 +73,7 @@ export interface RelationKind<R extends Relation, Form = unknown> {
   /** The object (stored or proposed) that the left side of a rule looks at on the result of a write. */
   readonly onResultOfWrite: 'proposed' | 'stored'
   /** The objects for which it holds: for a list's SQL, and for one object. */
-  condition(relation: R, asking: Asking): Condition
+  condition(relation: R, asking: CallerAndTime): Condition
   /** Whether it could hold for some object and a caller with these attributes. */
   couldHold(relation: R, has: Has): boolean
 
@@ -108,8 +109,6 @@ export interface Declaration {
   /** `path` is within the relation's form. */
   fault(path: Path, code: string, message: string, hint?: string): void
 }
-
-type Path = readonly (string | number)[]
 
 interface Equation {
   readonly field: string

@@ -17,12 +17,12 @@ export interface StateRelation {
   readonly values: readonly Scalar[] | undefined
 }
 
-type Form =
+type StateForm =
   | { readonly field: string; readonly in: readonly Scalar[] }
   | { readonly field: string; readonly present: true }
 
-export const state: RelationKind<StateRelation, Form> = {
-  isForm: (form): form is Form => typeof form === 'object' && form !== null && ('in' in form || 'present' in form),
+export const state: RelationKind<StateRelation, StateForm> = {
+  isForm: (form): form is StateForm => typeof form === 'object' && form !== null && ('in' in form || 'present' in form),
   parse(name, form, declaration) {
     if (!('in' in form)) {
       const field = comparedField(form.field, declaration)

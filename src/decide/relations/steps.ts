@@ -99,14 +99,14 @@ export function explainStep(field: string, step: RelationStep, known: KnownFacts
   )
 }
 
-interface Reach extends RelationStep {
+interface StepReach extends RelationStep {
   readonly values: readonly Scalar[]
   /** The steps that may still be taken, this one included. */
   readonly left: number
   readonly met: ReadonlySet<string>
 }
 
-interface Around {
+interface StepFacts {
   readonly known: KnownFacts
   readonly kindOf: KindOf
   readonly field: string
@@ -114,7 +114,7 @@ interface Around {
   readonly wanted: string
 }
 
-function explainReached(reach: Reach, around: Around): RelationReason {
+function explainReached(reach: StepReach, around: StepFacts): RelationReason {
   const { resource, relation, values, left, met } = reach
   const { known, kindOf, field, by, wanted } = around
   const objects = known.related(resource, by, values)
@@ -141,7 +141,7 @@ function explainReached(reach: Reach, around: Around): RelationReason {
   return reasons.find(({ holds }) => holds === null) ?? { holds: false, why: whyNone(reach, by, reasons) }
 }
 
-function whyNone({ resource, values }: Reach, by: string, reasons: readonly RelationReason[]): string {
+function whyNone({ resource, values }: StepReach, by: string, reasons: readonly RelationReason[]): string {
   const [first] = reasons
   if (!first) return `no object of ${resource} has the ${by} ${values.slice(0, 3).join(' or ')}`
   return reasons.length === 1 ? first.why : `none of ${reasons.length} objects of ${resource} has it (${first.why})`

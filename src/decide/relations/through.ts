@@ -108,7 +108,7 @@ interface ReferrerRelation extends RelationStep {
   readonly name: string
 }
 
-interface Form {
+interface ReferrerForm {
   readonly some: string
   readonly where: string
   readonly relation: string
@@ -116,9 +116,9 @@ interface Form {
 
 const ID = 'id'
 
-export function referrerKind(kindOf: KindOf): RelationKind<ReferrerRelation, Form> {
+export function referrerKind(kindOf: KindOf): RelationKind<ReferrerRelation, ReferrerForm> {
   return {
-    isForm: (form): form is Form => typeof form === 'object' && form !== null && 'some' in form,
+    isForm: (form): form is ReferrerForm => typeof form === 'object' && form !== null && 'some' in form,
     parse(name, { some, where, relation: wanted }, declaration) {
       const target = targetOf(some, 'some', declaration)
       const field = target && idField(where, 'where', { ...declaration, resource: target })

@@ -10,10 +10,10 @@ export interface Asserted {
 }
 
 /** `told` is the former name (policy/former-words.ts). */
-type Form = { readonly asserted: true } | { readonly told: true }
+type AssertedForm = { readonly asserted: true } | { readonly told: true }
 
-export const asserted: ConditionKind<Asserted, Form> = {
-  isForm: (form): form is Form => 'asserted' in form || 'told' in form,
+export const asserted: ConditionKind<Asserted, AssertedForm> = {
+  isForm: (form): form is AssertedForm => 'asserted' in form || 'told' in form,
   needsCaller: false,
   parse: (name) => ({ kind: 'asserted', name }),
   holds: () => false,

@@ -10,12 +10,12 @@ export interface CredentialKind {
   readonly credentials: readonly Credential[]
 }
 
-interface Form {
+interface CredentialForm {
   readonly credential: readonly Credential[]
 }
 
-export const credential: ConditionKind<CredentialKind, Form> = {
-  isForm: (form): form is Form => 'credential' in form,
+export const credential: ConditionKind<CredentialKind, CredentialForm> = {
+  isForm: (form): form is CredentialForm => 'credential' in form,
   needsCaller: true,
   parse: (name, form) => ({ kind: 'credential', name, credentials: form.credential }),
   holds: ({ credentials }, { hasCredentials, credential: used }) =>

@@ -19,7 +19,7 @@ export interface Hours {
   readonly zone: string
 }
 
-interface Form {
+interface HoursForm {
   readonly days: string
   readonly from: string
   readonly to: string
@@ -28,8 +28,8 @@ interface Form {
 
 const DAY_MINUTES = 24 * 60
 
-export const hours: ConditionKind<Hours, Form> = {
-  isForm: (form): form is Form => 'zone' in form,
+export const hours: ConditionKind<Hours, HoursForm> = {
+  isForm: (form): form is HoursForm => 'zone' in form,
   needsCaller: false,
   parse(name, form, fault) {
     const days = parseDays(form.days, fault)
@@ -121,7 +121,7 @@ function oneNamed(zone: string): string {
     : `write its name in the IANA database, as in Europe/Berlin${didYouMean(zone, Intl.supportedValuesOf('timeZone'))}`
 }
 
-function formOf({ days, from, to, zone }: Hours): Form {
+function formOf({ days, from, to, zone }: Hours): HoursForm {
   return { days: daysText(days), from: timeText(from), to: timeText(to), zone }
 }
 

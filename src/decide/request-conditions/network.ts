@@ -12,12 +12,12 @@ export interface Network {
   readonly networks: readonly string[]
 }
 
-interface Form {
+interface NetworkForm {
   readonly network: readonly string[]
 }
 
-export const network: ConditionKind<Network, Form> = {
-  isForm: (form): form is Form => 'network' in form,
+export const network: ConditionKind<Network, NetworkForm> = {
+  isForm: (form): form is NetworkForm => 'network' in form,
   needsCaller: false,
   parse(name, { network: written }, fault) {
     const parsed = written.map((text, i) => parseNetwork(text, (...rest) => fault(['network', i], ...rest)))
@@ -39,7 +39,7 @@ export const network: ConditionKind<Network, Form> = {
 
 // Networks in CIDR form: `192.0.2.0/24`, `2001:db8::/32`.
 
-type Range = readonly [address: IpAddress, bits: number]
+type AddressRange = readonly [address: IpAddress, bits: number]
 
 type NetworkFault = (code: string, message: string, hint?: string) => void
 
@@ -62,9 +62,9 @@ export function doNetworksMeet(some: readonly string[], others: readonly string[
 }
 
 /** The parsed networks of each list: a list lasts as long as its policy. */
-const parsedRanges = new WeakMap<readonly string[], readonly Range[]>()
+const parsedRanges = new WeakMap<readonly string[], readonly AddressRange[]>()
 
-function rangesOf(networks: readonly string[]): readonly Range[] {
+function rangesOf(networks: readonly string[]): readonly AddressRange[] {
   const known = parsedRanges.get(networks)
   if (known) return known
   const ranges = networks.map((text) => ipaddr.parseCIDR(text))
@@ -72,7 +72,7 @@ function rangesOf(networks: readonly string[]): readonly Range[] {
   return ranges
 }
 
-function isIn(address: IpAddress, [start, bits]: Range): boolean {
+function isIn(address: IpAddress, [start, bits]: AddressRange): boolean {
   return address.kind() === start.kind() && address.match(start, bits)
 }
 
@@ -101,7 +101,7 @@ export function parseNetwork(text: string, fault: NetworkFault): string | undefi
 }
 
 /** A network of IPv4 addresses in IPv6 form (`::ffff:192.0.2.0/120`) is that IPv4 network. */
-function asIPv4([address, bits]: Range): Range {
+function asIPv4([address, bits]: AddressRange): AddressRange {
   const mapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
   return mapped ? [address.toIPv4Address(), bits - 96] : [address, bits]
 }

@@ -14,15 +14,15 @@ export interface SignedIn {
   readonly acr?: readonly string[]
 }
 
-interface Form {
+interface SignedInForm {
   readonly signedIn: { readonly within?: string; readonly acr?: readonly string[] }
 }
 
 /** The clocks of this server and of the issuer of the token may differ by this much. */
 const CLOCK_SKEW_MS = 5_000
 
-export const signedIn: ConditionKind<SignedIn, Form> = {
-  isForm: (form): form is Form => 'signedIn' in form,
+export const signedIn: ConditionKind<SignedIn, SignedInForm> = {
+  isForm: (form): form is SignedInForm => 'signedIn' in form,
   needsCaller: true,
   parse(name, { signedIn: { within, acr } }, fault) {
     const withinMs = within === undefined ? undefined : readDuration(within)
@@ -69,7 +69,7 @@ function isStronger(one: SignedIn, { acr }: SignedIn): boolean {
   return acr === undefined || (one.acr?.every((name) => acr.includes(name)) ?? false)
 }
 
-function formOf(within: string | undefined, acr: readonly string[] | undefined): Form {
+function formOf(within: string | undefined, acr: readonly string[] | undefined): SignedInForm {
   return { signedIn: { ...(within === undefined ? {} : { within }), ...(acr ? { acr } : {}) } }
 }
 

@@ -7,7 +7,7 @@ import type { Policy, Rule, Term } from '../policy.ts'
 import type { RuleIndex } from '../snapshot.ts'
 
 /** The different cells, each once, and for each rule the number of its cell. */
-interface Column<T> {
+interface DistinctColumn<T> {
   readonly values: readonly T[]
   readonly at: Uint32Array<ArrayBuffer>
 }
@@ -20,12 +20,12 @@ interface RuleTable {
   /** Rules are in order of subject, then of line: the start of each subject's rules, and the end of the last ones. */
   readonly ruleAt: Uint32Array<ArrayBuffer>
   readonly lines: Uint32Array<ArrayBuffer>
-  readonly resources: Column<string>
-  readonly actions: Column<readonly string[]>
-  readonly befores: Column<readonly Term[]>
-  readonly afters: Column<readonly Term[] | undefined>
-  readonly views: Column<readonly string[]>
-  readonly effects: Column<Rule['effect']>
+  readonly resources: DistinctColumn<string>
+  readonly actions: DistinctColumn<readonly string[]>
+  readonly befores: DistinctColumn<readonly Term[]>
+  readonly afters: DistinctColumn<readonly Term[] | undefined>
+  readonly views: DistinctColumn<readonly string[]>
+  readonly effects: DistinctColumn<Rule['effect']>
   /** Milliseconds since the epoch; infinite for a rule without end. */
   readonly untils: Float64Array<ArrayBuffer>
   /** The moments at which rules end, each once, in order. */
@@ -69,7 +69,7 @@ function tableOf(rules: readonly Rule[]): RuleTable {
   }
 }
 
-function columnOf<T>(rules: readonly Rule[], cell: (rule: Rule) => T): Column<T> {
+function columnOf<T>(rules: readonly Rule[], cell: (rule: Rule) => T): DistinctColumn<T> {
   const values: T[] = []
   // Lists are compared by identity: rules with equal cells share one list (parse-rules.ts).
   const places = new Map<T, number>()
@@ -183,7 +183,7 @@ export class LivingRules implements RuleIndex {
   }
 }
 
-function cellOf<T>({ values, at }: Column<T>, i: number): T {
+function cellOf<T>({ values, at }: DistinctColumn<T>, i: number): T {
   return values[at[i] ?? 0] as T
 }
 

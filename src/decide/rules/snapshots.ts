@@ -11,7 +11,7 @@ import type { PackedPolicy } from './rule-table.ts'
  * The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the
  * epoch.
  */
-interface Span {
+interface SnapshotSpan {
   readonly from: number
   readonly to: number
   readonly snapshot: Snapshot
@@ -24,7 +24,7 @@ export class Snapshots {
   readonly #policy: PackedPolicy
   readonly #resources: Resources
   readonly #warm: Warm
-  #span: Span | undefined
+  #span: SnapshotSpan | undefined
 
   constructor(policy: PackedPolicy, resources: Resources, warm: Warm = warmAtOnce) {
     this.#policy = policy
@@ -58,7 +58,7 @@ export class Snapshots {
     return [...ended.sort()]
   }
 
-  #spanAt(now: number): Span {
+  #spanAt(now: number): SnapshotSpan {
     const { ends } = this.#policy.table
     return {
       from: ends.findLast((end) => end <= now) ?? Number.NEGATIVE_INFINITY,

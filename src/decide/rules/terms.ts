@@ -72,12 +72,12 @@ export function fitsResult({ before, after = NO_TERMS, effect }: RelationsAndEff
 
 // The fields and actions that the columns of a rule mean.
 
-interface About {
+interface ActionOnResource {
   readonly resource: Resource
   readonly action: Action
 }
 
-export function isAbout(rule: Rule, { resource, action }: About): boolean {
+export function isAbout(rule: Rule, { resource, action }: ActionOnResource): boolean {
   return coversResource(rule, resource) && performs(rule, action)
 }
 
@@ -95,6 +95,6 @@ export function ruleNames(views: Views | undefined, rule: Rule, field: string): 
 }
 
 /** All fields that a decision about this action is about; the pseudo-field `*` for an action without. */
-export function decidedFields({ resource, action }: About): readonly string[] {
+export function decidedFields({ resource, action }: ActionOnResource): readonly string[] {
   return action.hasFields ? [...resource.fields.keys()] : ['*']
 }

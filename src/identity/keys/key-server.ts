@@ -59,13 +59,13 @@ function keep(address: URL, ask: FetchImplementation): KeyServer {
   }
 }
 
-interface Counted {
+interface CountedFetch {
   readonly fetch: FetchImplementation
   readonly generation: () => number | undefined
 }
 
 /** Counts the answers that differ from the previous one. */
-function countChanges(ask: FetchImplementation): Counted {
+function countChanges(ask: FetchImplementation): CountedFetch {
   let last = ''
   let changes = 0
   let freshUntil = 0

@@ -34,14 +34,14 @@ interface Origin {
 }
 
 export type SignInAdmission =
-  | { readonly kind: 'admitted'; readonly attempt: Attempt }
+  | { readonly kind: 'admitted'; readonly attempt: AdmittedAttempt }
   | { readonly kind: 'delayed'; readonly retryAfterMs: number }
 
 /**
  * An admitted attempt counts as a failure until it succeeds, so that simultaneous attempts gain nothing over
  * consecutive ones.
  */
-interface Attempt {
+interface AdmittedAttempt {
   /** The user has signed in from this address before. */
   readonly known: boolean
   succeeded(): Promise<void>
@@ -54,7 +54,7 @@ export interface Guessing {
 }
 
 /** The keys of an origin's counters. */
-interface Keys {
+interface CounterKeys {
   readonly user: string
   readonly address: string
   /** The key used instead of `user` if the user has signed in from the address before. */
@@ -81,20 +81,20 @@ export function createGuessing(attempts: Attempts, secret: Uint8Array, now: () =
   }
 }
 
-function keysOf(secret: Uint8Array, { email, address }: Origin): Keys {
+function keysOf(secret: Uint8Array, { email, address }: Origin): CounterKeys {
   const key = (...parts: readonly string[]) =>
     createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
   return { user: key('user', email), address: key('address', address), known: key('known', email, address) }
 }
 
-interface Verdict {
+interface WaitVerdict {
   /** The wait in milliseconds; 0 if the attempt may be made, and it then counts as a failure from now on. */
   readonly wait: number
   /** The key that counts for the user. */
   readonly user: string
 }
 
-function admit(found: Counters, keys: Keys, now: number): JudgedAttempts<Verdict> {
+function admit(found: Counters, keys: CounterKeys, now: number): JudgedAttempts<WaitVerdict> {
   const { counters, redated } = datedUntil(now, found)
   const known = counters.get(keys.known)
   const user = known ? keys.known : keys.user
@@ -139,7 +139,7 @@ function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now
  * reset them with an account of their own. If the address was known, failures from other addresses still count, because
  * they are somebody else's.
  */
-function forgive(counters: Counters, keys: Keys, now: number): JudgedAttempts<void> {
+function forgive(counters: Counters, keys: CounterKeys, now: number): JudgedAttempts<void> {
   const changes = new Map<string, Counter | undefined>([
     [keys.known, { failures: 0, at: now, expiresAt: now + KNOWN_FOR_MS }],
     [keys.address, oneLess(counters.get(keys.address))],

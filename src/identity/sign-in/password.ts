@@ -29,7 +29,7 @@ export interface Passwords {
   isOutdated(hash: string): boolean
 }
 
-interface Parsed {
+interface ParsedHash {
   readonly cost: ScryptCost
   readonly salt: Buffer
   readonly hash: Buffer
@@ -38,7 +38,7 @@ interface Parsed {
 export function createPasswords(cost: ScryptCost = COST): Passwords {
   const room = new WaitingRoom(AT_ONCE, MOST_WAITING)
   // Nobody knows a password for this hash.
-  const nobodys: Parsed = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
+  const nobodys: ParsedHash = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
     async hash(password, line = 'anybody') {
       const salt = randomBytes(SALT_BYTES)
@@ -83,7 +83,7 @@ function normalized(password: string): string {
   return password.normalize('NFC')
 }
 
-function derive(password: string, { cost, salt }: Pick<Parsed, 'cost' | 'salt'>): Promise<Buffer> {
+function derive(password: string, { cost, salt }: Pick<ParsedHash, 'cost' | 'salt'>): Promise<Buffer> {
   const { ln, r, p } = cost
   const options = { N: 2 ** ln, r, p, maxmem: 2 * 128 * 2 ** ln * r }
   return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ function derive(password: string, { cost, salt }: Pick<Parsed, 'cost' | 'salt'>)
 }
 
 /** Reads the PHC string format: base64 without padding. Undefined for text that this program didn't write. */
-function parse(text: string): Parsed | undefined {
+function parse(text: string): ParsedHash | undefined {
   const written =
     /^\$scrypt\$ln=(?<ln>\d{1,2}),r=(?<r>\d{1,2}),p=(?<p>\d{1,2})\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]{43})$/
   const groups = written.exec(text)?.groups

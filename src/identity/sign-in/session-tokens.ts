@@ -21,14 +21,14 @@ export interface Tokens {
  * `userId`: the user of the request, if there is one; for the log. `reason`: for the log, never for the client.
  * `record`: the decision record that was committed with the change, if there was a change.
  */
-export type SignedIn =
+export type SignInResult =
   | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens; readonly record: string }
-  | Refused
+  | RefusedSignIn
   | { readonly kind: 'delayed'; readonly userId: string | undefined; readonly retryAfterMs: number }
   | { readonly kind: 'unfit-password'; readonly fault: string }
   | { readonly kind: 'busy' }
 
-interface Refused {
+interface RefusedSignIn {
   readonly kind: 'refused'
   readonly userId: string | undefined
   readonly reason: string
@@ -36,7 +36,7 @@ interface Refused {
 }
 
 /** The change of the store when a user signs in: a session begins or continues, or a refusal ends it. */
-export type SessionChange = { readonly kind: 'signed-in'; readonly userId: string } | Omit<Refused, 'record'>
+export type SessionChange = { readonly kind: 'signed-in'; readonly userId: string } | Omit<RefusedSignIn, 'record'>
 
 /** Makes the decision record of a change. */
 export type RecordOf = (change: SessionChange) => string
@@ -61,7 +61,7 @@ export interface SignInParts {
 }
 
 /** The data of a session that its tokens are made from. */
-export interface Opened {
+export interface OpenedSession {
   readonly session: string
   /** The time at which the password was checked; refreshing keeps it. */
   readonly createdAt: number
@@ -69,7 +69,7 @@ export interface Opened {
   readonly refreshToken: RefreshToken
 }
 
-export async function tokensOf({ issue, now }: SignInParts, person: Person, opened: Opened): Promise<Tokens> {
+export async function tokensOf({ issue, now }: SignInParts, person: Person, opened: OpenedSession): Promise<Tokens> {
   const left = Math.floor((opened.endsAt - now()) / 1000)
   const lifetimeSeconds = Math.max(1, Math.min(ACCESS_TOKEN_SECONDS, left))
   const { session, createdAt: authTime } = opened

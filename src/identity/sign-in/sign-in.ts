@@ -9,19 +9,19 @@ import {
   IDLE_MS,
   newRefreshToken,
   nextRefreshToken,
-  type Opened,
+  type OpenedSession,
   type RecordOf,
   readRefreshToken,
   SESSION_MS,
-  type SignedIn,
   type SignInParts,
+  type SignInResult,
   tokensOf,
 } from './session-tokens.ts'
 
 /** The decision record of a change is committed with the change. */
 export interface SignIn {
-  withPassword(request: PasswordSignIn, recordOf: RecordOf): Promise<SignedIn>
-  withRefreshToken(token: string, recordOf: RecordOf): Promise<SignedIn>
+  withPassword(request: PasswordSignIn, recordOf: RecordOf): Promise<SignInResult>
+  withRefreshToken(token: string, recordOf: RecordOf): Promise<SignInResult>
   /** False if the session had already ended. */
   end(session: string, record: string): Promise<boolean>
 }
@@ -35,9 +35,9 @@ export function createSignIn(parts: SignInParts): SignIn {
 }
 
 /** Exchanges a refresh token for the next tokens of its session. */
-const ENDED: SignedIn = { kind: 'refused', userId: undefined, reason: 'the session has ended' }
+const ENDED: SignInResult = { kind: 'refused', userId: undefined, reason: 'the session has ended' }
 
-async function refreshSession(parts: SignInParts, token: string, recordOf: RecordOf): Promise<SignedIn> {
+async function refreshSession(parts: SignInParts, token: string, recordOf: RecordOf): Promise<SignInResult> {
   const { directory, now } = parts
   const presented = readRefreshToken(token)
   if (!presented) return { kind: 'refused', userId: undefined, reason: 'not a refresh token' }
@@ -71,7 +71,11 @@ export interface PasswordSignIn {
   readonly address: string
 }
 
-async function signInWithPassword(parts: SignInParts, request: PasswordSignIn, recordOf: RecordOf): Promise<SignedIn> {
+async function signInWithPassword(
+  parts: SignInParts,
+  request: PasswordSignIn,
+  recordOf: RecordOf,
+): Promise<SignInResult> {
   const fault = newPasswordFault(request)
   if (fault !== undefined) return { kind: 'unfit-password', fault }
   const admission = await parts.guessing.begin(request)
@@ -100,7 +104,7 @@ async function admitted(
   parts: SignInParts,
   { email, password, newPassword }: PasswordSignIn,
   { attempt, recordOf }: Admitted,
-): Promise<SignedIn> {
+): Promise<SignInResult> {
   const { directory, passwords } = parts
   const person = await directory.personByEmail(email)
   const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
@@ -142,7 +146,10 @@ async function improve(
   return (await passwords.verify(password, current, 'known')) ? (current ?? kept) : kept
 }
 
-function newSession({ id }: Person, createdAt: number): { readonly session: NewSession; readonly opened: Opened } {
+function newSession(
+  { id }: Person,
+  createdAt: number,
+): { readonly session: NewSession; readonly opened: OpenedSession } {
   const session = randomUUID()
   const refreshToken = newRefreshToken(session)
   const endsAt = createdAt + SESSION_MS

@@ -8,10 +8,10 @@ import { readStrictObject } from '../strict-object.ts'
 /** Characters; far longer than any token that a server of this kind gets. */
 export const MAX_TOKEN_LENGTH = 8192
 
-type JsonObject = Readonly<Record<string, unknown>>
+type TokenObject = Readonly<Record<string, unknown>>
 
 export type CompactToken =
-  | { readonly kind: 'sound'; readonly header: JsonObject; readonly payload: JsonObject }
+  | { readonly kind: 'sound'; readonly header: TokenObject; readonly payload: TokenObject }
   | { readonly kind: 'faulty'; readonly reason: string }
 
 /** RFC 7515 section 7.1. Doesn't check the signature: header and payload are still untrusted. */

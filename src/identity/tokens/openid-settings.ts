@@ -1,5 +1,6 @@
 /** OIDC_*: the OpenID provider whose access tokens are accepted beside those made here. */
 
+import type { Environment } from '../../base/command-process.ts'
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { againWith } from '../../base/problems/fix.ts'
@@ -32,8 +33,6 @@ export const OPENID_NAMES: readonly string[] = [
   'OIDC_ROLES_CLAIM',
   'OIDC_SUBJECT_PREFIX',
 ]
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Undefined without OIDC_ISSUER. Throws KeyError. `ownIssuer`: the issuer of all other tokens. */
 export function readOpenIdSettings(environment: Environment, ownIssuer: string): OpenIdSettings | undefined {

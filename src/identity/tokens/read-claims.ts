@@ -27,7 +27,7 @@ const LAST_MOMENT = 253_402_300_799
 /** Characters; sign-in makes UUIDs. */
 const MAX_SESSION_LENGTH = 128
 
-export interface Reading {
+export interface ClaimsOptions {
   /** Whether `sid` names a session of this server: other issuers have sessions of their own. */
   readonly sessions: boolean
   /** The greatest accepted difference between the clocks. */
@@ -35,7 +35,7 @@ export interface Reading {
 }
 
 /** Returns a caller, or `rejected` if a claim doesn't have the form that callers need. */
-export function readClaims(claims: Readonly<Record<string, unknown>>, reading: Reading): Authentication {
+export function readClaims(claims: Readonly<Record<string, unknown>>, reading: ClaimsOptions): Authentication {
   const { sub, exp, nbf, roles = [] } = claims
   const session = reading.sessions ? claims.sid : undefined
   if (!isMoment(exp)) return invalid('unusable exp')
@@ -87,10 +87,10 @@ function attributesOf(claims: Readonly<Record<string, unknown>>): Readonly<Recor
   return Object.freeze(attributes)
 }
 
-type Claims = Readonly<Record<string, unknown>>
+export type Claims = Readonly<Record<string, unknown>>
 
 /** The caller has only the roles that roles.yaml maps `provided` to. */
-export function readProviderClaims(claims: Claims, names: ClaimNames, reading: Reading): Authentication {
+export function readProviderClaims(claims: Claims, names: ClaimNames, reading: ClaimsOptions): Authentication {
   const fault = faultOfAddress(claims, names)
   if (fault !== undefined) return invalid(fault)
   const provided = valuesOf(claimAt(claims, names.roles))

@@ -8,7 +8,7 @@ import { KeyServerFault } from '../keys/key-server.ts'
 import { chooseAlgorithms, type KeySource, openVerificationKeys } from '../keys/verification-keys.ts'
 import { readCompactToken } from './compact-token.ts'
 import type { ClaimNames } from './openid-settings.ts'
-import { readClaims, readProviderClaims } from './read-claims.ts'
+import { type Claims, readClaims, readProviderClaims } from './read-claims.ts'
 
 interface VerifierOptions {
   readonly keys: KeySource
@@ -84,8 +84,6 @@ function rejected(reason: string): Authentication {
 
 // Access tokens are distinguished from the other tokens that the same keys sign (ID tokens, refresh tokens, logout
 // tokens): the audience isn't enough if it is set to a client's id. read-claims.ts finds the caller of the token.
-
-type Claims = Readonly<Record<string, unknown>>
 
 /**
  * Claims that only ID tokens have: OpenID Connect Core 1.0 sections 3.1.3.6, 3.3.2.11 and 7.4, Financial-grade API 1.0

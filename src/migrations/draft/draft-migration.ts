@@ -2,14 +2,14 @@
 import { type FitReason, storedFit } from '../../resources/fit/stored-fit.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
 
-type ByName = ReadonlyMap<string, Resource>
+type ResourcesByName = ReadonlyMap<string, Resource>
 
 const HEAD = `# A draft: check each step, and fill in what has TO DO. Then rehearse it: sallyport data migrate --dry-run
 description: "TO DO: what the migration is for"
 `
 
 /** YAML; undefined if all objects that fit the old schemas fit the new ones. */
-export function draftMigration(old: ByName, next: ByName): string | undefined {
+export function draftMigration(old: ResourcesByName, next: ResourcesByName): string | undefined {
   const parts = [...old].flatMap(([name, before]) => {
     const after = next.get(name)
     const lines = after ? stepsFor(before, after) : []

@@ -4,12 +4,10 @@ import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { migration } from '#compiled/migration-files'
-import { type Diagnostic, refuseFaults, type SourceFile } from '../../base/diagnostic.ts'
+import { type Diagnostic, type Reporter, refuseFaults, type SourceFile } from '../../base/diagnostic.ts'
 import { readProjectFile } from '../../base/files/project-file.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import type { Migration, MigrationStep } from '../steps/step.ts'
-
-type Report = (fault: Diagnostic) => void
 
 const NAME = /^(?<number>\d{4})-[a-z0-9][a-z0-9-]*\.yaml$/
 
@@ -37,7 +35,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-async function readOne(file: string, name: string, report: Report): Promise<ParsedMigration | undefined> {
+async function readOne(file: string, name: string, report: Reporter): Promise<ParsedMigration | undefined> {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await readProjectFile(file, dirname(file)))
     return parseMigration({ name: file, text }, name.slice(0, -'.yaml'.length), report)

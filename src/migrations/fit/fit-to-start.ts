@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withFix } from '../../base/problems/fix.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
-import { MigrationRefused, type Pending, pendingOf } from '../run/pending.ts'
+import { MigrationRefused, type PendingMigration, pendingOf } from '../run/pending.ts'
 import { rehearse } from '../run/rehearse.ts'
 import { type MigrateOptions, type RunResult, runMigrations } from '../run/run-migrations.ts'
 import { changedResources, schemasOf } from './schemas.ts'
@@ -53,7 +53,7 @@ export async function fitToStart(options: StartOptions): Promise<void> {
 const TO_MIGRATE = 'migrate first, or start with `--migrate`'
 const TO_FIND_ALL = 'find all such objects, and write a migration for them'
 
-function sentenceOf(pending: readonly Pending[]): string {
+function sentenceOf(pending: readonly PendingMigration[]): string {
   const begun = pending.find(({ hasBegun }) => hasBegun)
   if (begun) return `the migration \`${begun.name}\` has begun and not ended`
   const names = pending.map(({ name }) => `\`${name}\``).join(', ')
@@ -72,7 +72,10 @@ function refuseUnended({ kind, rehearsal }: RunResult): void {
 }
 
 /** In a database without objects, migrations have nothing to do: they count as run. */
-async function noteBaseline({ store, resources, now }: StartOptions, pending: readonly Pending[]): Promise<boolean> {
+async function noteBaseline(
+  { store, resources, now }: StartOptions,
+  pending: readonly PendingMigration[],
+): Promise<boolean> {
   const names = storedResources(resources).map(({ name }) => name)
   if (pending.some(({ hasBegun }) => hasBegun) || !(await store.isEmpty(names))) return false
   const holder = crypto.randomUUID()

@@ -9,7 +9,7 @@ import type { MigrationPlace, Migrations, StoredMigration } from '../../store/mi
 import type { ParsedMigration } from '../file/read-migrations.ts'
 import type { Migration } from '../steps/step.ts'
 
-export interface Pending extends Migration {
+export interface PendingMigration extends Migration {
   /** All objects up to this place are migrated; undefined if it hasn't begun. */
   readonly place: MigrationPlace | undefined
   readonly hasBegun: boolean
@@ -23,7 +23,7 @@ export function pendingOf(
   files: readonly ParsedMigration[],
   stored: readonly StoredMigration[],
   { byName }: Pick<Resources, 'byName'>,
-): readonly Pending[] {
+): readonly PendingMigration[] {
   const known = new Map(stored.map((one) => [one.number, one]))
   const last = Math.max(0, ...stored.filter(({ endedAt }) => endedAt !== undefined).map(({ number }) => number))
   refuseMissing(files, stored)
@@ -81,11 +81,11 @@ export interface ObjectRange {
   readonly upTo: string | undefined
   readonly objects: readonly StoredObject[]
   /** The migrations that have not reached these objects. */
-  readonly needed: readonly Pending[]
+  readonly needed: readonly PendingMigration[]
 }
 
-interface Start {
-  readonly migration: Pending
+interface MigrationStart {
+  readonly migration: PendingMigration
   /** The last object that it has reached; empty for none. */
   readonly from: string
 }
@@ -94,7 +94,7 @@ interface Start {
 export async function* rangesOf(
   store: Pick<Migrations, 'objects'>,
   resource: string,
-  pending: readonly Pending[],
+  pending: readonly PendingMigration[],
   limit: number,
 ): AsyncGenerator<ObjectRange> {
   const starts = pending.flatMap((migration) => startOf(migration, resource))
@@ -115,7 +115,7 @@ export async function* rangesOf(
   }
 }
 
-function startOf(migration: Pending, resource: string): readonly Start[] {
+function startOf(migration: PendingMigration, resource: string): readonly MigrationStart[] {
   const { place, steps } = migration
   if (!steps.has(resource)) return []
   if (!place || byBytes(place.resource, resource) < 0) return [{ migration, from: '' }]

@@ -7,20 +7,20 @@ import type { FittedSchemas, Migrations } from '../../store/migrations.ts'
 import { changedResources } from '../fit/schemas.ts'
 import { changeObject } from '../steps/apply-step.ts'
 import type { Migration } from '../steps/step.ts'
-import { type Pending, rangesOf } from './pending.ts'
+import { type PendingMigration, rangesOf } from './pending.ts'
 
 export interface Rehearsal {
   /** The number of objects that were looked at. */
   readonly read: number
   /** By the number of a migration: the objects that it changes or deletes. */
   readonly byMigration: ReadonlyMap<number, { readonly changed: number; readonly deleted: number }>
-  readonly examples: readonly Example[]
+  readonly examples: readonly MigrationExample[]
   /** The number of objects that would stop the run, and the first of them. */
   readonly misfits: number
   readonly firstMisfits: readonly UnfitObject[]
 }
 
-interface Example {
+interface MigrationExample {
   readonly resource: string
   readonly id: string
   readonly before: Document
@@ -31,7 +31,7 @@ interface Example {
 export interface RehearsalOptions {
   readonly store: Pick<Migrations, 'objects'>
   readonly resources: Resources
-  readonly pending: readonly Pending[]
+  readonly pending: readonly PendingMigration[]
   /** What the data last fitted: objects of unchanged schemas without steps aren't looked at. */
   readonly fitted: FittedSchemas | undefined
   /** Stops at so many misfits. */
@@ -46,7 +46,7 @@ const MOST_SHOWN_MISFITS = 10
 
 export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { mostMisfits = Number.POSITIVE_INFINITY, onRead } = options
-  const tally = new Tally()
+  const tally = new RehearsalTally()
   for await (const { resource, objects, needed } of partsOf(options)) {
     for (const object of objects) tally.note(resource, object, needed)
     const goesOn = (await onRead?.(objects.length)) ?? true
@@ -55,14 +55,14 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   return tally
 }
 
-interface Part {
+interface RehearsedPart {
   readonly resource: Resource
   readonly objects: readonly StoredObject[]
   readonly needed: readonly Migration[]
 }
 
 /** The objects that a migration changes, and those of other changed schemas. */
-async function* partsOf({ store, resources, pending, fitted }: RehearsalOptions): AsyncGenerator<Part> {
+async function* partsOf({ store, resources, pending, fitted }: RehearsalOptions): AsyncGenerator<RehearsedPart> {
   const changed = new Set(changedResources(resources, fitted).map(({ name }) => name))
   for (const resource of storedResources(resources)) {
     if (pending.some(({ steps }) => steps.has(resource.name))) {
@@ -74,7 +74,7 @@ async function* partsOf({ store, resources, pending, fitted }: RehearsalOptions)
 }
 
 /** All objects of a resource without steps. */
-async function* pagesOf(store: RehearsalOptions['store'], resource: Resource): AsyncGenerator<Part> {
+async function* pagesOf(store: RehearsalOptions['store'], resource: Resource): AsyncGenerator<RehearsedPart> {
   let objects: readonly StoredObject[] = []
   do {
     objects = await store.objects(resource.name, objects.at(-1)?.id, AT_ONCE)
@@ -82,11 +82,11 @@ async function* pagesOf(store: RehearsalOptions['store'], resource: Resource): A
   } while (objects.length === AT_ONCE)
 }
 
-class Tally implements Rehearsal {
+class RehearsalTally implements Rehearsal {
   read = 0
   misfits = 0
   readonly byMigration = new Map<number, { changed: number; deleted: number }>()
-  readonly examples: Example[] = []
+  readonly examples: MigrationExample[] = []
   readonly firstMisfits: UnfitObject[] = []
 
   note(resource: Resource, object: StoredObject, needed: readonly Migration[]): void {

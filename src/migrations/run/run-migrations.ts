@@ -15,7 +15,7 @@ import type { ParsedMigration } from '../file/read-migrations.ts'
 import { schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
 import { changeObject } from '../steps/apply-step.ts'
 import type { Migration } from '../steps/step.ts'
-import { byBytes, MigrationRefused, type ObjectRange, type Pending, pendingOf, rangesOf } from './pending.ts'
+import { byBytes, MigrationRefused, type ObjectRange, type PendingMigration, pendingOf, rangesOf } from './pending.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
 
 export interface MigrateOptions {
@@ -34,7 +34,7 @@ export interface MigrateOptions {
   /** What a rehearsal without findings has looked at just now; it is not repeated. */
   readonly rehearsed?: Rehearsal
   /** Called once the run has the lease, before it changes anything. */
-  readonly onBegin?: (pending: readonly Pending[]) => Promise<void> | void
+  readonly onBegin?: (pending: readonly PendingMigration[]) => Promise<void> | void
   /** Is told of objects that were looked at, first all of them before anything is changed, and then in batches. */
   readonly onProgress?: (phase: 'checking' | 'changing', objects: number) => void
 }
@@ -42,7 +42,7 @@ export interface MigrateOptions {
 export interface RunResult {
   /** `unfit`: nothing was changed, because objects wouldn't fit the schemas after the last step. */
   readonly kind: 'ended' | 'stopped' | 'unfit'
-  readonly ran: readonly Pending[]
+  readonly ran: readonly PendingMigration[]
   /** The objects that were changed or deleted. */
   readonly objects: number
   readonly rehearsal: Rehearsal
@@ -65,7 +65,7 @@ export async function runMigrations(options: MigrateOptions): Promise<RunResult>
   const holder = randomUUID()
   await acquire(options, holder)
   try {
-    return await new Run(options, holder).run()
+    return await new MigrationRun(options, holder).run()
   } finally {
     // Without this, the next run waits some seconds.
     await store.release(holder).catch(() => undefined)
@@ -82,7 +82,7 @@ async function acquire({ store, patienceMs = PATIENCE_MS }: MigrateOptions, hold
   }
 }
 
-class Run {
+class MigrationRun {
   readonly #options: MigrateOptions
   readonly #holder: string
   #objects = 0
@@ -112,7 +112,7 @@ class Run {
     return result('ended')
   }
 
-  async #rehearse(pending: readonly Pending[]): Promise<Rehearsal> {
+  async #rehearse(pending: readonly PendingMigration[]): Promise<Rehearsal> {
     const { store, resources, onProgress, signal } = this.#options
     const fitted = await store.fitted()
     const onRead = async (count: number) => {
@@ -124,7 +124,7 @@ class Run {
   }
 
   /** False if it was stopped. */
-  async #migrate(resource: Resource, pending: readonly Pending[]): Promise<boolean> {
+  async #migrate(resource: Resource, pending: readonly PendingMigration[]): Promise<boolean> {
     const { store, onProgress, signal, atOnce = AT_ONCE } = this.#options
     for await (const range of rangesOf(store, resource.name, pending, atOnce)) {
       if (signal?.aborted) return false
@@ -181,12 +181,12 @@ function pauseAfter(batchMs: number): number {
 }
 
 /** In the order of places. */
-function namedIn(pending: readonly Pending[], resources: Resources): readonly Resource[] {
+function namedIn(pending: readonly PendingMigration[], resources: Resources): readonly Resource[] {
   const named = storedResources(resources).filter(({ name }) => pending.some(({ steps }) => steps.has(name)))
   return named.toSorted((a, b) => byBytes(a.name, b.name))
 }
 
-function changedBy({ number }: Pending, all: readonly Changed[]): RecordedBatch['changed'] {
+function changedBy({ number }: PendingMigration, all: readonly Changed[]): RecordedBatch['changed'] {
   const by = all.filter(({ change }) => change.by.includes(number))
   return by.map(({ id, change }) => ({ id, isDeleted: change.kind === 'delete' && change.by.at(-1) === number }))
 }

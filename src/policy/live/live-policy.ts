@@ -18,12 +18,12 @@ import type { PolicyReading, PolicySource } from '../policy-source.ts'
 import type { ActivePolicy, PolicyEvent, PolicySources } from './active-policy.ts'
 
 /** The parts that are loaded separately. */
-interface Parts<T> {
+interface LoadedParts<T> {
   readonly rules: T
   readonly blocked: T
 }
 
-const ALL: Parts<boolean> = { rules: true, blocked: true }
+const ALL: LoadedParts<boolean> = { rules: true, blocked: true }
 
 export interface LivePolicyOptions {
   readonly source: PolicySource
@@ -47,12 +47,12 @@ export class LivePolicy {
   readonly #warm: Warm | undefined
   #sources: PolicySources
   /** The numbers of the published versions that the parts in force are from. */
-  #sequences: Parts<number | undefined>
+  #sequences: LoadedParts<number | undefined>
   #snapshots: Snapshots
   #active: ActivePolicy
   /** The time of the last question, in milliseconds since the epoch. */
   #asked = Number.NEGATIVE_INFINITY
-  #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
+  #faults: LoadedParts<readonly unknown[]> = { rules: [], blocked: [] }
   /**
    * policy.csv had the last line `# end of policy` at least once: from then on, a file without it counts as cut off.
    */
@@ -117,7 +117,7 @@ export class LivePolicy {
   }
 
   /** The parts that could not be read: they are read again even if they have not changed. */
-  get unread(): Parts<boolean> {
+  get unread(): LoadedParts<boolean> {
     return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }
   }
 
@@ -125,7 +125,7 @@ export class LivePolicy {
    * Loads the files of the source, all of them or the requested parts, if they are valid. Returns the folder that rules
    * were read from, because the path may lead to another folder before and after. Never rejects.
    */
-  async reload(parts: Parts<boolean> = ALL): Promise<PolicyFolder | undefined> {
+  async reload(parts: LoadedParts<boolean> = ALL): Promise<PolicyFolder | undefined> {
     const refused = this.faults.length > 0
     const reading = parts.rules ? await this.#source.read() : undefined
     const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#blockedOf(reading)) : undefined
@@ -206,7 +206,7 @@ export class LivePolicy {
     this.#tellEnd()
   }
 
-  async #attempt<T>(part: keyof Parts<unknown>, read: () => T | Promise<T>): Promise<T | undefined> {
+  async #attempt<T>(part: keyof LoadedParts<unknown>, read: () => T | Promise<T>): Promise<T | undefined> {
     try {
       const result = await read()
       this.#faults = { ...this.#faults, [part]: [] }

@@ -23,7 +23,7 @@ const LONGEST_WAIT_MS = 600
 const ELSEWHERE = ''
 
 /** The state of a directory, as far as its links and the metadata of its files show it. */
-interface Look {
+interface FolderState {
   /** The identity of the directory, and the targets of its links. */
   readonly directory: string
   /** Files are being written one by one, and the previous files are in force. */
@@ -37,8 +37,8 @@ export async function watchPolicy(policy: LivePolicy, watched: string): Promise<
   let directory = (await look(watched)).directory
   // At first no file counts as loaded, because the files may have changed since the policy was opened: they are loaded
   // once more.
-  const rules = new Settling({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
-  const blocked = new Settling({ quietMs: QUIET_MS, longestMs: LONGEST_WAIT_MS })
+  const rules = new SettlingValue({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
+  const blocked = new SettlingValue({ quietMs: QUIET_MS, longestMs: LONGEST_WAIT_MS })
   let busy = false
   /** Rules that were edited in place are being loaded, which takes long if there are very many. */
   let loading = false
@@ -47,7 +47,7 @@ export async function watchPolicy(policy: LivePolicy, watched: string): Promise<
    * Whether the directory or its links were exchanged. While `policy apply` writes files one by one this is false; it
    * becomes true when the command ends. If the command never ends, its files are found as edits.
    */
-  const notice = (now: Look): boolean => {
+  const notice = (now: FolderState): boolean => {
     const moved = !now.held && now.directory !== directory
     // The files being loaded may be those of the directory before, so the directory counts as exchanged until they are
     // loaded.
@@ -117,29 +117,29 @@ export async function watchPolicy(policy: LivePolicy, watched: string): Promise<
   return () => clearInterval(timer)
 }
 
-async function look(directory: string): Promise<Look> {
+async function look(directory: string): Promise<FolderState> {
   const place = await findPolicyFolder(directory, POLICY_FILES)
   const [rules, blocked] = await Promise.all([lookOfRules(place), metadataOf(filePath(place, BLOCKED_FILE))])
   return { directory: folderKey(place), held: place.held !== undefined, rules, blocked }
 }
 
 /** Decides when a polled value has changed and settled. Times are milliseconds of one clock. */
-interface Patience {
+interface SettlingTimes {
   /** A change is due after this time without another change. */
   readonly quietMs: number
   /** A change is due after this time in any case. */
   readonly longestMs: number
 }
 
-export class Settling {
-  readonly #patience: Patience
+export class SettlingValue {
+  readonly #patience: SettlingTimes
   #taken: string | undefined
   #seen: string | undefined
   #seenAt = 0
   /** The time of the first change since the last load; undefined without a change. */
   #changedAt: number | undefined
 
-  constructor(patience: Patience) {
+  constructor(patience: SettlingTimes) {
     this.#patience = patience
   }
 

@@ -1,7 +1,7 @@
 /** callers.yaml (optional) -> the people that services may ask about, and the facts that they may assert. */
 
 import { callers } from '#compiled/policy-files'
-import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
+import type { Reporter, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import {
@@ -18,11 +18,11 @@ import type { Resources } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
 
 /** `word` is the former name of `asserted` (former-words.ts). */
-type Source = 'directory' | 'token' | { readonly asserted: readonly string[] } | { readonly word: readonly string[] }
+type Voucher = 'directory' | 'token' | { readonly asserted: readonly string[] } | { readonly word: readonly string[] }
 type ByName<T> = Readonly<Record<string, T>>
 
-interface Entry {
-  readonly subjects?: ByName<Source>
+interface CallersEntry {
+  readonly subjects?: ByName<Voucher>
   readonly resources?: ByName<'stored' | 'asserted' | 'word'>
   readonly fields?: 'understood'
   readonly actions?: ByName<ByName<string>>
@@ -31,34 +31,33 @@ interface Entry {
   readonly profiles?: readonly string[]
 }
 
-type CallersFile = ByName<Entry>
+type CallersFile = ByName<CallersEntry>
 
 const shape = shapeBy<CallersFile>(callers)
 
 /** The names that entries may use. */
-interface Known {
+interface Usable {
   readonly resources: Resources
   readonly roles: ReadonlyMap<string, Role>
   readonly conditions: ReadonlyMap<string, RequestCondition>
 }
 
-type Report = (diagnostic: Diagnostic) => void
 /** `path` is within the entry. */
-type Fault = (path: readonly (string | number)[], code: string, message: string, hint?: string) => void
+type OnFault = (path: readonly (string | number)[], code: string, message: string, hint?: string) => void
 
 /** In the order of the file. */
-export function parseCallers(source: SourceFile | undefined, known: Known, report: Report): CallerEntries {
+export function parseCallers(source: SourceFile | undefined, known: Usable, report: Reporter): CallerEntries {
   const file = source && parseYaml(source, shape, report)
   if (!file) return new Map()
   const entries = Object.entries(file.value).map(([name, entry]) => {
-    const fault: Fault = (path, ...rest) => report(file.fault([name, ...path], ...rest))
+    const fault: OnFault = (path, ...rest) => report(file.fault([name, ...path], ...rest))
     return parseEntry(name, entry, known, fault)
   })
   reportShared(entries, file, report)
   return new Map(entries.map((entry) => [entry.name, entry]))
 }
 
-function parseEntry(name: string, entry: Entry, known: Known, fault: Fault): CallerEntry {
+function parseEntry(name: string, entry: CallersEntry, known: Usable, fault: OnFault): CallerEntry {
   const { subjects, resources = {}, actions = {}, conditions = {}, addresses = [], profiles } = entry
   reportName(name, known, fault)
   if (addresses.length > 0 && !known.roles.has(name)) {
@@ -95,7 +94,7 @@ function parseAddresses(
 
 const ONE_GATEWAY = 'name the networks from which the gateway alone can connect'
 
-function reportName(name: string, { roles }: Known, fault: Fault): void {
+function reportName(name: string, { roles }: Usable, fault: OnFault): void {
   if (roles.has(name)) return
   const id = /^user:(?<id>.*)$/su.exec(name)?.groups?.id
   if (id !== undefined && id === id.trim() && id !== '' && [...id].length <= 128) return
@@ -108,7 +107,11 @@ function reportName(name: string, { roles }: Known, fault: Fault): void {
   fault([], 'unknown-role', `the role \`${name}\` is not declared`, hint)
 }
 
-function parseSubjects(subjects: ByName<Source>, { roles }: Known, fault: Fault): ReadonlyMap<string, SubjectSource> {
+function parseSubjects(
+  subjects: ByName<Voucher>,
+  { roles }: Usable,
+  fault: OnFault,
+): ReadonlyMap<string, SubjectSource> {
   const parsed = Object.entries(subjects).map(([type, source]): readonly [string, SubjectSource] => {
     if (typeof source === 'string') return [type, { kind: source }]
     const [key, named] = 'word' in source ? (['word', source.word] as const) : (['asserted', source.asserted] as const)
@@ -125,8 +128,8 @@ function parseSubjects(subjects: ByName<Source>, { roles }: Known, fault: Fault)
 /** An alias that is already an action would change what the action's own name asks. */
 function parseAliases(
   actions: ByName<ByName<string>>,
-  known: Known,
-  fault: Fault,
+  known: Usable,
+  fault: OnFault,
 ): ReadonlyMap<string, ReadonlyMap<string, string>> {
   for (const [resource, aliases] of Object.entries(actions)) {
     const at = ['actions', resource]
@@ -146,12 +149,16 @@ function parseAliases(
   return new Map(Object.entries(actions).map(([name, aliases]) => [name, new Map(Object.entries(aliases))]))
 }
 
-function actionsOf(resource: string, { resources: { byName } }: Known): ReadonlySet<string> {
+function actionsOf(resource: string, { resources: { byName } }: Usable): ReadonlySet<string> {
   const data = [...byName.values()].filter(({ builtIn, name }) => !builtIn && (resource === '*' || name === resource))
   return new Set(data.flatMap(({ actions }) => [...actions.keys()]))
 }
 
-function parseAsserted(members: ByName<string>, { conditions }: Known, fault: Fault): ReadonlyMap<string, AssertedBy> {
+function parseAsserted(
+  members: ByName<string>,
+  { conditions }: Usable,
+  fault: OnFault,
+): ReadonlyMap<string, AssertedBy> {
   const parsed = Object.entries(members).map(([name, text]): readonly [string, AssertedBy] => {
     if (!conditions.has(name)) {
       const message = `the condition \`${name}\` is not declared in conditions.yaml`
@@ -166,7 +173,7 @@ function parseAsserted(members: ByName<string>, { conditions }: Known, fault: Fa
 /** Whether the resource is one of the schemas; if not, that is reported. */
 function dataResource(
   name: string,
-  { resources: { byName } }: Known,
+  { resources: { byName } }: Usable,
   fault: (code: string, message: string, hint?: string) => void,
 ): boolean {
   const data = [...byName.values()].filter(({ builtIn }) => !builtIn).map((resource) => resource.name)
@@ -176,7 +183,7 @@ function dataResource(
 }
 
 /** A connection proves one gateway. */
-function reportShared(entries: readonly CallerEntry[], file: YamlFile<CallersFile>, report: Report): void {
+function reportShared(entries: readonly CallerEntry[], file: YamlFile<CallersFile>, report: Reporter): void {
   for (const [i, entry] of entries.entries()) {
     const other = entries.slice(0, i).find(({ addresses }) => doNetworksMeet(addresses, entry.addresses))
     if (!other) continue

@@ -17,14 +17,14 @@ interface MasksFile {
 const shape = shapeBy<MasksFile>(masks)
 
 /** The names that masks may use. */
-interface Known {
+interface NamesForMasks {
   readonly resources: Resources
   readonly ownership: ReadonlyMap<string, Ownership>
 }
 
 export function parseMasks(
   source: SourceFile | undefined,
-  known: Known,
+  known: NamesForMasks,
   report: (diagnostic: Diagnostic) => void,
 ): Masks {
   const file = source && parseYaml(source, shape, report)
@@ -37,15 +37,15 @@ export function parseMasks(
   }
 }
 
-interface Named {
+interface NamesOfMask {
   readonly file: YamlFile<MasksFile>
   readonly resource: string
   readonly names: readonly string[]
-  readonly known: Known
+  readonly known: NamesForMasks
 }
 
 /** A misspelt name would leave a field unmasked that somebody meant to mask. */
-function reportUnknown({ file, resource, names, known }: Named, report: (diagnostic: Diagnostic) => void): void {
+function reportUnknown({ file, resource, names, known }: NamesOfMask, report: (diagnostic: Diagnostic) => void): void {
   const fields = fieldsOf(resource, known)
   if (!fields) {
     const hint = oneOf(resource, known.resources.byName.keys())
@@ -60,7 +60,7 @@ function reportUnknown({ file, resource, names, known }: Named, report: (diagnos
 }
 
 /** A caller's attribute can come from a token: then it needn't be a field of users, and users needn't exist. */
-function fieldsOf(resource: string, { resources, ownership }: Known): ReadonlySet<string> | undefined {
+function fieldsOf(resource: string, { resources, ownership }: NamesForMasks): ReadonlySet<string> | undefined {
   const declared = resources.byName.get(resource)
   const compared = resource === USERS ? [...ownership.values()].flatMap(attributesOf) : []
   return declared || compared.length > 0 ? new Set([...(declared?.fields.keys() ?? []), ...compared]) : undefined

@@ -1,6 +1,6 @@
 /** ownership.yaml -> the relations of each resource. A relation may rest on others, so each is parsed when it is needed. */
 import { ownership } from '#compiled/policy-files'
-import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
+import type { Reporter, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership } from '../../decide/policy.ts'
@@ -8,8 +8,6 @@ import { kindOf, parseRelation } from '../../decide/relations/all-kinds.ts'
 import type { Declaration, Relation } from '../../decide/relations/relation-kind.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { declared } from './parse-vocabulary.ts'
-
-type Report = (diagnostic: Diagnostic) => void
 
 type OwnershipFile = Readonly<
   Record<string, { readonly conceal?: boolean; readonly relations: Readonly<Record<string, unknown>> }>
@@ -20,7 +18,7 @@ const ownershipShape = shapeBy<OwnershipFile>(ownership)
 export function parseOwnership(
   source: SourceFile,
   resources: Resources,
-  report: Report,
+  report: Reporter,
 ): ReadonlyMap<string, Ownership> {
   const file = parseYaml(source, ownershipShape, report)
   const parsed = new Map<string, Ownership>()
@@ -44,10 +42,10 @@ const UNDERWAY = Symbol('underway')
 class RelationParser {
   readonly #file: YamlFile<OwnershipFile>
   readonly #resources: Resources
-  readonly #report: Report
+  readonly #report: Reporter
   readonly #known = new Map<string, Relation | undefined | typeof UNDERWAY>()
 
-  constructor(file: YamlFile<OwnershipFile>, resources: Resources, report: Report) {
+  constructor(file: YamlFile<OwnershipFile>, resources: Resources, report: Reporter) {
     this.#file = file
     this.#resources = resources
     this.#report = report

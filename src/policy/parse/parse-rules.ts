@@ -6,7 +6,7 @@ import { leavesOf } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { isAbout, namesIn } from '../../decide/rules/terms.ts'
 import { reportGap } from './relation-column.ts'
-import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
+import { type CellFault, EXAMPLE, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'
 import { coveredResources, parseScope, type RuleScope, type RuleVocabulary, SCOPE_COLUMN } from './rule-scope.ts'
 
@@ -20,7 +20,7 @@ export function parseRules(source: SourceFile, vocabulary: RuleVocabulary, repor
   const links: RoleLink[] = []
   const known = new Map<string, RuleScope>()
   for (const line of readRuleLines(source, report)) {
-    const fault: Fault = (cell, code, message, hint) =>
+    const fault: CellFault = (cell, code, message, hint) =>
       report({ ...line.placeOf(cell), code, severity: 'error', message, hint })
     const kind = line.cells[0] ?? ''
     if (kind === 'p') rules.push(...parseRule(line, { vocabulary, known }, fault))
@@ -69,13 +69,13 @@ function leavesFor(relation: Relation | undefined): readonly Relation[] {
   return relation ? leavesOf(relation) : []
 }
 
-interface Known {
+interface Scopes {
   readonly vocabulary: RuleVocabulary
   /** The valid scopes by the text of their cells: ten thousand rules have a few hundred different ones. */
   readonly known: Map<string, RuleScope>
 }
 
-function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, fault: Fault): readonly Rule[] {
+function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Scopes, fault: CellFault): readonly Rule[] {
   if (!hasRuleColumns(cells, fault)) return []
   const [, subject = '', resource = '', action = '', relation = '', fields = '', effect = ''] = cells
   const end = parseEnd(cells, fault)
@@ -94,7 +94,7 @@ function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, faul
   return [end?.until === undefined ? rule : { ...rule, until: end.until }]
 }
 
-function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: Fault): readonly RoleLink[] {
+function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: CellFault): readonly RoleLink[] {
   if (!hasLinkColumns(cells, fault)) return []
   const [, role = '', inherits = ''] = cells
   let sound = true
@@ -107,7 +107,7 @@ function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: 
   return sound ? [{ line, role, inherits }] : []
 }
 
-function soundSubject(subject: string, { roles }: RuleVocabulary, fault: Fault): boolean {
+function soundSubject(subject: string, { roles }: RuleVocabulary, fault: CellFault): boolean {
   if (subject === 'everyone' || subject === 'anonymous' || roles.has(subject)) return true
   if (/^user:/.test(subject)) {
     const id = subject.slice('user:'.length)
@@ -124,7 +124,7 @@ function soundSubject(subject: string, { roles }: RuleVocabulary, fault: Fault):
   return false
 }
 
-function soundEffect(effect: string, fault: Fault): boolean {
+function soundEffect(effect: string, fault: CellFault): boolean {
   if (effect === 'allow' || effect === 'deny') return true
   const hint = effect.includes('#') ? 'write the comment on a separate line' : 'write exactly allow or deny'
   fault(SCOPE_COLUMN.effect, 'unknown-effect', `\`${effect}\` is not an effect`, hint)

@@ -1,13 +1,11 @@
 /** Parses roles.yaml and views.yaml: the names that rules may use. parse-ownership.ts has the relations. */
 
 import { roles, views } from '#compiled/policy-files'
-import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
+import type { Reporter, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Role, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-
-type Report = (diagnostic: Diagnostic) => void
 
 type RolesFile = Readonly<
   Record<string, { readonly description: string; readonly privileged?: boolean; readonly claims?: readonly string[] }>
@@ -17,7 +15,7 @@ type ViewsFile = Readonly<Record<string, Readonly<Record<string, readonly string
 const rolesShape = shapeBy<RolesFile>(roles)
 const viewsShape = shapeBy<ViewsFile>(views)
 
-export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<string, Role> {
+export function parseRoles(source: SourceFile, report: Reporter): ReadonlyMap<string, Role> {
   const file = parseYaml(source, rolesShape, report)
   return new Map(
     Object.entries(file?.value ?? {}).map(([name, { description, privileged = false, claims = [] }]) => [
@@ -27,7 +25,7 @@ export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<stri
   )
 }
 
-export function parseViews(source: SourceFile, resources: Resources, report: Report): ReadonlyMap<string, Views> {
+export function parseViews(source: SourceFile, resources: Resources, report: Reporter): ReadonlyMap<string, Views> {
   const file = parseYaml(source, viewsShape, report)
   const parsed = new Map<string, Views>()
   if (!file) return parsed
@@ -58,7 +56,7 @@ function reportMissingRouteViews(
   { name: file }: SourceFile,
   views: ReadonlyMap<string, Views>,
   { routes }: Resources,
-  report: Report,
+  report: Reporter,
 ): void {
   for (const { resource, view, path } of routes) {
     if (view === undefined || views.get(resource)?.has(view)) continue
@@ -73,7 +71,7 @@ export function declared<T>(
   name: string,
   { byName }: Resources,
   file: YamlFile<T>,
-  report: Report,
+  report: Reporter,
 ): Resource | undefined {
   const resource = byName.get(name)
   if (resource) return resource

@@ -2,7 +2,7 @@
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Ownership, Rule, Term } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import type { Fault } from './rule-columns.ts'
+import type { CellFault } from './rule-columns.ts'
 
 /** The names that a relation column may use, and where its rule applies. */
 interface ColumnContext {
@@ -23,9 +23,9 @@ const RELATION_COLUMN = 4
 const ANY = 'any'
 
 /** Undefined if there is a fault, which is reported. */
-export function parseRelationColumn(text: string, context: ColumnContext, report: Fault): Columns | undefined {
+export function parseRelationColumn(text: string, context: ColumnContext, report: CellFault): Columns | undefined {
   let sound = true
-  const fault: Fault = (...args) => {
+  const fault: CellFault = (...args) => {
     sound = false
     report(...args)
   }
@@ -36,7 +36,7 @@ export function parseRelationColumn(text: string, context: ColumnContext, report
   return sound ? { before, ...(after ? { after } : {}) } : undefined
 }
 
-function parseRightSide(text: string, context: ColumnContext, fault: Fault): readonly Term[] {
+function parseRightSide(text: string, context: ColumnContext, fault: CellFault): readonly Term[] {
   const { actions, covered, conditions } = context
   const other = actions.find((name) => name === '*' || !covered.every((resource) => onlyChanges(resource, name)))
   if (other !== undefined) {
@@ -63,7 +63,7 @@ function onlyChanges({ actions, routes }: Resource, name: string): boolean {
   return methods.every((method) => method === 'PUT' || method === 'PATCH')
 }
 
-function parseSide(text: string, context: ColumnContext, fault: Fault): readonly Term[] {
+function parseSide(text: string, context: ColumnContext, fault: CellFault): readonly Term[] {
   if (text === ANY) return []
   const words = text.split('+')
   const wrong = (message: string) => fault(RELATION_COLUMN, 'relation-list', message, 'as in: owner+draft')
@@ -93,7 +93,7 @@ function parseSide(text: string, context: ColumnContext, fault: Fault): readonly
   return terms.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-function isKnown(name: string, { covered, ownership, conditions }: ColumnContext, fault: Fault): boolean {
+function isKnown(name: string, { covered, ownership, conditions }: ColumnContext, fault: CellFault): boolean {
   const relations = new Set(covered.flatMap((resource) => [...(ownership.get(resource.name)?.relations.keys() ?? [])]))
   if (relations.has(name) || conditions.has(name)) return true
   const near = didYouMean(name, [...relations, ...conditions, ANY])
@@ -111,7 +111,7 @@ function isKnown(name: string, { covered, ownership, conditions }: ColumnContext
 export function reportGap(
   { before, after = [] }: Columns,
   { covered, ownership, actions }: Omit<ColumnContext, 'resources'>,
-  fault: Fault,
+  fault: CellFault,
 ): void {
   const acted = covered.filter((resource) => actions.some((name) => name === '*' || resource.actions.has(name)))
   for (const { name, negated } of [...before, ...after]) {

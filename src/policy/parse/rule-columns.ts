@@ -3,9 +3,9 @@ import { parseTime, timeFault } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 
 /** Reports a fault of a cell (counted from 0, which is the `p` or `g`). */
-export type Fault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
+export type CellFault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
 
-type Cells = readonly string[]
+type LineCells = readonly string[]
 
 export const EXAMPLE = 'p, member, notes, read, owner, *, allow'
 
@@ -16,7 +16,7 @@ const LINK_COLUMNS = 3
 const UNTIL = 'until='
 const UNTIL_EXAMPLE = `write it as in: ${EXAMPLE}, until=2027-01-31T18:00:00Z`
 
-export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
+export function hasRuleColumns(cells: LineCells, fault: CellFault): boolean {
   const behind = cells.slice(RULE_COLUMNS)
   const stray = behind.findIndex((cell) => !cell.startsWith(UNTIL))
   if (cells.length === RULE_COLUMNS || (behind.length === 1 && stray < 0)) return true
@@ -32,7 +32,7 @@ export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
 }
 
 /** The end of a rule, if it has one; undefined if the text is not a valid time (docs/decisions/0044). */
-export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | undefined {
+export function parseEnd(cells: LineCells, fault: CellFault): Pick<Rule, 'until'> | undefined {
   const written = cells[RULE_COLUMNS]?.slice(UNTIL.length)
   if (written === undefined) return {}
   const until = parseTime(written)
@@ -41,7 +41,7 @@ export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | unde
   return undefined
 }
 
-export function hasLinkColumns(cells: Cells, fault: Fault): boolean {
+export function hasLinkColumns(cells: LineCells, fault: CellFault): boolean {
   if (cells.length === LINK_COLUMNS) return true
   if (cells.length === LINK_COLUMNS + 1 && cells[LINK_COLUMNS]?.startsWith(UNTIL)) {
     const message = 'a `g` line can not have an end'

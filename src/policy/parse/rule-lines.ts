@@ -62,7 +62,7 @@ export function* readRuleLines(source: SourceFile, report: (diagnostic: Diagnost
   }
 }
 
-type Cells = Pick<RuleLine, 'line' | 'cells'>
+type CellsOfLine = Pick<RuleLine, 'line' | 'cells'>
 
 /** Only rules with quotes need csv-parse; comments may have quotes. */
 function needsCsv(text: string): boolean {
@@ -70,7 +70,7 @@ function needsCsv(text: string): boolean {
 }
 
 /** The same as csv-parse gives (rule-lines.test.ts), in a sixth of the time. */
-function* plainCells(texts: readonly string[]): Generator<Cells> {
+function* plainCells(texts: readonly string[]): Generator<CellsOfLine> {
   for (const [i, text] of texts.entries()) {
     const rule = text.trim()
     if (rule === '' || rule.startsWith('#')) continue
@@ -78,12 +78,12 @@ function* plainCells(texts: readonly string[]): Generator<Cells> {
   }
 }
 
-interface CsvRecord {
+interface ParsedCsvLine {
   readonly info: Info
   readonly record: string[]
 }
 
-function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly Cells[] {
+function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly CellsOfLine[] {
   try {
     const records = parse(source.text, {
       comment: '#',
@@ -94,7 +94,7 @@ function csvCells(source: SourceFile, report: (diagnostic: Diagnostic) => void):
       skip_empty_lines: true,
       record_delimiter: ['\r\n', '\n'],
       info: true,
-    }) as unknown as readonly CsvRecord[]
+    }) as unknown as readonly ParsedCsvLine[]
     // csv-parse counts the line where a record ends.
     return records.map(({ info, record }) => {
       return { line: info.lines - (record.join('').split('\n').length - 1), cells: record }

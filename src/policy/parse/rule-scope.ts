@@ -6,7 +6,7 @@ import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { meantAction } from './meant-action.ts'
 import { parseRelationColumn } from './relation-column.ts'
-import type { Fault } from './rule-columns.ts'
+import type { CellFault } from './rule-columns.ts'
 
 /** The names that the cells of a rule may use. */
 export interface RuleVocabulary {
@@ -28,7 +28,7 @@ export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'before' | 'after' |
 export function parseScope(
   [resource, action, relation, fields]: readonly [string, string, string, string],
   vocabulary: RuleVocabulary,
-  fault: Fault,
+  fault: CellFault,
 ): RuleScope | undefined {
   const covered = coveredResources(resource, vocabulary.resources)
   if (!soundResource(resource, covered, vocabulary, fault)) return undefined
@@ -49,7 +49,7 @@ function soundResource(
   resource: string,
   covered: readonly Resource[],
   { resources }: RuleVocabulary,
-  fault: Fault,
+  fault: CellFault,
 ): boolean {
   if (covered.length > 0) return true
   const known = [...resources.byName.keys(), '*', 'system/*']
@@ -58,7 +58,7 @@ function soundResource(
   return false
 }
 
-function soundActions(actions: readonly string[], covered: readonly Resource[], fault: Fault): boolean {
+function soundActions(actions: readonly string[], covered: readonly Resource[], fault: CellFault): boolean {
   const known = new Set(covered.flatMap((resource) => [...resource.actions.keys()]))
   return soundNames(
     actions,
@@ -78,7 +78,7 @@ function soundViews(
   views: readonly string[],
   covered: readonly Resource[],
   vocabulary: RuleVocabulary,
-  fault: Fault,
+  fault: CellFault,
 ): boolean {
   const known = new Set(covered.flatMap(({ name }) => [...(vocabulary.views.get(name)?.keys() ?? [])]))
   return soundNames(

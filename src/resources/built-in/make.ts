@@ -3,7 +3,7 @@ import { makeEndpoints } from '../load/make-routes.ts'
 import type { Action, Field, Json, Method, Operation, Resource, Route, RouteExchange } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 
-interface Parts {
+interface BuiltInParts {
   readonly schema: JsonObject
   readonly fields: readonly Field[]
   readonly routes: readonly Route[]
@@ -12,7 +12,7 @@ interface Parts {
   readonly takes?: { readonly schema: JsonObject; readonly validate: Resource['validate'] }
 }
 
-export function builtIn(name: string, { schema, fields, routes, actions, takes }: Parts): Resource {
+export function builtIn(name: string, { schema, fields, routes, actions, takes }: BuiltInParts): Resource {
   return Object.freeze({
     name,
     builtIn: true,
@@ -61,22 +61,22 @@ export function askingRoute(resource: string, path: string, actionName: string, 
   return Object.freeze({ ...route(resource, path, 'collection', [['POST', 'create']], actionName), exchange })
 }
 
-type Members = Readonly<Record<string, Json>>
+type SchemasByName = Readonly<Record<string, Json>>
 
 /** The schema of an object with these members; others are ignored. */
-export function objectOf(required: Members, optional: Members = {}): JsonObject {
+export function objectOf(required: SchemasByName, optional: SchemasByName = {}): JsonObject {
   const names = Object.keys(required)
   const properties = { ...required, ...optional }
   return { type: 'object', properties, ...(names.length > 0 && { required: names }) }
 }
 
 /** The same, without any other member. */
-export function closedObjectOf(required: Members, optional?: Members): JsonObject {
+export function closedObjectOf(required: SchemasByName, optional?: SchemasByName): JsonObject {
   return { ...objectOf(required, optional), additionalProperties: false }
 }
 
 /** With any other members: without the keyword, generated types would allow none. */
-export function openObjectOf(optional: Members): JsonObject {
+export function openObjectOf(optional: SchemasByName): JsonObject {
   return { ...objectOf({}, optional), additionalProperties: true }
 }
 

@@ -97,16 +97,16 @@ function queryNameFault(file: SchemaFile, path: Path, name: string): readonly Di
 
 // Checks that every `$ref` names another schema of the same file, and that no chain of references is endless.
 
-type Targets = ReadonlyMap<string, Subschema>
+type FieldTargets = ReadonlyMap<string, Subschema>
 
 export function checkReferences(file: SchemaFile): readonly Diagnostic[] {
   if (!isObject(file.json)) return []
   const all = allSubschemas(file.json)
-  const targets: Targets = new Map(all.map((one) => [pointerOfPath(one.path), one]))
+  const targets: FieldTargets = new Map(all.map((one) => [pointerOfPath(one.path), one]))
   return all.flatMap((one) => referenceFault(file, targets, one))
 }
 
-function referenceFault(file: SchemaFile, targets: Targets, one: Subschema): readonly Diagnostic[] {
+function referenceFault(file: SchemaFile, targets: FieldTargets, one: Subschema): readonly Diagnostic[] {
   const reference = typeof one.schema === 'boolean' ? undefined : one.schema.$ref
   if (reference === undefined) return []
   const path = [...one.path, '$ref']
@@ -120,7 +120,7 @@ function referenceFault(file: SchemaFile, targets: Targets, one: Subschema): rea
 }
 
 /** Whether validating a value with `from` leads to validating the same value with `goal`. */
-function reaches(targets: Targets, from: Subschema, goal: Subschema, seen = new Set<string>()): boolean {
+function reaches(targets: FieldTargets, from: Subschema, goal: Subschema, seen = new Set<string>()): boolean {
   return nextInPlace(targets, from).some((next) => {
     const pointer = pointerOfPath(next.path)
     if (pointer === pointerOfPath(goal.path)) return true
@@ -130,7 +130,7 @@ function reaches(targets: Targets, from: Subschema, goal: Subschema, seen = new 
   })
 }
 
-function nextInPlace(targets: Targets, one: Subschema): readonly Subschema[] {
+function nextInPlace(targets: FieldTargets, one: Subschema): readonly Subschema[] {
   const pointer = typeof one.schema === 'boolean' ? undefined : localPointer(one.schema.$ref)
   const target = pointer === undefined ? undefined : targets.get(pointer)
   return [...innerSchemas(one).filter(({ inPlace }) => inPlace), ...(target ? [target] : [])]

@@ -20,9 +20,9 @@ const RESERVED_PATHS = [...BUILT_IN_PATHS, '/metrics']
 /** Methods whose effect depends on the state that the client has seen. */
 const CHANGING = ['PUT', 'PATCH', 'DELETE']
 
-type Check = (file: SchemaFile, route: RouteDeclaration, path: Path) => readonly Diagnostic[]
+type RouteCheck = (file: SchemaFile, route: RouteDeclaration, path: Path) => readonly Diagnostic[]
 
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly RouteCheck[] = [
   checkPath,
   checkReserved,
   checkMethods,
@@ -161,7 +161,7 @@ function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]
 
 // Checks that no request can match two routes (of one file or of two), and that no redirect leads to another redirect.
 
-interface Placed {
+interface PlacedRoute {
   readonly file: SchemaFile
   readonly route: RouteDeclaration
   readonly at: Path
@@ -173,13 +173,13 @@ export function checkClashes(files: readonly SchemaFile[]): readonly Diagnostic[
   return [...all.flatMap((one, i) => clashFault(one, all.slice(0, i))), ...all.flatMap((one) => chainFault(one, all))]
 }
 
-function placedRoutes(file: SchemaFile): readonly Placed[] {
+function placedRoutes(file: SchemaFile): readonly PlacedRoute[] {
   return declaredRoutes(file)
     .map((route, i) => ({ file, route, at: routePath(i) }))
     .filter(({ route }) => pathFault(route.path) === undefined)
 }
 
-function clashFault({ file, route, at }: Placed, earlier: readonly Placed[]): readonly Diagnostic[] {
+function clashFault({ file, route, at }: PlacedRoute, earlier: readonly PlacedRoute[]): readonly Diagnostic[] {
   const other = earlier.find((one) => canBothMatch(one.route.path, route.path))
   if (!other) return []
   const place = written(other.file.place([...other.at, 'path']))
@@ -187,7 +187,7 @@ function clashFault({ file, route, at }: Placed, earlier: readonly Placed[]): re
   return [file.fault([...at, 'path'], 'route-clash', message)]
 }
 
-function chainFault({ file, route, at }: Placed, all: readonly Placed[]): readonly Diagnostic[] {
+function chainFault({ file, route, at }: PlacedRoute, all: readonly PlacedRoute[]): readonly Diagnostic[] {
   const key = route.moved === undefined ? 'found' : 'moved'
   const next = all.find((one) => one.route.path === route[key] && one.route !== route)
   if (!next || (next.route.moved ?? next.route.found) === undefined) return []

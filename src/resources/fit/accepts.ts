@@ -22,7 +22,7 @@ import {
 } from './parts.ts'
 import type { Taken } from './taken.ts'
 
-type Answer = boolean | undefined
+type Acceptance = boolean | undefined
 
 /** The opaque keywords that are evaluated here. */
 const EVALUATED: ReadonlySet<string> = new Set([
@@ -30,13 +30,13 @@ const EVALUATED: ReadonlySet<string> = new Set([
   ...['prefixItems', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
 ])
 
-export function accepts(schemas: readonly RootedSchema[], value: Json, budget: Budget): Answer {
+export function accepts(schemas: readonly RootedSchema[], value: Json, budget: Budget): Acceptance {
   const parts = schemaParts(schemas)
   budget.spend(parts?.length ?? 0)
   return parts === undefined ? false : all(parts, (part) => partAccepts(part, value, budget))
 }
 
-function partAccepts(part: SchemaPart, value: Json, budget: Budget): Answer {
+function partAccepts(part: SchemaPart, value: Json, budget: Budget): Acceptance {
   if (!typesOf(part).has(typeOfValue(value))) return false
   const listed = listedValues(part)
   if (listed && !listed.some((one) => isDeepStrictEqual(one, value))) return false
@@ -45,14 +45,14 @@ function partAccepts(part: SchemaPart, value: Json, budget: Budget): Answer {
   return all([() => combined, () => contentFits(part, value, budget), () => unknown], (answer) => answer())
 }
 
-function contentFits(part: SchemaPart, value: Json, budget: Budget): Answer {
+function contentFits(part: SchemaPart, value: Json, budget: Budget): Acceptance {
   if (typeof value === 'number') return numberFits(part, value)
   if (typeof value === 'string') return textFits(part, value)
   if (Array.isArray(value)) return listFits(part, value, budget)
   return isObject(value) ? objectFits(part, value as JsonObject, budget) : true
 }
 
-function listFits({ root, schema }: SchemaPart, list: readonly Json[], budget: Budget): Answer {
+function listFits({ root, schema }: SchemaPart, list: readonly Json[], budget: Budget): Acceptance {
   if (list.length < (numberAt(schema, 'minItems') ?? 0)) return false
   if (list.length > (numberAt(schema, 'maxItems') ?? Number.POSITIVE_INFINITY)) return false
   if (schema.uniqueItems === true && new Set(list.map((one) => JSON.stringify(one))).size < list.length) return false
@@ -60,7 +60,7 @@ function listFits({ root, schema }: SchemaPart, list: readonly Json[], budget: B
   return all(list, (item, i) => accepts([{ root, schema: first[i] ?? schema.items ?? true }], item, budget))
 }
 
-function objectFits(part: SchemaPart, object: JsonObject, budget: Budget): Answer {
+function objectFits(part: SchemaPart, object: JsonObject, budget: Budget): Acceptance {
   const { root, schema } = part
   const names = Object.keys(object)
   if (names.length < (numberAt(schema, 'minProperties') ?? 0)) return false
@@ -79,13 +79,13 @@ function hasAll(object: JsonObject, names: Json | undefined): boolean {
   return ((names ?? []) as readonly string[]).every((name) => Object.hasOwn(object, name))
 }
 
-function combinationsAccept({ root, schema }: SchemaPart, value: Json, budget: Budget): Answer {
-  const fits = (one: Json): Answer => accepts([{ root, schema: one }], value, budget)
+function combinationsAccept({ root, schema }: SchemaPart, value: Json, budget: Budget): Acceptance {
+  const fits = (one: Json): Acceptance => accepts([{ root, schema: one }], value, budget)
   const { anyOf, oneOf, not, dependentSchemas } = schema
   const dependent = isObject(value)
     ? Object.entries((dependentSchemas ?? {}) as JsonObject).filter(([name]) => Object.hasOwn(value, name))
     : []
-  const answers: readonly (() => Answer)[] = [
+  const answers: readonly (() => Acceptance)[] = [
     () => (Array.isArray(anyOf) ? any(anyOf.map(fits)) : true),
     () => (Array.isArray(oneOf) ? exactlyOne(oneOf.map(fits)) : true),
     () => (not === undefined ? true : negated(fits(not))),
@@ -95,7 +95,10 @@ function combinationsAccept({ root, schema }: SchemaPart, value: Json, budget: B
   return all(answers, (answer) => answer())
 }
 
-function conditionFits({ if: condition, then, else: otherwise }: JsonObject, fits: (one: Json) => Answer): Answer {
+function conditionFits(
+  { if: condition, then, else: otherwise }: JsonObject,
+  fits: (one: Json) => Acceptance,
+): Acceptance {
   if (condition === undefined) return true
   const holds = fits(condition)
   const [whenTrue, whenFalse] = [then ?? true, otherwise ?? true]
@@ -104,8 +107,8 @@ function conditionFits({ if: condition, then, else: otherwise }: JsonObject, fit
   return both[0] === both[1] ? both[0] : undefined
 }
 
-function all<T>(values: readonly T[], answerOf: (value: T, index: number) => Answer): Answer {
-  let answer: Answer = true
+function all<T>(values: readonly T[], answerOf: (value: T, index: number) => Acceptance): Acceptance {
+  let answer: Acceptance = true
   for (const [index, value] of values.entries()) {
     const one = answerOf(value, index)
     if (one === false) return false
@@ -114,23 +117,23 @@ function all<T>(values: readonly T[], answerOf: (value: T, index: number) => Ans
   return answer
 }
 
-function both(a: Answer, b: Answer): Answer {
+function both(a: Acceptance, b: Acceptance): Acceptance {
   if (a === false || b === false) return false
   return a === undefined || b === undefined ? undefined : true
 }
 
-function any(answers: readonly Answer[]): Answer {
+function any(answers: readonly Acceptance[]): Acceptance {
   if (answers.includes(true)) return true
   return answers.includes(undefined) ? undefined : false
 }
 
-function exactlyOne(answers: readonly Answer[]): Answer {
+function exactlyOne(answers: readonly Acceptance[]): Acceptance {
   const sure = answers.filter((one) => one === true).length
   if (sure > 1) return false
   return answers.includes(undefined) ? undefined : sure === 1
 }
 
-function negated(answer: Answer): Answer {
+function negated(answer: Acceptance): Acceptance {
   return answer === undefined ? undefined : !answer
 }
 

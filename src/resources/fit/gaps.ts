@@ -26,8 +26,8 @@ import { take } from './samples.ts'
 import { isNothing } from './taken.ts'
 import {
   type Comparing,
-  type Example,
   type Gap,
+  type GapExample,
   gapFor,
   listedGaps,
   MOST_EXAMPLES,
@@ -46,7 +46,7 @@ export function gapsBetween(old: readonly RootedSchema[], next: RootedSchema, bu
 }
 
 /** The first example that surely fits the old schemas and not the new one. */
-export function sureExample(gap: Gap, old: readonly RootedSchema[], next: RootedSchema): Example | undefined {
+export function sureExample(gap: Gap, old: readonly RootedSchema[], next: RootedSchema): GapExample | undefined {
   const budget = new Budget()
   return gap.examples.find(
     ({ value }) => accepts(old, value, budget) === true && accepts([next], value, budget) === false,
@@ -179,13 +179,13 @@ function objectGaps(comparing: Comparing, next: SchemaPart): readonly Gap[] {
   ]
 }
 
-interface Member {
+interface MemberOfObject {
   readonly name: string
   /** The name, or `*` if it stands for all names that no schema declares. */
   readonly shown: string
 }
 
-function memberGaps(comparing: Comparing, next: SchemaPart, { name, shown }: Member): readonly Gap[] {
+function memberGaps(comparing: Comparing, next: SchemaPart, { name, shown }: MemberOfObject): readonly Gap[] {
   const old = comparing.parts.flatMap((part) => memberOf(part, name))
   const refused = isObject(next.schema.properties) && Object.hasOwn(next.schema.properties, name)
   const having = { type: 'object', required: [name] }
@@ -269,7 +269,7 @@ function outside(gap: Gap, { shown, key, around }: Outside): Gap {
   const examples = gap.examples.flatMap(({ value, at }) =>
     around(value)
       .slice(0, 1)
-      .map((held): Example => ({ value: held, at: [key, ...at] })),
+      .map((held): GapExample => ({ value: held, at: [key, ...at] })),
   )
   return { ...gap, path: [shown, ...gap.path], examples }
 }

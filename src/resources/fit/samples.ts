@@ -19,7 +19,7 @@ import {
   schemaParts,
   sharedTypes,
 } from './parts.ts'
-import { isNothing, MOST_INSIDE, NOTHING, type Taking, UNKNOWN, type Values } from './taken.ts'
+import { isNothing, MOST_INSIDE, NOTHING, type TakenValues, type Taking, UNKNOWN } from './taken.ts'
 
 /** A schema that contains itself is followed so far. */
 const DEEPEST = 8
@@ -30,7 +30,7 @@ interface Depth {
 }
 
 /** At most `count` different values. `complete`: no other value fits, whatever the opaque keywords say. */
-export function take(schemas: readonly RootedSchema[], count: number, taking: Depth): Values {
+export function take(schemas: readonly RootedSchema[], count: number, taking: Depth): TakenValues {
   const parts = schemaParts(schemas)
   taking.budget.spend(parts?.length ?? 0)
   if (parts === undefined || count === 0) return parts === undefined ? NOTHING : UNKNOWN
@@ -47,7 +47,7 @@ export function take(schemas: readonly RootedSchema[], count: number, taking: De
 }
 
 /** `const` and `enum` leave few values, which are looked at one by one. */
-function takeListed(parts: readonly SchemaPart[], { budget }: Depth): Values | undefined {
+function takeListed(parts: readonly SchemaPart[], { budget }: Depth): TakenValues | undefined {
   const listed = parts.map(listedValues).find((values) => values !== undefined)
   if (listed === undefined) return undefined
   const answers = unique(listed).map((value) => ({ value, fits: accepts(parts, value, budget) }))
@@ -55,7 +55,7 @@ function takeListed(parts: readonly SchemaPart[], { budget }: Depth): Values | u
   return { values, complete: answers.every(({ fits }) => fits !== undefined) }
 }
 
-function takeTyped(parts: readonly SchemaPart[], { count, take: inside }: Taking): Values {
+function takeTyped(parts: readonly SchemaPart[], { count, take: inside }: Taking): TakenValues {
   const values: Json[] = []
   let complete = true
   for (const type of sharedTypes(parts)) {
@@ -66,7 +66,7 @@ function takeTyped(parts: readonly SchemaPart[], { count, take: inside }: Taking
   return { values, complete }
 }
 
-function takeOfType(type: JsonType, parts: readonly SchemaPart[], taking: Taking): Values {
+function takeOfType(type: JsonType, parts: readonly SchemaPart[], taking: Taking): TakenValues {
   switch (type) {
     case 'null':
       return { values: [null], complete: true }
@@ -95,29 +95,29 @@ function proposals({ root, schema }: SchemaPart): readonly Json[] {
 interface Choosing {
   readonly least: number
   readonly most: number
-  readonly choices: readonly Choice[]
+  readonly choices: readonly MemberChoice[]
   /** Values for names that no schema declares. */
-  readonly free: Values
+  readonly free: TakenValues
   /** Names of a pattern may have other values than `free`, and none is looked for. */
   readonly hasPatterns: boolean
 }
 
-interface Choice {
+interface MemberChoice {
   readonly name: string
   readonly required: boolean
-  readonly values: () => Values
+  readonly values: () => TakenValues
 }
 
-type Members = readonly (readonly [string, Json])[]
+type SampledMembers = readonly (readonly [string, Json])[]
 
-function takeObjects(parts: readonly SchemaPart[], { count, take }: Taking): Values {
+function takeObjects(parts: readonly SchemaPart[], { count, take }: Taking): TakenValues {
   const required = requiredNames(parts)
   const [least, most] = [leastOf(parts, 'minProperties', 0), mostOf(parts, 'maxProperties')]
   if (least > most) return NOTHING
   if (least > MOST_INSIDE) return UNKNOWN
-  const choices = [...new Set([...required, ...declaredNames(parts)])].map((name): Choice => {
+  const choices = [...new Set([...required, ...declaredNames(parts)])].map((name): MemberChoice => {
     const schemas = parts.flatMap((part) => memberOf(part, name))
-    let known: Values | undefined
+    let known: TakenValues | undefined
     const values = () => {
       known ??= take(schemas, count)
       return known
@@ -137,7 +137,7 @@ function takeObjects(parts: readonly SchemaPart[], { count, take }: Taking): Val
   return chosen({ least, most, choices, free, hasPatterns }, count)
 }
 
-function chosen(choosing: Choosing, count: number): Values {
+function chosen(choosing: Choosing, count: number): TakenValues {
   const values: Json[] = []
   for (const members of membersOf(choosing, 0, [])) {
     if (values.length >= count) return { values, complete: false }
@@ -151,7 +151,7 @@ function chosen(choosing: Choosing, count: number): Values {
 }
 
 /** Fewer members first. A way that can't reach the number of members ends at once. */
-function* membersOf(choosing: Choosing, at: number, members: Members): Generator<Members> {
+function* membersOf(choosing: Choosing, at: number, members: SampledMembers): Generator<SampledMembers> {
   const { choices, most } = choosing
   const choice = choices[at]
   if (members.length > most || !canReach(choosing, at, members.length)) return
@@ -169,7 +169,7 @@ function canReach({ choices, least, most, free }: Choosing, at: number, reached:
 }
 
 /** As few members with free names as the bounds want, then one more each time. */
-function* withFree({ least, most, choices, free }: Choosing, members: Members): Generator<Members> {
+function* withFree({ least, most, choices, free }: Choosing, members: SampledMembers): Generator<SampledMembers> {
   if (members.length >= least) yield members
   const [first] = free.values
   if (first === undefined) return
@@ -189,7 +189,7 @@ function freeName(choices: readonly { readonly name: string }[], nth: number): s
 
 // The lists that schemas allow, the shortest first.
 
-function takeLists(parts: readonly SchemaPart[], { count, take }: Taking): Values {
+function takeLists(parts: readonly SchemaPart[], { count, take }: Taking): TakenValues {
   const [least, most] = [leastOf(parts, 'minItems', 0), mostOf(parts, 'maxItems')]
   if (least > most) return NOTHING
   if (least > MOST_INSIDE) return UNKNOWN

@@ -8,12 +8,12 @@ export interface Taken<T> {
   readonly complete: boolean
 }
 
-export type Values = Taken<Json>
+export type TakenValues = Taken<Json>
 
-export const NOTHING: Values = { values: [], complete: true }
-export const UNKNOWN: Values = { values: [], complete: false }
+export const NOTHING: TakenValues = { values: [], complete: true }
+export const UNKNOWN: TakenValues = { values: [], complete: false }
 
-export function isNothing({ values, complete }: Values): boolean {
+export function isNothing({ values, complete }: TakenValues): boolean {
   return complete && values.length === 0
 }
 
@@ -24,5 +24,5 @@ export interface Taking {
   /** How many different values are wanted. */
   readonly count: number
   /** Values of a schema inside. */
-  readonly take: (schemas: readonly RootedSchema[], count: number) => Values
+  readonly take: (schemas: readonly RootedSchema[], count: number) => TakenValues
 }

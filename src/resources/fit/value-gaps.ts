@@ -21,7 +21,7 @@ import {
   wantsIntegers,
 } from './parts.ts'
 import { take } from './samples.ts'
-import type { Values } from './taken.ts'
+import type { TakenValues } from './taken.ts'
 
 export interface Gap {
   /** From the compared value to the faulty one; `*` for any item, and for any member without a declared name. */
@@ -29,12 +29,12 @@ export interface Gap {
   /** The keyword of the new schema that values may break; `additionalProperties` for a name that it doesn't accept. */
   readonly keyword: string
   /** Whole values that fit the old schema and not the new one. Empty if it is unknown whether there are any. */
-  readonly examples: readonly Example[]
+  readonly examples: readonly GapExample[]
   /** The values of an old `enum` that the new schema doesn't accept. */
   readonly lost?: readonly Json[]
 }
 
-export interface Example {
+export interface GapExample {
   readonly value: Json
   /** Where the fault is in this value. */
   readonly at: Path
@@ -53,12 +53,12 @@ export interface Comparing {
 export const MOST_EXAMPLES = 4
 
 /** Values that fit the old schema and these keywords too. */
-export function takeWith({ old, budget }: Comparing, schema: JsonObject, count = 1): Values {
+export function takeWith({ old, budget }: Comparing, schema: JsonObject, count = 1): TakenValues {
   return take([...old, { root: {}, schema }], count, { budget, depth: 0 })
 }
 
 /** No gap if surely no value breaks the keyword. */
-export function gapFor(keyword: string, breaking: Values, at: readonly string[] = []): readonly Gap[] {
+export function gapFor(keyword: string, breaking: TakenValues, at: readonly string[] = []): readonly Gap[] {
   if (breaking.complete && breaking.values.length === 0) return []
   return [{ path: at, keyword, examples: breaking.values.slice(0, MOST_EXAMPLES).map((value) => ({ value, at })) }]
 }
@@ -126,26 +126,26 @@ const OF_TYPE: Partial<Readonly<Record<JsonType, GapsOfType>>> = {
 }
 
 /** For each bound, the keywords that hold for exactly the values that break it; undefined if no value can. */
-type Bounds = Readonly<Record<string, (bound: number) => JsonObject | undefined>>
+type BoundBreakers = Readonly<Record<string, (bound: number) => JsonObject | undefined>>
 
 const below = (type: JsonType, keyword: string) => (bound: number) =>
   bound <= 0 ? undefined : { type, [keyword]: bound - 1 }
 const above = (type: JsonType, keyword: string) => (bound: number) => ({ type, [keyword]: bound + 1 })
 
-const NUMBER_BOUNDS: Bounds = {
+const NUMBER_BOUNDS: BoundBreakers = {
   minimum: (bound) => ({ type: 'number', exclusiveMaximum: bound }),
   maximum: (bound) => ({ type: 'number', exclusiveMinimum: bound }),
   exclusiveMinimum: (bound) => ({ type: 'number', maximum: bound }),
   exclusiveMaximum: (bound) => ({ type: 'number', minimum: bound }),
 }
-const TEXT_BOUNDS: Bounds = { minLength: below('string', 'maxLength'), maxLength: above('string', 'minLength') }
-const LIST_BOUNDS: Bounds = { minItems: below('array', 'maxItems'), maxItems: above('array', 'minItems') }
-const OBJECT_BOUNDS: Bounds = {
+const TEXT_BOUNDS: BoundBreakers = { minLength: below('string', 'maxLength'), maxLength: above('string', 'minLength') }
+const LIST_BOUNDS: BoundBreakers = { minItems: below('array', 'maxItems'), maxItems: above('array', 'minItems') }
+const OBJECT_BOUNDS: BoundBreakers = {
   minProperties: below('object', 'maxProperties'),
   maxProperties: above('object', 'minProperties'),
 }
 
-function boundGaps(comparing: Comparing, { schema }: SchemaPart, bounds: Bounds): readonly Gap[] {
+function boundGaps(comparing: Comparing, { schema }: SchemaPart, bounds: BoundBreakers): readonly Gap[] {
   return Object.entries(bounds).flatMap(([keyword, broken]) => {
     const bound = numberAt(schema, keyword)
     const breaking = bound === undefined ? undefined : broken(bound)
@@ -181,7 +181,7 @@ function writingGaps(comparing: Comparing, next: SchemaPart): readonly Gap[] {
   })
 }
 
-function breaking(comparing: Comparing, schema: JsonObject, breaks: (value: Json) => boolean): Values {
+function breaking(comparing: Comparing, schema: JsonObject, breaks: (value: Json) => boolean): TakenValues {
   const { values, complete } = takeWith(comparing, schema, TRIED)
   return { values: values.filter(breaks), complete }
 }

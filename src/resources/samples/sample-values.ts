@@ -110,14 +110,14 @@ export function unique(values: readonly Json[]): readonly Json[] {
 // Short texts that fit a regular expression of a schema (flag `u`), for fields whose schema gives no `examples`.
 
 /** What makes one text differ from the next: the branch and character chosen, and how often a part is repeated. */
-interface Choice {
+interface TextChoice {
   /** The number of the branch or character, modulo how many there are. */
   readonly nth: number
   /** How often a part is repeated beyond the quantifier's minimum; never more than its maximum. */
   readonly more: number
 }
 
-const CHOICES: readonly Choice[] = [0, 1, 3, 8, 36].flatMap((more) => [0, 1, 2, 5].map((nth) => ({ nth, more })))
+const CHOICES: readonly TextChoice[] = [0, 1, 3, 8, 36].flatMap((more) => [0, 1, 2, 5].map((nth) => ({ nth, more })))
 
 /** Characters that people read easily are taken first. */
 const READABLE = [...'abcABC0123-_. @xyzXYZ456789']
@@ -134,7 +134,7 @@ export function textsOfPattern(pattern: string): readonly string[] {
   return [...new Set(texts)].filter((text) => whole.test(text)).sort((a, b) => a.length - b.length)
 }
 
-function textOf(node: PatternNode, choice: Choice): string {
+function textOf(node: PatternNode, choice: TextChoice): string {
   switch (node.type) {
     case 'disjunction':
       return textOf(node.body[choice.nth % node.body.length] as PatternNode, choice)
@@ -154,7 +154,7 @@ function textOf(node: PatternNode, choice: Choice): string {
 }
 
 /** A character that a class, an escape or a dot accepts. */
-function characterOf(source: string, { nth }: Choice): string {
+function characterOf(source: string, { nth }: TextChoice): string {
   const one = new RegExp(`^${source}$`, 'u')
   const fitting = READABLE.filter((character) => one.test(character))
   return fitting[nth % fitting.length] ?? OTHERS.find((character) => one.test(character)) ?? ''

@@ -13,20 +13,20 @@ export interface CrossFieldRule {
 
 /** The constraints at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
 export function crossFieldRulesIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
-  const reader: Reader = {
+  const reader: SchemaReader = {
     root: schema,
     all: [...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])),
   }
   return comparisonsOf(reader, schema, new Set()).filter((one) => one.fields.size > 1)
 }
 
-interface Reader {
+interface SchemaReader {
   readonly root: JsonObject
   /** The server's fields are always present, so counting fields says nothing about them. */
   readonly all: readonly string[]
 }
 
-function comparisonsOf(reader: Reader, json: Json, seen: Set<Json>): readonly CrossFieldRule[] {
+function comparisonsOf(reader: SchemaReader, json: Json, seen: Set<Json>): readonly CrossFieldRule[] {
   if (!isObject(json) || seen.has(json)) return []
   seen.add(json)
   return Object.entries(json).flatMap(([keyword, value]): readonly CrossFieldRule[] => {
@@ -57,7 +57,7 @@ function comparisonsOf(reader: Reader, json: Json, seen: Set<Json>): readonly Cr
 }
 
 /** The fields that schemas of the whole object look at. */
-function named(reader: Reader, schemas: readonly (Json | undefined)[]): ReadonlySet<string> {
+function named(reader: SchemaReader, schemas: readonly (Json | undefined)[]): ReadonlySet<string> {
   const seen = new Set<Json>()
   const fieldsOf = (json: Json | undefined): readonly string[] => {
     if (!isObject(json) || seen.has(json)) return []

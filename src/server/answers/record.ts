@@ -57,11 +57,11 @@ export function observe(
   faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
 }
 
-interface Ending extends Pick<RequestState, 'problem' | 'outcome'> {
+interface EndOfRequest extends Pick<RequestState, 'problem' | 'outcome'> {
   readonly forwarded: RequestState['forwarded'] | undefined
 }
 
-export function answeredStatus({ problem, outcome, forwarded }: Partial<Ending>): number {
+export function answeredStatus({ problem, outcome, forwarded }: Partial<EndOfRequest>): number {
   if (!problem) return outcome?.status ?? 500
   return forwarded ? statusForGateway(forwarded.profile, problem.status) : problem.status
 }

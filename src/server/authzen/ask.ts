@@ -16,7 +16,7 @@ import { actionNamed } from '../../decide/grants/trust.ts'
 import { proposeNew, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
-import type { Endpoint, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { Endpoint, FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
 import type { Pep } from './pep.ts'
 import {
@@ -43,7 +43,7 @@ export interface Evaluated {
   readonly action?: string
 }
 
-type Judged = Omit<Evaluated, 'caller' | 'action'>
+type JudgedCase = Omit<Evaluated, 'caller' | 'action'>
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
 export function evaluate(pep: Pep, evaluation: Evaluation): Evaluated | Promise<Evaluated> {
@@ -56,18 +56,18 @@ export function evaluate(pep: Pep, evaluation: Evaluation): Evaluated | Promise<
   })
 }
 
-function evaluateFor(pep: Pep, about: Omit<Asked, 'holding'>): Evaluated | Promise<Evaluated> {
+function evaluateFor(pep: Pep, about: Omit<AskedEvaluation, 'holding'>): Evaluated | Promise<Evaluated> {
   const { target, subject, evaluation } = about
   const known = knownConditions(pep, evaluation, subject)
-  const judged = inEveryCase<Judged>(known, (holding) => decideAbout(pep, { ...about, holding }))
+  const judged = inEveryCase<JudgedCase>(known, (holding) => decideAbout(pep, { ...about, holding }))
   return onceKnown(judged, (one) => ({ caller: subject.caller, action: target.endpoint.action, ...one }))
 }
 
-interface Asked extends AskedAbout {
+interface AskedEvaluation extends AskedTarget {
   readonly evaluation: Evaluation
 }
 
-interface AskedAbout {
+interface AskedTarget {
   readonly target: AskedRoute
   readonly subject: KnownSubject
   /** Without an id, the question is about all objects. */
@@ -75,7 +75,7 @@ interface AskedAbout {
   readonly holding: Holding
 }
 
-function decideAbout(pep: Pep, asked: Asked): Judged | Promise<Judged> {
+function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<JudgedCase> {
   const { target, subject, evaluation } = asked
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
@@ -97,7 +97,7 @@ function decideAbout(pep: Pep, asked: Asked): Judged | Promise<Judged> {
 }
 
 /** An attribute that the service didn't tell of the subject may be what a deny asks for. */
-function unlessLacking(pep: Pep, asked: Asked, judged: Judged): Judged | Promise<Judged> {
+function unlessLacking(pep: Pep, asked: AskedEvaluation, judged: JudgedCase): JudgedCase | Promise<JudgedCase> {
   const { action, resource } = asked.evaluation
   const isChange = action.properties?.body !== undefined
   const given = new Set(Object.keys(resource.properties ?? {}))
@@ -108,12 +108,12 @@ function unlessLacking(pep: Pep, asked: Asked, judged: Judged): Judged | Promise
 }
 
 /** Stored objects win; this one isn't stored. */
-function decideAboutAsserted(pep: Pep, asked: Asked, told: AssertedObject): Judged | Promise<Judged> {
+function decideAboutAsserted(pep: Pep, asked: AskedEvaluation, told: AssertedObject): JudgedCase | Promise<JudgedCase> {
   const decision = pep.ask(decideWithUnknowns(questionOf(pep, asked), pep.policy.snapshot, told))
   return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(pep, asked, found)))
 }
 
-function judgePartly(pep: Pep, asked: Asked, { fields, possible, evidence }: PartialDecision): Judged {
+function judgePartly(pep: Pep, asked: AskedEvaluation, { fields, possible, evidence }: PartialDecision): JudgedCase {
   const { target, evaluation } = asked
   const { resource, endpoint } = target
   if (fields.size === 0) return { decision: false, reason: 'attributes-missing', evidence }
@@ -129,14 +129,14 @@ function judgePartly(pep: Pep, asked: Asked, { fields, possible, evidence }: Par
 
 export function questionOf(
   { policy, now }: Pep,
-  { target, subject: { caller }, evaluation, holding }: AskedAbout,
+  { target, subject: { caller }, evaluation, holding }: AskedTarget,
 ): Question {
   const subject = policy.snapshot.subjectOf(caller)
   const blocked = isBlocked(policy.blocked, caller.id, now)
   return { ...target, subject, blocked, id: evaluation.resource.id, now, holding }
 }
 
-function refusedBy(refusal: Refusal): Judged {
+function refusedBy(refusal: Refusal): JudgedCase {
   return { decision: false, reason: denialReasonOf(refusal), evidence: refusal.evidence }
 }
 
@@ -145,7 +145,7 @@ function judge(
   { trust: { understandsFields } }: Pep,
   { fields, all, evidence, dependsOnBody }: GrantedFields,
   { resource, asked }: { readonly resource: Resource; readonly asked: readonly string[] | undefined },
-): Judged {
+): JudgedCase {
   const wanted = asked ?? [...all]
   const refused = wanted.filter((name) => !fields.has(name))
   const told = understandsFields && asked === undefined && all.size > 0 ? { fields: [...fields] } : {}
@@ -165,9 +165,9 @@ export interface AskedRoute {
   readonly endpoint: Endpoint
 }
 
-type Targets = ReadonlyMap<string, ReadonlyMap<string, AskedRoute>>
+type AskedRoutes = ReadonlyMap<string, ReadonlyMap<string, AskedRoute>>
 
-const made = new WeakMap<Resources, Targets>()
+const made = new WeakMap<Resources, AskedRoutes>()
 
 export function routeAsked(
   resources: Resources,
@@ -186,9 +186,9 @@ export function actionsAsked(resources: Resources, type: string): readonly Asked
 }
 
 /** By resource and action. Built-in resources have no objects. */
-function makeTargets(resources: Resources): Targets {
+function makeTargets(resources: Resources): AskedRoutes {
   const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
-  const targets: Targets = new Map(
+  const targets: AskedRoutes = new Map(
     data.map((resource) => [resource.name, resource.external ? actionsElsewhere(resource) : actionsOf(resource)]),
   )
   made.set(resources, targets)
@@ -236,13 +236,11 @@ function onOneObject(endpoint: Endpoint): Endpoint {
   return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
 }
 
-type Fields = ReadonlySet<string>
-
 interface GrantedFields {
   readonly kind: 'granted'
-  readonly fields: Fields
+  readonly fields: FieldNames
   /** All fields that the action concerns; empty for an action on the whole object, and for a change that is given. */
-  readonly all: Fields
+  readonly all: FieldNames
   readonly evidence: Evidence
   /** Other values than the stored ones could be granted more. */
   readonly dependsOnBody?: boolean
@@ -271,7 +269,7 @@ function fieldsGranted(
 }
 
 /** The fields that an action on rows concerns; empty for an action on the whole object. */
-export function fieldsConcerned(pep: Pep, target: AskedRoute): Fields {
+export function fieldsConcerned(pep: Pep, target: AskedRoute): FieldNames {
   const { resource, endpoint } = target
   if (!resource.actions.get(endpoint.action)?.hasFields) return NO_FIELDS
   if (resource.external) return allOf(resource)
@@ -279,7 +277,7 @@ export function fieldsConcerned(pep: Pep, target: AskedRoute): Fields {
 }
 
 /** Those of the route's view. */
-function shownBy({ policy }: Pep, { resource, route: { view } }: AskedRoute): Fields {
+function shownBy({ policy }: Pep, { resource, route: { view } }: AskedRoute): FieldNames {
   return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
 }
 
@@ -330,15 +328,15 @@ function proposalOf(decision: UpdateDecision, resource: Resource, operation: str
   return proposeReplacement(resource, body, { before, writable, readable, filled })
 }
 
-const NO_FIELDS: Fields = new Set()
+const NO_FIELDS: FieldNames = new Set()
 
 /** Made once for each resource: most questions need them. */
-const ALL = new WeakMap<Resource, Fields>()
+const ALL = new WeakMap<Resource, FieldNames>()
 
-function allOf(resource: Resource): Fields {
+function allOf(resource: Resource): FieldNames {
   return ALL.getOrInsertComputed(resource, ({ fields }) => new Set(fields.keys()))
 }
 
-function writableOf({ fields }: Resource): Fields {
+function writableOf({ fields }: Resource): FieldNames {
   return new Set([...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])))
 }

@@ -41,7 +41,7 @@ function answerOne(pep: Pep, evaluation: Evaluation): Outcome | Promise<Outcome>
 }
 
 /** An answer, and its record if the item was an evaluation. */
-interface Answered {
+interface AnsweredItem {
   readonly decision: boolean
   readonly body: Json
   readonly asked?: AskedRecord
@@ -65,8 +65,8 @@ export async function answerEvaluations(services: Services, request: HandledRequ
 const MOST_TOGETHER = 25
 
 /** With a semantic that stops, each decision is waited for. */
-function answerAll(pep: Pep, { items, semantic }: Evaluations): Promise<readonly Answered[]> {
-  return answerInSlices<Evaluation | FaultyItem, Answered>(pep, items, {
+function answerAll(pep: Pep, { items, semantic }: Evaluations): Promise<readonly AnsweredItem[]> {
+  return answerInSlices<Evaluation | FaultyItem, AnsweredItem>(pep, items, {
     most: semantic === 'execute_all' ? MOST_TOGETHER : 1,
     answer: (item) => answerItem(pep, item),
     isLast: ({ decision }) => decision === STOPS[semantic],
@@ -80,10 +80,10 @@ const STOPS: Readonly<Record<Semantic, boolean | undefined>> = {
   permit_on_first_permit: true,
 }
 
-function answerItem(pep: Pep, item: Evaluation | FaultyItem): Answered | Promise<Answered> {
+function answerItem(pep: Pep, item: Evaluation | FaultyItem): AnsweredItem | Promise<AnsweredItem> {
   if ('faults' in item) return { decision: false, body: faultyDecision(pep, item) }
   const found = orElse<Evaluated | FaultyItem>(() => evaluate(pep, item), faultsOf)
-  return onceKnown(found, (evaluated): Answered => {
+  return onceKnown(found, (evaluated): AnsweredItem => {
     if ('faults' in evaluated) return { decision: false, body: faultyDecision(pep, evaluated) }
     const { decision } = evaluated
     return { decision, body: decisionOf(pep, evaluated), asked: recordOfAsked(item, evaluated) }
@@ -108,7 +108,7 @@ function faultyDecision({ policy }: Pep, { faults }: FaultyItem): Json {
   return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
 }
 
-interface AskedAbout extends Pick<Evaluation, 'subject' | 'action'> {
+interface RecordedEvaluation extends Pick<Evaluation, 'subject' | 'action'> {
   readonly resource: Omit<Evaluation['resource'], 'id'> & { readonly id?: string }
 }
 
@@ -126,7 +126,7 @@ function decisionOf({ policy }: Pep, { decision, reason, fields }: Evaluated): J
 const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 'resource-unknown', 'action-unknown']
 
 /** Without the id of a resource, the question is about all objects. */
-export function recordOfAsked({ subject, resource, action }: AskedAbout, evaluated: Evaluated): AskedRecord {
+export function recordOfAsked({ subject, resource, action }: RecordedEvaluation, evaluated: Evaluated): AskedRecord {
   const { decision, reason, evidence, caller, action: known } = evaluated
   const cut = reason !== undefined && UNKNOWN.includes(reason) ? cutName : (name: string) => name
   const id = reason === 'object-missing' ? cutName(resource.id ?? '') : resource.id

@@ -51,7 +51,7 @@ export function readForwarded(
 ): Stage<Received & Matched & Addressed & Forwarding> {
   const prove = createGatewayProof(gate, verifier)
   const find = createRouteMatcher(forwardedRoutes(gate.resources))
-  const read = async (request: IncomingMessage, state: Forwarded, { profile, match }: OwnMatch) => {
+  const read = async (request: IncomingMessage, state: ForwardedState, { profile, match }: OwnMatch) => {
     const proof = await prove(request, { ...state, profile, match })
     if ('reason' in proof) {
       // Counts as a bad credential, and the client's own isn't looked at.
@@ -72,7 +72,7 @@ export function readForwarded(
   }
 }
 
-type Forwarded = Writable<Received & Matched & Addressed & Forwarding>
+type ForwardedState = Writable<Received & Matched & Addressed & Forwarding>
 
 const GATEWAY_REFUSED = 'The gateway may not ask for its clients; give it a key of a caller who may `forward`.'
 
@@ -256,10 +256,10 @@ function headerValues(rawHeaders: readonly string[], name: string): readonly str
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === wanted)
 }
 
-type Headers = Readonly<Record<string, string>>
+type IdentityHeaders = Readonly<Record<string, string>>
 
 /** Of a refusal, and of a caller without credentials. */
-const NOBODY: Headers = { 'X-Sallyport-Subject': '', 'X-Sallyport-Roles': '' }
+const NOBODY: IdentityHeaders = { 'X-Sallyport-Subject': '', 'X-Sallyport-Roles': '' }
 
 /** The gateway may let its client's request pass. */
 export function admit({ policy, accepted }: Received & Accepted): Outcome {
@@ -267,7 +267,7 @@ export function admit({ policy, accepted }: Received & Accepted): Outcome {
 }
 
 /** The roles are those that the policy declares, inherited ones included. */
-function identityHeaders(snapshot: Snapshot, caller: Caller | undefined): Headers {
+function identityHeaders(snapshot: Snapshot, caller: Caller | undefined): IdentityHeaders {
   if (!caller) return NOBODY
   const roles = [...snapshot.subjectOf(caller).roles].sort()
   return {

@@ -27,7 +27,7 @@ export interface AccessParts {
   /** PUBLIC_URL, or where the server listens. */
   readonly publicUrl: () => string
   /** For the work of batches and searches. */
-  readonly turns: Turns
+  readonly turns: SliceQueue
 }
 
 /** The service that asks, and all that its questions need. */
@@ -53,7 +53,7 @@ export interface Pep extends AccessParts {
   readonly gone: () => AbortSignal
 }
 
-interface Request {
+interface PepRequest {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
@@ -62,7 +62,7 @@ interface Request {
   readonly at: number
 }
 
-export function pepOf(parts: AccessParts, request: Request): Pep {
+export function pepOf(parts: AccessParts, request: PepRequest): Pep {
   const { caller, policy, at } = request
   const known = new Map<string, unknown>()
   const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
@@ -98,7 +98,7 @@ function factsOnce({ resources, store }: AccessParts): FactSource {
 /** The most long requests under way (docs/authzen.md): each keeps its body and its answer in memory. */
 const MOST: Most = { ofCaller: 32, ofAll: 128 }
 
-export class Turns {
+export class SliceQueue {
   /** By caller, in rotation. */
   readonly #waiting = new Map<string, (() => void)[]>()
   readonly #underWay: UnderWay

@@ -77,7 +77,7 @@ function candidatesOf(pep: Pep, { store }: Services, search: Search): Candidates
 }
 
 interface FoundPage {
-  readonly results: readonly Candidate[]
+  readonly results: readonly SearchCandidate[]
   /** How many candidates were decided. */
   readonly decided: number
   /** Where the next page begins; undefined if no result is left. */
@@ -90,7 +90,7 @@ async function findPage(
   { limit, after: first }: SearchPage,
   makePep: () => Pep,
 ): Promise<FoundPage> {
-  const results: Candidate[] = []
+  const results: SearchCandidate[] = []
   let after = first
   let decided = 0
   while (decided < MOST_CANDIDATES) {
@@ -107,15 +107,15 @@ async function findPage(
   return { results, decided, next: { after } }
 }
 
-async function allowedOf(pep: Pep, some: readonly Candidate[]): Promise<readonly boolean[]> {
+async function allowedOf(pep: Pep, some: readonly SearchCandidate[]): Promise<readonly boolean[]> {
   const evaluated = await answerInSlices(pep, some, {
     most: AT_A_TIME,
-    answer: ({ evaluation }: Candidate) => evaluate(pep, evaluation),
+    answer: ({ evaluation }: SearchCandidate) => evaluate(pep, evaluation),
   })
   return evaluated.map(({ decision }) => decision)
 }
 
-function recordOf(search: Search, results: readonly Candidate[], candidates: number): SearchRecord {
+function recordOf(search: Search, results: readonly SearchCandidate[], candidates: number): SearchRecord {
   const { subject, resource } = search
   return {
     for: search.for,
@@ -140,24 +140,24 @@ interface AskedPage {
   readonly limit?: number
 }
 
-interface Rest {
+interface SearchOptions {
   readonly context?: ContextMembers
   readonly page?: AskedPage
 }
 
-interface SubjectSearch extends Rest {
+interface SubjectSearch extends SearchOptions {
   readonly subject: Searched
   readonly action: ActionEntity
   readonly resource: ResourceEntity
 }
 
-interface ResourceSearch extends Rest {
+interface ResourceSearch extends SearchOptions {
   readonly subject: SubjectEntity
   readonly action: ActionEntity
   readonly resource: Searched
 }
 
-interface ActionSearch extends Rest {
+interface ActionSearch extends SearchOptions {
   readonly subject: SubjectEntity
   readonly resource: ResourceEntity
 }
@@ -192,7 +192,7 @@ interface SearchPages {
   tokenAfter(key: string | undefined): string
 }
 
-interface About {
+interface SearchContext {
   readonly cursors: Cursors
   /** The id of the PEP. */
   readonly service: string | undefined
@@ -200,7 +200,7 @@ interface About {
 }
 
 /** Throws Problem invalid-body for a token of another search, and for another limit than that of the first page. */
-function pagesOf({ page: asked = {}, ...search }: Search, { cursors, service, page }: About): SearchPages {
+function pagesOf({ page: asked = {}, ...search }: Search, { cursors, service, page }: SearchContext): SearchPages {
   const binding = canonicalJson(['search', service ?? null, search as unknown as Json])
   const { token = '' } = asked
   const sealed: Sealed = token === '' ? firstPage(asked, page) : opened(cursors, binding, token)
@@ -269,7 +269,7 @@ function candidatesWhere(grants: CallerGrants, { endpoint }: AskedRoute, { actio
   return table.where(asking, conditions.holding, view)
 }
 
-interface Asked {
+interface AskedSearch {
   readonly target: AskedRoute
   readonly subject: KnownSubject
   readonly evaluation: Evaluation
@@ -279,7 +279,7 @@ interface Asked {
  * The question that a list by this action would be. An evaluation is true only if it is true whichever way the unknown
  * conditions are, so it is also true where none of them holds.
  */
-function listing(pep: Pep, { target, subject, evaluation }: Asked): Question {
+function listing(pep: Pep, { target, subject, evaluation }: AskedSearch): Question {
   const { policy, now } = pep
   const { caller } = subject
   const known = knownConditions(pep, evaluation, subject)
@@ -341,7 +341,7 @@ function actionNames({ resources, trust }: Pep, type: string): readonly string[]
   return onObjects.flatMap(({ endpoint }) => namesOf(endpoint.action)).toSorted(byText)
 }
 
-interface Candidate {
+interface SearchCandidate {
   /** Its place in the order: a later page begins after it. */
   readonly key: string
   readonly evaluation: Evaluation
@@ -350,7 +350,7 @@ interface Candidate {
 }
 
 /** The next candidates after this place, at most `most`; fewer if there are no more. */
-type Candidates = (after: string | undefined, most: number) => Promise<readonly Candidate[]>
+type Candidates = (after: string | undefined, most: number) => Promise<readonly SearchCandidate[]>
 
 const NO_CANDIDATES: Candidates = async () => []
 

@@ -76,7 +76,7 @@ export const MOST_UNKNOWN_CONDITIONS = 4
 
 export type Holding = (condition: RequestCondition) => boolean
 
-interface Judged {
+interface JudgedAnswer {
   readonly decision: boolean
   readonly fields?: readonly string[]
 }
@@ -91,7 +91,7 @@ const UNKNOWN: Unknown = { decision: false, reason: 'condition-unknown' }
 const NONE: ReadonlySet<string> = new Set()
 
 /** `judge` decides while exactly these conditions hold. Throws what it throws, and Problem invalid-body. */
-export function inEveryCase<T extends Judged>(
+export function inEveryCase<T extends JudgedAnswer>(
   known: (condition: RequestCondition) => boolean | undefined,
   judge: (holding: Holding) => T | Promise<T>,
 ): T | Unknown | Promise<T | Unknown> {
@@ -112,7 +112,7 @@ export function inEveryCase<T extends Judged>(
 }
 
 /** Without a promise, where the judge needs none: then the reads of all cases see one state. */
-function inOtherCases<T extends Judged>(
+function inOtherCases<T extends JudgedAnswer>(
   all: T,
   [assumed, ...others]: readonly ReadonlySet<string>[],
   judge: (assumed: ReadonlySet<string>) => T | Promise<T>,
@@ -124,7 +124,7 @@ function inOtherCases<T extends Judged>(
   })
 }
 
-function withFieldsOfBoth<T extends Judged>(one: T, other: T): T {
+function withFieldsOfBoth<T extends JudgedAnswer>(one: T, other: T): T {
   return one.fields ? { ...one, fields: one.fields.filter((name) => other.fields?.includes(name)) } : one
 }
 
@@ -184,7 +184,7 @@ export function assertedObject(
 /** By the properties as the body has them: many items of a batch may share them. */
 const judgedBefore = new WeakMap<Members, Map<Resource, readonly FieldFault[]>>()
 
-interface Told {
+interface AssertedItem {
   readonly resource: Resource
   /** Those of `from` that count. */
   readonly attributes: Representation
@@ -195,7 +195,7 @@ interface Told {
 }
 
 /** What is missing is unknown, which is no fault. */
-function faultsOf({ resource, attributes, from, at }: Told): readonly FieldFault[] {
+function faultsOf({ resource, attributes, from, at }: AssertedItem): readonly FieldFault[] {
   const find = () =>
     resource
       .validate(attributes)

@@ -29,11 +29,11 @@ const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAli
 
 const MAX_HEADER_BYTES = 16_384
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 type ClientError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer; readonly bytesParsed?: number }
 
-export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TIMEOUTS): Server {
+export function createHttpServer(handler: RequestHandler, timeouts: ServerTimeouts = TIMEOUTS): Server {
   const server = http.createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: timeouts.headersMs,
@@ -69,7 +69,7 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   return server
 }
 
-function oneAfterAnother(handler: Handler): Handler {
+function oneAfterAnother(handler: RequestHandler): RequestHandler {
   return (request, response) => {
     // The answer may be sent before the whole body was read; the rest is discarded.
     if (hasBody(request)) response.once('close', () => request.resume())
@@ -92,7 +92,7 @@ function interruptBehind(response: ServerResponse, problem: Problem): void {
   if (!response.req.complete) interrupt(response.req, problem)
 }
 
-function refuse(serveLast: Handler, problem: Problem, socket: Socket): void {
+function refuse(serveLast: RequestHandler, problem: Problem, socket: Socket): void {
   const request = new http.IncomingMessage(socket)
   request.method = ''
   interrupt(request, problem)
@@ -100,7 +100,7 @@ function refuse(serveLast: Handler, problem: Problem, socket: Socket): void {
 }
 
 /** Answers a request for which Node has created no response: the last one of its connection. */
-function closingAfter(handler: Handler): Handler {
+function closingAfter(handler: RequestHandler): RequestHandler {
   return (request, response) => {
     const { socket } = request
     response.shouldKeepAlive = false
@@ -165,20 +165,20 @@ const LINGER_MS = 1000
 const WAITING_EACH = 16
 const WAITING_TOGETHER = 3000
 
-const connections = new WeakMap<Duplex, Connection>()
+const connections = new WeakMap<Duplex, ClientConnection>()
 
 /** Must be called before anything is read from the connection. */
 function openConnection(socket: Socket): void {
-  connections.set(socket, new Connection(socket))
+  connections.set(socket, new ClientConnection(socket))
 }
 
-function connectionOf(socket: Duplex): Connection {
+function connectionOf(socket: Duplex): ClientConnection {
   const connection = connections.get(socket)
   if (!connection) throw new Error('the connection of a request was not registered')
   return connection
 }
 
-class Connection {
+class ClientConnection {
   /** On all connections. */
   static #waitingTogether = 0
 
@@ -216,7 +216,7 @@ class Connection {
     }
     this.#count(1)
     this.#socket.pause()
-    if (this.#waiting > WAITING_EACH && Connection.#waitingTogether > WAITING_TOGETHER) this.#socket.destroy()
+    if (this.#waiting > WAITING_EACH && ClientConnection.#waitingTogether > WAITING_TOGETHER) this.#socket.destroy()
     before.once('close', () => {
       if (!this.#socket.writable) return
       this.#count(-1)
@@ -227,7 +227,7 @@ class Connection {
 
   #count(more: number): void {
     this.#waiting += more
-    Connection.#waitingTogether += more
+    ClientConnection.#waitingTogether += more
   }
 
   /**

@@ -30,7 +30,7 @@ export function claimOf(
 }
 
 /** Where requests with a key meet: those of this process, and those that have committed. */
-interface Claims {
+interface Claimed {
   readonly store: Pick<Store, 'kept'>
   readonly inFlight: InFlight
 }
@@ -45,7 +45,7 @@ interface CreateOrReplay<T> {
  * Throws Problem idempotency-in-flight or idempotency-key-reused, or what the two functions throw. If another process
  * was faster, a conflict shows its commit; a unique field may conflict first.
  */
-export function once<T>({ store, inFlight }: Claims, claim: Claim, { create, replay }: CreateOrReplay<T>): Promise<T> {
+export function once<T>({ store, inFlight }: Claimed, claim: Claim, { create, replay }: CreateOrReplay<T>): Promise<T> {
   const { subject, route, key, fingerprint } = claim
   const again = (kept: Kept) => {
     if (kept.fingerprint !== fingerprint) throw reused()

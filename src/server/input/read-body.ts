@@ -23,7 +23,7 @@ const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE, JSON_TYPE]
 /** The value of Accept-Patch (RFC 5789 section 3.1). */
 export const ACCEPT_PATCH = PATCH_TYPES.join(', ')
 
-interface Expected {
+interface ExpectedBody {
   readonly operation: Operation
   readonly resource: Resource
   readonly limitBytes: number
@@ -33,7 +33,7 @@ interface Expected {
  * Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json, invalid-body or invalid-patch, in
  * this order.
  */
-export async function readBody(ctx: Context, { operation, resource, limitBytes }: Expected): Promise<Content> {
+export async function readBody(ctx: Context, { operation, resource, limitBytes }: ExpectedBody): Promise<Content> {
   refuseContentRange(ctx, operation)
   refuseMediaType(ctx, operation)
   if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'The request has no body; send a JSON body.')

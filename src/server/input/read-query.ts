@@ -63,18 +63,14 @@ function splitPair(pair: string): readonly [string, string] {
 const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor', 'can'])
 
 type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
-type Parameters = ReadonlyMap<string, string>
+type Query = ReadonlyMap<string, string>
 
 /**
  * Throws Problem invalid-query. A field that the caller may not query gets the same answer as a field that doesn't
  * exist; the answer names only fields that this caller may query. Afterwards the decision's evidence contains the
  * query's fields.
  */
-export function readListQuery(
-  parameters: Parameters,
-  limits: Pick<Limits, 'page'>,
-  decision: ListDecision,
-): ListRequest {
+export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, decision: ListDecision): ListRequest {
   const named = namesIn(parameters)
   try {
     const query = read(parameters, limits, decision)
@@ -86,7 +82,7 @@ export function readListQuery(
   }
 }
 
-function namesIn(parameters: Parameters): QueriedFields {
+function namesIn(parameters: Query): QueriedFields {
   const filters = [...parameters.keys()].filter((name) => !RESERVED.has(name)).map(withoutOperator)
   const sorted = parameters.get('sort')?.split(',') ?? []
   const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
@@ -94,7 +90,7 @@ function namesIn(parameters: Parameters): QueriedFields {
 }
 
 /** Whether only the policy can be the reason to refuse it. */
-function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Queryable): boolean {
+function isSound(parameters: Query, limits: Pick<Limits, 'page'>, widest: Queryable): boolean {
   try {
     read(parameters, limits, widest)
     return true
@@ -103,7 +99,7 @@ function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Q
   }
 }
 
-function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Queryable): ListRequest {
+function read(parameters: Query, { page }: Pick<Limits, 'page'>, { queryable, shown }: Queryable): ListRequest {
   const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
   const cursor = parameters.get('cursor')
   return {

@@ -7,10 +7,10 @@ import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { policyDetail } from '../policy-changes/policy-log.ts'
-import type { Check } from '../routes/handler.ts'
+import type { Health } from '../routes/handler.ts'
 import type { Shadow } from '../shadow/shadow.ts'
 
-interface Checked {
+interface PartsToCheck {
   readonly store: Store
   readonly policy: LivePolicy
   readonly channel: PolicyChannel | undefined
@@ -36,7 +36,7 @@ export async function checkParts({
   shadow,
   draining,
   note,
-}: Checked): Promise<Record<string, Check>> {
+}: PartsToCheck): Promise<Record<string, Health>> {
   const answers = await store.ping().then(
     () => true,
     (error) => {
@@ -60,17 +60,17 @@ export async function checkParts({
   }
 }
 
-function checkFiles(policy: LivePolicy): Check {
+function checkFiles(policy: LivePolicy): Health {
   return policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' }
 }
 
-function checkKeys(keys: Pick<KeyRing, 'readable'>): Check {
+function checkKeys(keys: Pick<KeyRing, 'readable'>): Health {
   if (keys.readable()) return { status: 'ok' }
   return { status: 'degraded', detail: "the signing keys can't be read; the previous keys stay in use; read the log" }
 }
 
 /** Undefined if the published versions can be read. */
-function checkChannel(channel: PolicyChannel | undefined, now: number): Check | undefined {
+function checkChannel(channel: PolicyChannel | undefined, now: number): Health | undefined {
   const state = channel?.state(now) ?? 'answers'
   if (!channel || state === 'answers') return undefined
   const lost = `the published policy could not be read for ${Math.round(channel.ageMs(now) / 1000)} s`

@@ -11,12 +11,12 @@ const MOST_AT_ONCE = 100
 
 export interface FaultLog {
   /** `err` is what was thrown, if anything was. */
-  note(fault: Fault, message: string): void
+  note(fault: LoggedFault, message: string): void
   /** Logs how often the current faults occurred. */
   close(): void
 }
 
-interface Fault {
+interface LoggedFault {
   readonly problem?: string | undefined
   readonly err: unknown
   readonly [field: string]: unknown
@@ -63,7 +63,7 @@ export function createFaultLog(log: Logger, quietMs = QUIET_MS): FaultLog {
 }
 
 /** Two faults with the same message are one, whichever request met them. */
-function keyOf({ problem, err }: Fault, message: string): string {
+function keyOf({ problem, err }: LoggedFault, message: string): string {
   const said: unknown[] = [message, problem]
   for (let cause = err; cause instanceof Error && said.length < 8; cause = cause.cause) {
     said.push(cause.name, cause.message)
@@ -72,6 +72,6 @@ function keyOf({ problem, err }: Fault, message: string): string {
 }
 
 /** The members that the last line repeats from the first one, so that a search finds both. */
-function headOf({ requestId, problem, err }: Fault, message: string): Readonly<Record<string, unknown>> {
+function headOf({ requestId, problem, err }: LoggedFault, message: string): Readonly<Record<string, unknown>> {
   return { requestId, problem, fault: message, cause: err instanceof Error ? err.message : undefined }
 }

@@ -10,7 +10,7 @@ interface RequestObservation {
 }
 
 /** The values that the parts report. */
-interface Counts {
+interface MetricReports {
   observeRequest(observation: RequestObservation): void
   /** `time` in milliseconds since the epoch. */
   policyActivated(revision: string, time: number): void
@@ -23,7 +23,7 @@ interface Counts {
   limiterState(state: 'ok' | 'degraded'): void
 }
 
-export interface Metrics extends Counts {
+export interface Metrics extends MetricReports {
   /** The text that Prometheus scrapes. */
   text(): Promise<string>
   readonly contentType: string

@@ -12,7 +12,7 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
 /** Fields, or the pseudo-field `*` for an action without fields. */
-export interface Granted {
+export interface FieldsByObject {
   /** Fields that are granted on at least one object. */
   readonly some: ReadonlySet<string>
   /** Fields that are granted on each object on which the action is allowed. */
@@ -23,7 +23,7 @@ export interface Access {
   readonly snapshot: Snapshot
   /** Whether the caller is allowed to use this on at least one object. */
   offers(routeMethod: RouteMethod): boolean
-  granted(resource: Resource, action: string): Granted
+  granted(resource: Resource, action: string): FieldsByObject
   /** The rate limits that can count the caller's use of this operation. */
   limitsOf(routeMethod: RouteMethod): readonly Limit[]
 }
@@ -57,7 +57,7 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
  * The fields that an operation shows, cut to the view of the route: a list shows the fields that `list` grants, a
  * write's answer the fields that `read` grants (semantics.md, "The actions").
  */
-export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): Granted {
+export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): FieldsByObject {
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
   const { some, every } = access.granted(resource, shows)
   if (route.view === undefined) return { some, every }

@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { byText } from '../../base/by-text.ts'
 import type { Json } from '../../resources/resource.ts'
 
-type Kind = 'schemas' | 'responses' | 'parameters' | 'headers'
+type ComponentKind = 'schemas' | 'responses' | 'parameters' | 'headers'
 
 export class Components {
-  readonly #kinds: Readonly<Record<Kind, Map<string, Part>>> = {
+  readonly #kinds: Readonly<Record<ComponentKind, Map<string, Part>>> = {
     schemas: new Map(),
     responses: new Map(),
     parameters: new Map(),
@@ -19,7 +19,7 @@ export class Components {
   readonly #made = new Map<string, Part>()
 
   /** A reference to the part, under this name or, if another part has the name, with a number appended. */
-  add(kind: Kind, name: string, part: Part): Part {
+  add(kind: ComponentKind, name: string, part: Part): Part {
     const parts = this.#kinds[kind]
     for (let number = 1; ; number++) {
       const candidate = number === 1 ? name : `${name}${number}`
@@ -31,7 +31,10 @@ export class Components {
   }
 
   /** The same, for a part that many operations have: it is made once. The key says what it is made from. */
-  addOnce(kind: Kind, { name, key, make }: { readonly name: string; readonly key: string; make(): Part }): Part {
+  addOnce(
+    kind: ComponentKind,
+    { name, key, make }: { readonly name: string; readonly key: string; make(): Part },
+  ): Part {
     const known = this.#made.get(key) ?? this.add(kind, name, make())
     this.#made.set(key, known)
     return known

@@ -12,7 +12,7 @@ const JSON_TYPE = 'application/json'
 const NO_HEADERS: Headers = { always: [], maybe: [] }
 const TAGGED: Headers = { always: ['ETag'], maybe: [] }
 
-interface Answer {
+interface Reply {
   readonly status: number
   readonly description: string
   readonly headers: Headers
@@ -29,7 +29,7 @@ export function successResponses(routeMethod: RouteMethod, describing: Describin
   return Object.fromEntries(entries)
 }
 
-function answersOf(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
+function answersOf(routeMethod: RouteMethod, describing: Describing): readonly Reply[] {
   const { route, endpoint, resource } = routeMethod
   if (endpoint.operation === 'options') return [optionsAnswer(routeMethod)]
   if (route.redirect) return [redirectAnswer(route.redirect, routeMethod)]
@@ -48,21 +48,18 @@ function answersOf(routeMethod: RouteMethod, describing: Describing): readonly A
   }
 }
 
-function optionsAnswer({ route }: RouteMethod): Answer {
+function optionsAnswer({ route }: RouteMethod): Reply {
   const patch: Headers = route.endpoints.has('PATCH') ? { always: ['Accept-Patch'], maybe: [] } : NO_HEADERS
   const headers = joinHeaders({ always: ['Allow'], maybe: [] }, patch)
   return { status: successStatus('options'), description: 'The methods that the path accepts.', headers }
 }
 
-function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>, { method }: RouteMethod): Answer {
+function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>, { method }: RouteMethod): Reply {
   const description = redirect.permanent ? 'The path moved permanently.' : 'The path moved temporarily.'
   return { status: redirectStatus(redirect, method), description, headers: { always: ['Location'], maybe: [] } }
 }
 
-function builtInAnswer(
-  { route, resource, endpoint }: RouteMethod,
-  { access, schemas, components }: Describing,
-): Answer {
+function builtInAnswer({ route, resource, endpoint }: RouteMethod, { access, schemas, components }: Describing): Reply {
   if (endpoint.operation === 'delete')
     return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
   if (route.exchange) return exchangeAnswer(route.exchange.gives, components)
@@ -73,12 +70,12 @@ function builtInAnswer(
   return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
 }
 
-function exchangeAnswer(gives: Part, components: Describing['components']): Answer {
+function exchangeAnswer(gives: Part, components: Describing['components']): Reply {
   const description = String(gives.description)
   return { status: 200, description, headers: NO_HEADERS, schema: components.addTitled(gives) }
 }
 
-function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
+function listAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
   const { components, schemas } = describing
   const name = schemas.base + viewName(routeMethod)
   // The parameter `fields` can leave any of them out.
@@ -112,7 +109,7 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
   }
 }
 
-function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
+function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly Reply[] {
   const schema = representation(routeMethod, describing)
   return [
     {
@@ -125,7 +122,7 @@ function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly
   ]
 }
 
-function createAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
+function createAnswer(routeMethod: RouteMethod, describing: Describing): Reply {
   const { canonicalItemPath } = routeMethod.resource
   const location: Headers = canonicalItemPath === undefined ? NO_HEADERS : { always: ['Location'], maybe: [] }
   const readable = fieldsShown(describing.access, routeMethod).some.size > 0
@@ -141,8 +138,8 @@ function createAnswer(routeMethod: RouteMethod, describing: Describing): Answer 
   }
 }
 
-function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
-  const unread: Answer = {
+function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonly Reply[] {
+  const unread: Reply = {
     status: successStatus('update', false),
     description: 'The object is written, and the caller may read none of its fields.',
     headers: NO_HEADERS,
@@ -199,14 +196,14 @@ function canOfList(resource: Resource, describing: Describing): Part {
   })
 }
 
-interface About {
+interface ShownMember {
   readonly name: string
   readonly description: string
   readonly isIn: (routeMethod: RouteMethod) => boolean
   readonly writing: readonly Operation[]
 }
 
-function member(resource: Resource, { access, components, schemas }: Describing, about: About): Part {
+function member(resource: Resource, { access, components, schemas }: Describing, about: ShownMember): Part {
   const offered = offeredBy(access, resource).filter(about.isIn)
   const actions = new Set(offered.map(({ action }) => action.name))
   const writing = about.writing.filter((action) => actions.has(action))

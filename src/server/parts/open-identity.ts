@@ -32,7 +32,7 @@ interface IdentityOptions {
   readonly tokens?: TokenVerifier | undefined
 }
 
-interface Identity {
+interface OpenedIdentity {
   readonly verifier: TokenVerifier
   /** Undefined if this server issues no tokens. */
   readonly keys: KeyRing | undefined
@@ -40,7 +40,7 @@ interface Identity {
 }
 
 /** Throws KeyError. */
-export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+export async function openIdentity(options: IdentityOptions): Promise<OpenedIdentity> {
   const { config, seeding, log } = options
   const ring = await openRing(config, log)
   try {
@@ -52,7 +52,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   }
 }
 
-function connect({ config, directory, now, log, tokens }: IdentityOptions, ring: KeyRing | undefined): Identity {
+function connect({ config, directory, now, log, tokens }: IdentityOptions, ring: KeyRing | undefined): OpenedIdentity {
   const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
   const checkAccount = createAccountCheck(directory, time)
@@ -120,7 +120,7 @@ function keySourceOf({ tokens: { keys } }: Config, ring: KeyRing | undefined): K
 
 // Sign-in, for a server that issues its own tokens.
 
-interface SignInParts {
+interface SignInSources {
   readonly keys: Pick<KeyRing, 'signer'>
   readonly store: Pick<Store, 'secret'>
   readonly directory: Directory
@@ -132,7 +132,7 @@ interface SignInParts {
 /** RFC 9068 section 2.2: a token names its client. People who sign in here sign in to this server. */
 const CLIENT = 'sallyport'
 
-export async function openSignIn({ tokens }: Config, parts: SignInParts): Promise<SignIn> {
+export async function openSignIn({ tokens }: Config, parts: SignInSources): Promise<SignIn> {
   const { keys, store, directory, attempts, passwords = createPasswords() } = parts
   const now = () => parts.now().getTime()
   const { issuer, audience } = tokens

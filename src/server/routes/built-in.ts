@@ -1,12 +1,10 @@
 /** Routes that the program itself answers, and OPTIONS and redirects of every resource's routes. */
 import { Problem } from '../../base/problems/problem.ts'
-import type { Json, Route } from '../../resources/resource.ts'
+import type { FieldNames, Json, Route } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { ACCEPT_PATCH } from '../input/read-body.ts'
 import { WrittenJson } from './entity-tag.ts'
-import type { Check, HandledRequest, Outcome, Services } from './handler.ts'
-
-type Fields = ReadonlySet<string>
+import type { HandledRequest, Health, Outcome, Services } from './handler.ts'
 
 /** OPTIONS: the methods that the route accepts, whether or not the caller may use them. */
 export function showOptions({ allow, endpoints }: Route): Outcome {
@@ -36,12 +34,12 @@ export function showKeys({ keySet }: Services): Outcome {
 }
 
 /** GET /livez: the process answers. */
-export function showLiveness(fields: Fields): Outcome {
+export function showLiveness(fields: FieldNames): Outcome {
   return healthy({ status: 'ok' }, fields)
 }
 
 /** GET /readyz: whether the process can do its work, and what is degraded and why. */
-export async function showReadiness({ checks }: Services, fields: Fields): Promise<Outcome> {
+export async function showReadiness({ checks }: Services, fields: FieldNames): Promise<Outcome> {
   return healthy(readinessOf(await checks(), fields.has('checks')), fields)
 }
 
@@ -49,7 +47,10 @@ export async function showReadiness({ checks }: Services, fields: Fields): Promi
  * Throws Problem if a part can't do its work. `detailed`: the problem names the part, for callers who may see the
  * checks.
  */
-export function readinessOf(found: Readonly<Record<string, Check>>, detailed: boolean): Readonly<Record<string, Json>> {
+export function readinessOf(
+  found: Readonly<Record<string, Health>>,
+  detailed: boolean,
+): Readonly<Record<string, Json>> {
   const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
   if (unavailable) {
     const part = detailed ? `The ${unavailable[0]}` : 'A part of the server'
@@ -61,7 +62,7 @@ export function readinessOf(found: Readonly<Record<string, Check>>, detailed: bo
 }
 
 /** Shows only the granted fields, as for any resource. */
-function healthy(report: Readonly<Record<string, Json>>, fields: Fields): Outcome {
+function healthy(report: Readonly<Record<string, Json>>, fields: FieldNames): Outcome {
   const shown = Object.entries(report).filter(([name]) => fields.has(name))
   return { status: 200, headers: {}, body: Object.fromEntries(shown) }
 }

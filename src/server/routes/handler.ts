@@ -29,7 +29,7 @@ export type Handler = (
 ) => Outcome | Promise<Outcome>
 
 /** Whether a part of the server works: `degraded` means that it answers, but not as well as it should. */
-export interface Check {
+export interface Health {
   readonly status: 'ok' | 'degraded' | 'unavailable'
   readonly detail?: string
 }
@@ -50,7 +50,7 @@ export interface Services {
   /** The OpenAPI document of a caller's operations under a policy, as JSON text. */
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** The current state of each part of the server, by name. */
-  readonly checks: () => Promise<Readonly<Record<string, Check>>>
+  readonly checks: () => Promise<Readonly<Record<string, Health>>>
   /** For the routes where other services ask the policy. */
   readonly access: AccessParts
 }

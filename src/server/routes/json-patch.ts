@@ -8,6 +8,7 @@ import { pathOfPointer } from '../../base/json-pointer.ts'
 import { type FieldFault, Problem } from '../../base/problems/problem.ts'
 import { sameJson } from '../../resources/object.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
+import type { JsonObject } from '../../resources/schema/schema-file.ts'
 
 /** Reference tokens (RFC 6901 section 4), decoded; the first is a field of the resource. */
 type Pointer = readonly [string, ...string[]]
@@ -53,9 +54,7 @@ const MAX_DEPTH = 32
 
 const MAX_FAULTS = 100
 
-type Members = Readonly<Record<string, Json>>
-
-type Parsed<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }
+type ParsedPart<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }
 
 /** RFC 6902 section 3. Throws Problem invalid-patch. Ignores members that the RFC doesn't define (section 4). */
 export function parseJsonPatch(document: Json, resource: Resource): readonly PatchOperation[] {
@@ -81,9 +80,9 @@ function fault(pointer: string, detail: string, code: string): FieldFault {
   return { pointer, detail, code }
 }
 
-function parseOperation(json: Json, at: string, resource: Resource): Parsed<PatchOperation> {
+function parseOperation(json: Json, at: string, resource: Resource): ParsedPart<PatchOperation> {
   if (!isObject(json)) return { faults: [fault(at, 'must be an object', 'type')] }
-  const members: Members = json
+  const members: JsonObject = json
   const path = parsePointer(members, { at, name: 'path' }, resource)
   switch (own(members, 'op')) {
     case 'add':
@@ -102,7 +101,7 @@ function parseOperation(json: Json, at: string, resource: Resource): Parsed<Patc
   }
 }
 
-function withValue(members: Members, path: Parsed<Pointer>, at: string): Parsed<PatchOperation> {
+function withValue(members: JsonObject, path: ParsedPart<Pointer>, at: string): ParsedPart<PatchOperation> {
   const value = own(members, 'value')
   if (value === undefined) return { faults: [...faultsOf(path), fault(`${at}/value`, 'is missing', 'required')] }
   if ('faults' in path) return path
@@ -110,11 +109,11 @@ function withValue(members: Members, path: Parsed<Pointer>, at: string): Parsed<
 }
 
 function withSource(
-  members: Members,
-  path: Parsed<Pointer>,
-  from: Parsed<Pointer>,
+  members: JsonObject,
+  path: ParsedPart<Pointer>,
+  from: ParsedPart<Pointer>,
   at: string,
-): Parsed<PatchOperation> {
+): ParsedPart<PatchOperation> {
   if ('faults' in path || 'faults' in from) return { faults: [...faultsOf(path), ...faultsOf(from)] }
   const op = members.op as 'move' | 'copy'
   // RFC 6902 section 4.4.
@@ -126,10 +125,10 @@ function withSource(
 
 /** RFC 6901 section 3. A pointer to the whole object is refused, because its id and times belong to the server. */
 function parsePointer(
-  members: Members,
+  members: JsonObject,
   { at, name }: { readonly at: string; readonly name: 'path' | 'from' },
   resource: Resource,
-): Parsed<Pointer> {
+): ParsedPart<Pointer> {
   const pointer = own(members, name)
   const wrong = (detail: string, code: string) => ({ faults: [fault(`${at}/${name}`, detail, code)] })
   if (pointer === undefined) return wrong('is missing', 'required')
@@ -147,11 +146,11 @@ function isWithin(inner: Pointer, outer: Pointer): boolean {
   return inner.length > outer.length && outer.every((token, i) => token === inner[i])
 }
 
-function faultsOf(parsed: Parsed<unknown>): readonly FieldFault[] {
+function faultsOf(parsed: ParsedPart<unknown>): readonly FieldFault[] {
   return 'faults' in parsed ? parsed.faults : []
 }
 
-function own(members: Members, name: string): Json | undefined {
+function own(members: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
@@ -159,7 +158,7 @@ function own(members: Members, name: string): Json | undefined {
  * `conflict`: the object isn't as the patch expects. `invalid`: the patch fits no state of the object. The problem is
  * thrown later, in the order of the checks.
  */
-export type Applied =
+export type AppliedPatch =
   | { readonly kind: 'applied'; readonly after: Representation }
   | { readonly kind: 'conflict' | 'invalid'; readonly problem: Problem }
 
@@ -170,7 +169,7 @@ export type Applied =
 const MAX_CARRIED = 200_000
 
 /** Doesn't change its arguments. */
-export function applyJsonPatch(before: Representation, operations: readonly PatchOperation[]): Applied {
+export function applyJsonPatch(before: Representation, operations: readonly PatchOperation[]): AppliedPatch {
   const draft = structuredClone(before)
   let carried = 0
   for (const [i, operation] of operations.entries()) {
@@ -186,14 +185,14 @@ export function applyJsonPatch(before: Representation, operations: readonly Patc
   return { kind: 'applied', after: draft }
 }
 
-type Member = 'path' | 'from' | 'value'
+type PatchMember = 'path' | 'from' | 'value'
 
 class Unapplicable extends Error {
   readonly code: 'invalid-patch' | 'patch-conflict' | 'patch-test-failed'
   /** The faulty member of the operation. */
-  readonly member: Member
+  readonly member: PatchMember
 
-  constructor(code: Unapplicable['code'], member: Member, message: string) {
+  constructor(code: Unapplicable['code'], member: PatchMember, message: string) {
     super(message)
     this.code = code
     this.member = member
@@ -237,7 +236,7 @@ function ownCopy({ length }: readonly string[], value: Json): { readonly value: 
 }
 
 /** Throws Unapplicable for NoSuchPlace. */
-function place<T>(member: Member, act: () => T): T {
+function place<T>(member: PatchMember, act: () => T): T {
   try {
     return act()
   } catch (error) {

@@ -4,12 +4,10 @@
  */
 
 import { Problem } from '../../base/problems/problem.ts'
-import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'
+import type { SessionChange, SignInResult, Tokens } from '../../identity/sign-in/session-tokens.ts'
 import type { PasswordSignIn } from '../../identity/sign-in/sign-in.ts'
-import type { Json } from '../../resources/resource.ts'
+import type { JsonObject } from '../../resources/schema/schema-file.ts'
 import type { HandledRequest, Outcome, RequestEnd, Services } from './handler.ts'
-
-type Body = Readonly<Record<string, Json>>
 
 /**
  * Why a sign-in was refused: for the log, not for the client. `userId`: the user that the sign-in named, if this user
@@ -31,7 +29,7 @@ export class SignInRefused extends Error {
 export async function signIn(
   { signIn: directory }: Services,
   { resource, address, writes: start }: HandledRequest,
-  body: Body,
+  body: JsonObject,
 ): Promise<Outcome> {
   const errors = resource.validate(body)
   if (errors.length > 0)
@@ -73,7 +71,7 @@ function endOf(change: SessionChange): RequestEnd {
   return { outcome: { status: 200, headers: {}, body: undefined, objectId: change.userId } }
 }
 
-function outcomeOf(signedIn: SignedIn): Outcome {
+function outcomeOf(signedIn: SignInResult): Outcome {
   switch (signedIn.kind) {
     case 'signed-in':
       // RFC 6749 section 5.1.
@@ -100,7 +98,7 @@ function outcomeOf(signedIn: SignedIn): Outcome {
   }
 }
 
-function refused({ userId, reason }: Extract<SignedIn, { kind: 'refused' }>): Problem {
+function refused({ userId, reason }: Extract<SignInResult, { kind: 'refused' }>): Problem {
   return new Problem(
     'sign-in-refused',
     'The e-mail address, the password or the refresh token is wrong or no longer valid; sign in again.',
@@ -111,7 +109,7 @@ function refused({ userId, reason }: Extract<SignedIn, { kind: 'refused' }>): Pr
   )
 }
 
-function delayed({ userId, retryAfterMs }: Extract<SignedIn, { kind: 'delayed' }>): Problem {
+function delayed({ userId, retryAfterMs }: Extract<SignInResult, { kind: 'delayed' }>): Problem {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return new Problem('sign-in-delayed', `Too many sign-ins have failed; try again in ${seconds} s.`, {
     cause: new SignInRefused(userId, 'too many failures'),
@@ -120,7 +118,7 @@ function delayed({ userId, retryAfterMs }: Extract<SignedIn, { kind: 'delayed' }
 }
 
 /** RFC 6749 section 5.1. */
-function document({ accessToken, refreshToken, expiresInSeconds }: Tokens): Body {
+function document({ accessToken, refreshToken, expiresInSeconds }: Tokens): JsonObject {
   return {
     access_token: accessToken,
     token_type: 'Bearer',

@@ -6,19 +6,17 @@ import { updatedObject } from '../../decide/permits/permit.ts'
 import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject, sameJson } from '../../resources/object.ts'
-import type { Json } from '../../resources/resource.ts'
+import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { refuseUnmet } from './entity-tag.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { applyJsonPatch, fieldsOf, type PatchOperation } from './json-patch.ts'
 
-type Body = Readonly<Record<string, Json>>
-
 export async function replaceObject(
   services: Services,
   request: HandledRequest,
   decision: UpdateDecision,
-  body: Body,
+  body: Representation,
 ): Promise<Outcome> {
   const { resource } = request
   const { object, writable, readable, filled } = decision
@@ -30,7 +28,7 @@ export async function updateObject(
   services: Services,
   request: HandledRequest,
   decision: UpdateDecision,
-  body: Body,
+  body: Representation,
 ): Promise<Outcome> {
   const proposal = proposeUpdate(request.resource, body, represent(decision.object))
   return writeProposal(services, request, decision, proposal)

@@ -110,7 +110,7 @@ export function refuseWhileDraining(shutdown: Shutdown): Stage<Received> {
   }
 }
 
-interface Answer {
+interface WrittenAnswer {
   readonly status: number
   readonly headers: ResponseHeaders
   /** Undefined for an answer without a body. */
@@ -152,7 +152,7 @@ export function present(
 function problemAnswerOf(
   { req }: Context,
   { problem, requestId, headers: common, forwarded }: RequestState,
-): Answer & { readonly body: AnswerBody } {
+): WrittenAnswer & { readonly body: AnswerBody } {
   const told: Problem = problem ?? problemOf(undefined, undefined)
   const status = answeredStatus({ problem: told, forwarded })
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
@@ -165,7 +165,7 @@ function problemAnswerOf(
 function send(
   ctx: Context,
   { match, forwarded }: RequestState,
-  { status, headers, body }: Answer,
+  { status, headers, body }: WrittenAnswer,
   unread: UnreadAnswers,
 ): void {
   if (!forwarded) announceLifecycle(headers, match)

@@ -11,7 +11,7 @@ import type { Match } from '../../resources/routing/match-route.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import type { Addressed, Authenticated, Matched, Received, Stage } from './state.ts'
 
-type Headers = Readonly<Record<string, string>>
+type LimitHeaders = Readonly<Record<string, string>>
 
 /**
  * Finds out the address of a request. If an address is known to be over a limit, its requests are refused before the
@@ -62,7 +62,7 @@ export interface RateLimiter {
    */
   refuseKnownOver(policy: ActivePolicy, address: string, credentials: Credentials): void
   /** Throws quota-exceeded, or returns the headers of a limited response. */
-  count(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
+  count(policy: ActivePolicy, request: LimitedRequest): LimitHeaders | Promise<LimitHeaders>
 }
 
 interface LimitedRequest {
@@ -185,10 +185,10 @@ function keyOf({ name, per }: Limit, { address, authentication }: LimitedRequest
   return `${name}:s:${authentication.kind === 'caller' ? authentication.caller.id : ''}`
 }
 
-type Counted = Pick<Quota, 'name' | 'allow' | 'windowMs'>
+type CountedQuota = Pick<Quota, 'name' | 'allow' | 'windowMs'>
 
 /** RFC 9110 section 10.2.3 counts whole seconds; rounding up never invites a client too early. */
-function refusal(limits: readonly Counted[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
+function refusal(limits: readonly CountedQuota[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
   const violated = quotas.filter(({ exceeded }) => exceeded).map(({ name }) => name)
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return new Problem('quota-exceeded', `Too many requests; try again in ${seconds} s.`, {
@@ -201,7 +201,7 @@ function refusal(limits: readonly Counted[], quotas: Admission['quotas'], retryA
  * draft-ietf-httpapi-ratelimit-headers; only this function knows its form. A limiter may count a request a little
  * longer than the window that `w` promises, but `t` is never more than `w`.
  */
-function headersOf(limits: readonly Counted[], quotas: readonly QuotaState[]): Headers {
+function headersOf(limits: readonly CountedQuota[], quotas: readonly QuotaState[]): LimitHeaders {
   const policies: string[] = []
   const states: string[] = []
   for (const [i, { name, allow, windowMs }] of limits.entries()) {

@@ -59,7 +59,7 @@ export interface Addressed {
 }
 
 /** What is known of a forwarded request. */
-interface Forwarded {
+interface ForwardedRequest {
   readonly profile: Gateway
   /** The path that the gateway asks. */
   readonly route: string
@@ -72,7 +72,7 @@ interface Forwarded {
 /** Provided by `readForwarded`. */
 export interface Forwarding {
   /** Undefined for a request that no gateway asks about; else the state is about its client's request. */
-  readonly forwarded?: Forwarded
+  readonly forwarded?: ForwardedRequest
 }
 
 /** An object of the same state of the database as the account status of the caller. */

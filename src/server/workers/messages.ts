@@ -5,7 +5,7 @@
 
 import type { Worker } from 'node:cluster'
 import { type DecisionLog, type DecisionLogEvent, Lines } from '../../decision-log/decision-log.ts'
-import type { Check } from '../routes/handler.ts'
+import type { Health } from '../routes/handler.ts'
 
 /** The variable that tells a starting worker that policy.csv was read with its last line. */
 export const POLICY_END = 'SALLYPORT_POLICY_END'
@@ -17,7 +17,7 @@ export type ToPrimary =
   /** policy.csv has its last line: a worker that starts later must not take a file without it. */
   | { readonly kind: 'policy-end' }
   /** The state of the worker's parts; the answer to `check`. */
-  | { readonly kind: 'checked'; readonly id: number; readonly checks: Readonly<Record<string, Check>> }
+  | { readonly kind: 'checked'; readonly id: number; readonly checks: Readonly<Record<string, Health>> }
   /** A write has committed with its record. */
   | { readonly kind: 'committed' }
 
@@ -30,13 +30,13 @@ export type FromPrimary =
     }
   | { readonly kind: 'check'; readonly id: number }
 
-interface Waiting {
+interface WaitingLines {
   readonly done: () => void
   readonly failed: (error: unknown) => void
 }
 
 export function createWorkerLog(tell: (event: DecisionLogEvent) => void): DecisionLog {
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, WaitingLines>()
   let last = 0
   const append = (lines: string) =>
     new Promise<void>((done, failed) => {
@@ -75,8 +75,8 @@ export function send(message: ToPrimary): void {
   process.send?.(message)
 }
 
-type Checks = Readonly<Record<string, Check>>
-type Checked = Extract<ToPrimary, { kind: 'checked' }>
+type HealthByPart = Readonly<Record<string, Health>>
+type CheckedMessage = Extract<ToPrimary, { kind: 'checked' }>
 
 /** A worker that takes longer counts as one that doesn't answer. */
 const PATIENCE_MS = 2000
@@ -84,14 +84,14 @@ const PATIENCE_MS = 2000
 let asked = 0
 
 /** Lets this worker answer the checks of its primary. */
-export function answerChecks(checks: () => Promise<Checks>): void {
+export function answerChecks(checks: () => Promise<HealthByPart>): void {
   process.on('message', async (message: FromPrimary) => {
     if (message.kind === 'check') send({ kind: 'checked', id: message.id, checks: await checks() })
   })
 }
 
 /** `wanted`: how many workers there should be. */
-export async function checkWorkers(workers: Iterable<Worker>, wanted: number): Promise<Checks> {
+export async function checkWorkers(workers: Iterable<Worker>, wanted: number): Promise<HealthByPart> {
   const answers = (await Promise.all([...workers].map(askOne))).filter((answer) => answer !== undefined)
   const own = { workers: countOf(answers.length, wanted) }
   const parts = new Set(answers.flatMap((answer) => Object.keys(answer)))
@@ -99,25 +99,25 @@ export async function checkWorkers(workers: Iterable<Worker>, wanted: number): P
   return { ...own, ...Object.fromEntries(merged) }
 }
 
-function countOf(answering: number, wanted: number): Check {
+function countOf(answering: number, wanted: number): Health {
   if (answering >= wanted) return { status: 'ok' }
   const detail = `${answering} of ${wanted} workers answer`
   return { status: answering === 0 ? 'unavailable' : 'degraded', detail }
 }
 
 /** A part that works in some workers only is degraded. */
-function together(checks: readonly Check[]): Check {
+function together(checks: readonly Health[]): Health {
   const [worst] = checks.filter(({ status }) => status !== 'ok')
   if (!worst || checks.every(({ status }) => status === worst.status)) return worst ?? { status: 'ok' }
   return { ...worst, status: 'degraded' }
 }
 
-function askOne(worker: Worker): Promise<Checks | undefined> {
-  const { promise, resolve } = Promise.withResolvers<Checks | undefined>()
+function askOne(worker: Worker): Promise<HealthByPart | undefined> {
+  const { promise, resolve } = Promise.withResolvers<HealthByPart | undefined>()
   asked += 1
   const id = asked
   const hear = (message: ToPrimary) => {
-    if (message.kind === 'checked' && message.id === id) resolve((message as Checked).checks)
+    if (message.kind === 'checked' && message.id === id) resolve((message as CheckedMessage).checks)
   }
   const giveUp = () => resolve(undefined)
   const impatience = setTimeout(giveUp, PATIENCE_MS)

@@ -15,7 +15,7 @@ import { openLog, tellLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-store.ts'
 import { checkWorkers, type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 
-type Append = Extract<ToPrimary, { kind: 'append' }>
+type AppendMessage = Extract<ToPrimary, { kind: 'append' }>
 type Listening = Extract<ToPrimary, { kind: 'listening' }>
 
 /** The server stops when more workers than this, in a row, ended before they listened, and no worker listens. */
@@ -172,7 +172,7 @@ class Primary {
     if (message.kind === 'committed') void this.#decisionLog.promise.then((log) => log.committed(), nothing)
   }
 
-  async #append(worker: Worker, { id, lines }: Append): Promise<void> {
+  async #append(worker: Worker, { id, lines }: AppendMessage): Promise<void> {
     const answer = await this.#decisionLog.promise
       .then((log) => log.noteLines(lines))
       .then(

@@ -3,7 +3,7 @@
  * other text is first converted to that form.
  */
 
-interface Member {
+interface CutMember {
   /** The name as it stands in the text, with the colon: `"title":`. */
   readonly opening: string
   readonly isShown: boolean
@@ -16,7 +16,7 @@ export class MemberCutter {
   readonly createdAt: boolean
   readonly updatedAt: boolean
   /** Of the last documents, by place: most documents of a resource have the same members in the same order. */
-  readonly #members: Member[] = []
+  readonly #members: CutMember[] = []
 
   constructor(fields: Pick<ReadonlySet<string>, 'has'>) {
     this.fields = fields
@@ -52,7 +52,7 @@ export class MemberCutter {
   }
 
   /** Undefined if no name begins there. */
-  #memberAt(text: string, at: number, place: number): Member | undefined {
+  #memberAt(text: string, at: number, place: number): CutMember | undefined {
     const known = this.#members[place]
     if (known && text.startsWith(known.opening, at)) return known
     const end = endOfText(text, at)

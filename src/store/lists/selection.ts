@@ -41,17 +41,17 @@ function beyond(key: SortKey, value: SortValue): readonly Bound[] {
   return [{ key, relation: '<', value }, ...none]
 }
 
-interface Selection {
+interface SimplifiedSelection {
   readonly condition: Condition
   /** The comparisons that the condition doesn't include. */
   readonly rest: readonly Comparison[]
 }
 
 /** Of lists without a filter: the next list of the same caller has the same condition object. */
-const wholes = new WeakMap<Condition, Selection>()
+const wholes = new WeakMap<Condition, SimplifiedSelection>()
 
 /** Equality of values is a condition like the policy's own, and is simplified together with it. */
-export function simplifySelection(where: Condition, filter: readonly Comparison[] = []): Selection {
+export function simplifySelection(where: Condition, filter: readonly Comparison[] = []): SimplifiedSelection {
   if (filter.length === 0)
     return wholes.getOrInsertComputed(where, () => ({ condition: simplify({ kind: 'all', of: [where] }), rest: [] }))
   const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'

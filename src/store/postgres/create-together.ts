@@ -16,7 +16,7 @@ const NO_RECORD = 0
 /** What the statement for one create returns (ObjectTable.create): allowed, free, made, and no unique field is taken. */
 const MADE: readonly Row[] = [[true, true, true, null]]
 
-interface Written {
+interface WrittenCreate {
   readonly object: StoredObject
   readonly record: string | undefined
 }
@@ -32,7 +32,7 @@ export class SharedCreates {
   }
 
   /** How the object is made with others; undefined if it takes a statement of its own. `table` is quoted. */
-  of(table: string, { readSet: { caller, lookups } }: Permit<'create'>, written: Written): Shared | undefined {
+  of(table: string, { readSet: { caller, lookups } }: Permit<'create'>, written: WrittenCreate): Shared | undefined {
     // A statement doesn't see the users records that it makes.
     const seesCaller = this.#users !== undefined && this.#users !== table
     if (lookups.length > 0 || (caller && !seesCaller)) return undefined
@@ -57,7 +57,7 @@ function createTogetherSql(table: string, users: string | undefined): string {
     select nth from asked where id not in (select id from made)`
 }
 
-function sharedCreate(text: string, { object, record }: Written, caller: ReadSet['caller']): Shared {
+function sharedCreate(text: string, { object, record }: WrittenCreate, caller: ReadSet['caller']): Shared {
   const { document, createdAt, updatedAt } = object
   const { keys, times } = keysOf(object.id, document)
   const id = encodeId(object.id)

@@ -33,7 +33,7 @@ import { type StoreWrite, single } from './connections/sending.ts'
 import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
-import { lookupIn, type QueriedTable, statement, type TableOf } from './query/condition.ts'
+import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
 import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
@@ -60,7 +60,7 @@ export function tableOf({ tables }: PostgresEngine, resource: string) {
 
 export class PostgresStore implements Store {
   readonly #engine: PostgresEngine
-  readonly #queriedOf: TableOf
+  readonly #queriedOf: QueriedTableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
   /** By the text of their statement. */
   readonly #gatheredPages = new LRUCache<string, Gathered<Row | undefined>>({ max: MOST_PAGE_TEXTS })
@@ -145,7 +145,7 @@ export class PostgresStore implements Store {
     const written = { id, version: version + 1, updatedAt: this.#timeOf({}), document }
     const asked = statement((to) => {
       // Written where it is needed: PostgreSQL refuses values that a statement doesn't use.
-      const tables: TableOf = (resource) => {
+      const tables: QueriedTableOf = (resource) => {
         if (resource !== permit.resource) return this.#queriedOf(resource)
         return { ...queried, name: objects.withSql(written, to) }
       }

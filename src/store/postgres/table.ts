@@ -18,8 +18,8 @@ import {
   lookupIn,
   oneRow,
   type Parameters,
+  type QueriedTableOf,
   statement,
-  type TableOf,
 } from './query/condition.ts'
 import { decodeText, encodeId, encodeText, quoteText } from './stored-text.ts'
 
@@ -34,7 +34,7 @@ export interface Beside {
 }
 
 /** What became of a create. `taken`: the unique field whose value another object has. */
-export interface Created {
+export interface CreateResult {
   readonly allowed: boolean
   readonly free: boolean
   readonly made: boolean
@@ -249,7 +249,7 @@ function contentsOf(objects: readonly Pick<StoredObject, 'id' | 'document'>[]) {
 }
 
 /** A row of `create`'s result. */
-export function createdOf(row: Row | undefined): Created {
+export function createdOf(row: Row | undefined): CreateResult {
   const [allowed, free, made, taken] = row as readonly [boolean, boolean, boolean, string | null]
   return { allowed, free, made, taken: taken === null ? null : decodeText(taken) }
 }
@@ -283,13 +283,13 @@ function keepSql({ replay, object, at }: KeptReplay, made: string, to: Parameter
     set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at`
 }
 
-interface Tables {
-  readonly tableOf: TableOf
+interface TablesOfStore {
+  readonly tableOf: QueriedTableOf
   /** The callers' records; undefined where no schema declares them. */
   readonly users: ObjectTable | undefined
 }
 
-export function unchangedSql({ caller, lookups }: ReadSet, { tableOf, users }: Tables, to: Parameters): string {
+export function unchangedSql({ caller, lookups }: ReadSet, { tableOf, users }: TablesOfStore, to: Parameters): string {
   const parts = lookups.map(({ lookup, holds }) => `${holds ? '' : 'not '}${lookupIn(lookup, tableOf, to)}`)
   return [...parts, ...(caller ? [sameCaller(caller, users, to)] : [])].join(' and ') || 'true'
 }

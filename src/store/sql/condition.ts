@@ -27,7 +27,7 @@ export interface ConditionTable extends IndexedFields {
 type TableOf<T extends ConditionTable> = (resource: string) => T
 
 /** Where an expression stands. */
-export interface Scope<T extends ConditionTable = ConditionTable> {
+export interface SqlScope<T extends ConditionTable = ConditionTable> {
   readonly dialect: ConditionDialect<T>
   readonly table: T
   readonly tableOf: TableOf<T>
@@ -60,10 +60,10 @@ export interface FieldSql {
 
 export interface ConditionDialect<T extends ConditionTable> {
   /** `name`: of the table of elements. */
-  readonly values: (field: string, scope: Scope<T>, name: string) => FieldSql
+  readonly values: (field: string, scope: SqlScope<T>, name: string) => FieldSql
   /** The instants that the values mean. */
-  readonly instants: (field: string, scope: Scope<T>, name: string) => Pick<FieldSql, 'value' | 'from' | 'guard'>
-  readonly holds: (field: string, values: readonly Scalar[], scope: Scope<T>) => string
+  readonly instants: (field: string, scope: SqlScope<T>, name: string) => Pick<FieldSql, 'value' | 'from' | 'guard'>
+  readonly holds: (field: string, values: readonly Scalar[], scope: SqlScope<T>) => string
   /** A number as it is compared. */
   readonly number: (value: number) => SqlValue
   /** What holds for all numbers, and nothing else. */
@@ -72,23 +72,23 @@ export interface ConditionDialect<T extends ConditionTable> {
   readonly meets: (
     own: FieldSql,
     by: string,
-    related: Scope<T>,
+    related: SqlScope<T>,
   ) => { readonly from?: string | undefined; readonly tests: Tests }
   /** The values of the field and of the related field (`by`), written as the indexes have them. */
-  readonly indexed: (field: string, scope: Scope<T>, by: string, related: Scope<T>) => readonly [string, string]
+  readonly indexed: (field: string, scope: SqlScope<T>, by: string, related: SqlScope<T>) => readonly [string, string]
   /** An id as a value. */
   readonly ofId: (id: string) => string
   /** For a row that a search looks at. */
-  readonly step: (scope: Scope<T>) => string | undefined
+  readonly step: (scope: SqlScope<T>) => string | undefined
   readonly stepOfElement: (name: string) => string | undefined
   /** The condition on objects to start from, written so that an index finds them. */
-  readonly driving: (condition: Condition, scope: Scope<T>) => string
+  readonly driving: (condition: Condition, scope: SqlScope<T>) => string
 }
 
 type Tests = readonly (string | undefined)[]
 
 /** The table of another resource in a query inside of this scope, with an alias of its own. */
-export function within<T extends ConditionTable>(scope: Scope<T>, resource: string): Scope<T> {
+export function within<T extends ConditionTable>(scope: SqlScope<T>, resource: string): SqlScope<T> {
   const { dialect, tableOf, depth, bind, steps = false } = scope
   const [table, alias] = [tableOf(resource), `r${depth + 1}`]
   return {
@@ -103,7 +103,7 @@ export function within<T extends ConditionTable>(scope: Scope<T>, resource: stri
   }
 }
 
-const KINDS: ConditionKinds<Scope> = {
+const KINDS: ConditionKinds<SqlScope> = {
   holds: ({ field, values }, scope) => scope.dialect.holds(field, values, scope),
   present: ({ field }, scope) => someValue(field, scope, ({ value }) => `${value} is not null`),
   between: (condition, scope) => someValue(condition.field, scope, ({ value }) => betweenSql(condition, value, scope)),
@@ -112,14 +112,14 @@ const KINDS: ConditionKinds<Scope> = {
   climb: climbSql,
 }
 
-export function conditionSql<T extends ConditionTable>(condition: Condition, scope: Scope<T>): string {
-  return writeCondition(condition, scope as unknown as Scope, KINDS)
+export function conditionSql<T extends ConditionTable>(condition: Condition, scope: SqlScope<T>): string {
+  return writeCondition(condition, scope as unknown as SqlScope, KINDS)
 }
 
 /** Whether a value of the field passes: the only one, or an element. */
 export function someValue<T extends ConditionTable>(
   field: string,
-  scope: Scope<T>,
+  scope: SqlScope<T>,
   passes: (value: FieldSql) => string,
 ): string {
   const own = scope.dialect.values(field, scope, `b${scope.depth}`)
@@ -134,13 +134,13 @@ function allOf(...tests: Tests): string {
   return tests.filter(Boolean).join(' and ')
 }
 
-function betweenSql({ atLeast, atMost }: Between, value: string, { dialect, bind }: Scope): string {
+function betweenSql({ atLeast, atMost }: Between, value: string, { dialect, bind }: SqlScope): string {
   const [least, most] = dialect.isNumber
   const low = atLeast === undefined ? least : `>= ${bind(dialect.number(atLeast))}`
   return `(${value} ${low} and ${value} ${atMost === undefined ? most : `<= ${bind(dialect.number(atMost))}`})`
 }
 
-function timeSql(condition: Time, scope: Scope): string {
+function timeSql(condition: Time, scope: SqlScope): string {
   const { value, from, guard } = scope.dialect.instants(condition.field, scope, `b${scope.depth}`)
   const { after, before } = instantBounds(condition)
   const since = after === undefined ? `${value} is not null` : `${value} > ${scope.bind(after)}`
@@ -149,7 +149,7 @@ function timeSql(condition: Time, scope: Scope): string {
 }
 
 /** EXISTS: an index on `by` finds the related object from this one. */
-function relatedSql({ field, resource, by, where }: Related, scope: Scope): string {
+function relatedSql({ field, resource, by, where }: Related, scope: SqlScope): string {
   const { dialect } = scope
   const related = within(scope, resource)
   const own = dialect.values(field, scope, `v${related.depth}`)
@@ -158,14 +158,14 @@ function relatedSql({ field, resource, by, where }: Related, scope: Scope): stri
 }
 
 /** Step by step from this object; a circle ends at the depth. */
-function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+function climbSql({ field, resource, depth, where }: Climb, scope: SqlScope): string {
   const first = within(scope, resource)
   const own = scope.dialect.values(field, scope, `v${first.depth}`)
   const start = `select ${own.text}, 1${own.from ? ` from ${own.from}` : ''} where ${allOf(own.guard, own.isText)}`
   return `exists (${stepsSql({ field, depth, start }, first)} and ${conditionSql(where, first)})`
 }
 
-interface Steps {
+interface ClimbSteps {
   readonly field: string
   readonly depth: number
   /** Selects the ids of the first step, and 1. */
@@ -173,7 +173,7 @@ interface Steps {
 }
 
 /** The objects of the scope's table that these steps reach, as a query to which conditions can be added. */
-function stepsSql<T extends ConditionTable>({ field, depth, start }: Steps, scope: Scope<T>): string {
+function stepsSql<T extends ConditionTable>({ field, depth, start }: ClimbSteps, scope: SqlScope<T>): string {
   const [steps, name] = [`steps${scope.depth}`, `w${scope.depth}`]
   const next = scope.dialect.values(field, scope, name)
   const reached = `${steps} cross join ${scope.source}`
@@ -189,7 +189,10 @@ function stepsSql<T extends ConditionTable>({ field, depth, start }: Steps, scop
  * The objects of a related condition, found from its end: IN with a query that starts there. It has the same values in
  * the same order as `conditionSql`.
  */
-export function foundSql<T extends ConditionTable>({ field, resource, by, where }: Related, scope: Scope<T>): string {
+export function foundSql<T extends ConditionTable>(
+  { field, resource, by, where }: Related,
+  scope: SqlScope<T>,
+): string {
   const { dialect } = scope
   const related = within(scope, resource)
   const [own, other] = dialect.indexed(field, scope, by, related)
@@ -203,7 +206,7 @@ export function foundSql<T extends ConditionTable>({ field, resource, by, where 
  */
 export function descentSql<T extends ConditionTable>(
   { field, resource, depth, where }: Climb,
-  scope: Scope<T>,
+  scope: SqlScope<T>,
 ): string {
   const { dialect } = scope
   const related = within(scope, resource)
@@ -221,7 +224,7 @@ export function descentSql<T extends ConditionTable>(
 /** Whether such an object is stored. `scope`: of its table, in a statement of its own. */
 export function lookupSql<T extends ConditionTable>(
   { resource, by, values, climb, where }: Lookup,
-  scopeOf: (resource: string) => Scope<T>,
+  scopeOf: (resource: string) => SqlScope<T>,
 ): string {
   const named = simplify({ kind: 'holds', field: by, values })
   const met = simplify(where)

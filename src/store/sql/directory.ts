@@ -32,7 +32,7 @@ const FIRST = 'first-admin'
 /** What every request asks, each engine in its own way. */
 export type AccountStatuses = Pick<Directory, 'accountStatus' | 'sessionStatus' | 'keyStatus'>
 
-interface Parts {
+interface DirectoryParts {
   readonly engine: SqlEngine
   readonly accountStatuses: AccountStatuses
   readonly store: Pick<Store, 'list'>
@@ -41,9 +41,9 @@ interface Parts {
 }
 
 export class SqlDirectory implements Directory {
-  readonly #parts: Parts
+  readonly #parts: DirectoryParts
 
-  constructor(parts: Parts) {
+  constructor(parts: DirectoryParts) {
     this.#parts = parts
   }
 

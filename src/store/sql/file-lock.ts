@@ -26,14 +26,14 @@ export interface FileLock {
 /** `hasContent`: the file isn't one of this kind. Else it can't be opened or has no locks, as SQLite's message says. */
 export class UnlockableFile extends Error {
   readonly hasContent: boolean
-  constructor({ message, errcode }: Fault) {
+  constructor({ message, errcode }: LockFault) {
     super(message)
     this.name = 'UnlockableFile'
     this.hasContent = errcode === SQLITE_NOTADB
   }
 }
 
-type Fault = Error & { readonly errcode?: number }
+type LockFault = Error & { readonly errcode?: number }
 
 /** A process loses all its locks on a file when it closes it once, so it opens a file of this kind once at a time. */
 const taken = new Set<string>()
@@ -83,7 +83,7 @@ async function lockOpened(path: string, handle: FileHandle): Promise<FileLock | 
 }
 
 /** A transaction, which holds the lock, or the reason why the lock wasn't taken. */
-function beginOn(path: string): DatabaseSync | Fault {
+function beginOn(path: string): DatabaseSync | LockFault {
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path, { timeout: 0 })
@@ -91,7 +91,7 @@ function beginOn(path: string): DatabaseSync | Fault {
     return database
   } catch (error) {
     database?.close()
-    return error as Fault
+    return error as LockFault
   }
 }
 

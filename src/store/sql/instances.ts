@@ -16,7 +16,7 @@ export interface InstanceDatabase {
   close(): Promise<void>
 }
 
-interface Tables {
+interface InstanceTables {
   readonly statements: readonly string[]
   /** The last version that the statements make. */
   readonly last: string
@@ -26,7 +26,7 @@ interface Tables {
 }
 
 /** Creating what exists already would wait for the lock of another process. */
-export async function makeMissing(database: InstanceDatabase, tables: Tables): Promise<void> {
+export async function makeMissing(database: InstanceDatabase, tables: InstanceTables): Promise<void> {
   try {
     const names = await database.ask(sql(database.dialect.tables))
     const isThere = names.some(([name]) => name === tables.last)
@@ -39,7 +39,7 @@ export async function makeMissing(database: InstanceDatabase, tables: Tables): P
 }
 
 /** Of two processes that start together, the second one finds it made. */
-function* make({ statements, rows, fill }: Tables): Work<void> {
+function* make({ statements, rows, fill }: InstanceTables): Work<void> {
   for (const text of statements) yield sql(text)
   if (rows && fill && (yield rows).length === 0) yield* fill()
 }

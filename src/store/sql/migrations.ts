@@ -55,7 +55,7 @@ function noteFitted({ text }: SqlDialect, { digest, schemas }: FittedSchemas): S
   )
 }
 
-interface Parts {
+interface MigrationParts {
   readonly engine: SqlEngine
   readonly objectsOf: (resource: string) => SqlObjects
   /**
@@ -66,10 +66,10 @@ interface Parts {
 }
 
 export class SqlMigrations implements Migrations {
-  readonly #parts: Parts
+  readonly #parts: MigrationParts
   readonly #lease: Lease
 
-  constructor(parts: Parts) {
+  constructor(parts: MigrationParts) {
     this.#parts = parts
     this.#lease = new Lease(parts.engine, { name: 'migration', holdMs: HOLD_MS })
   }

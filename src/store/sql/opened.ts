@@ -11,7 +11,7 @@ import { SqlOutbox } from './outbox.ts'
 import { SqlSeeding } from './seeding.ts'
 import type { SqlDialect, SqlEngine, Statement } from './statement.ts'
 
-interface Parts {
+interface OpenedParts {
   readonly engine: SqlEngine
   readonly store: Store
   readonly accountStatuses: AccountStatuses
@@ -25,7 +25,7 @@ interface Parts {
   readonly waitForDisk: (waits: boolean) => void
 }
 
-export function openedStore(parts: Parts): OpenedStore {
+export function openedStore(parts: OpenedParts): OpenedStore {
   const { engine, store, attempts } = parts
   const outbox = new SqlOutbox(engine)
   const [directory, seeding, migrations] = [new SqlDirectory(parts), new SqlSeeding(parts), new SqlMigrations(parts)]

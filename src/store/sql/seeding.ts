@@ -6,7 +6,7 @@ import { readMark, writeMark } from './named-values.ts'
 import { NotUnique, type SqlObjects } from './objects.ts'
 import { type SqlEngine, sql, type Work } from './statement.ts'
 
-interface Parts {
+interface SeedingParts {
   readonly engine: SqlEngine
   readonly objectsOf: (resource: string) => SqlObjects
   /** Called when so many objects were inserted: statistics would show only later that a table has become large. */
@@ -14,9 +14,9 @@ interface Parts {
 }
 
 export class SqlSeeding implements Seeding {
-  readonly #parts: Parts
+  readonly #parts: SeedingParts
 
-  constructor(parts: Parts) {
+  constructor(parts: SeedingParts) {
     this.#parts = parts
   }
 

@@ -9,7 +9,7 @@ import { answering, inTransaction, inUndoneTransaction } from './database.ts'
 /** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10
 
-interface Waiting {
+interface WaitingCommit {
   /** Whether the work leaves anything to commit. */
   readonly stores: boolean
   /** Runs among others in the group's transaction. Throws only errors that make the whole group fail. */
@@ -23,7 +23,7 @@ interface Waiting {
 
 export class GroupCommits {
   readonly #database: DatabaseSync
-  #waiting: Waiting[] = []
+  #waiting: WaitingCommit[] = []
   #endOfTurn: NodeJS.Immediate | undefined
   #later: NodeJS.Timeout | undefined
 
@@ -77,7 +77,7 @@ export class GroupCommits {
     })
   }
 
-  #commit(group: readonly Waiting[]): void {
+  #commit(group: readonly WaitingCommit[]): void {
     // A commit would wait for the disk even if all of it was undone.
     const transaction = group.some(({ stores }) => stores) ? inTransaction : inUndoneTransaction
     answering(() => {
@@ -90,18 +90,21 @@ export class GroupCommits {
   }
 }
 
-interface Settling<T> {
+interface PendingPromise<T> {
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }
 
-interface Work<T> {
+interface CommitWork<T> {
   readonly database: DatabaseSync
   readonly work: () => T
   readonly stores: boolean
 }
 
-function waitingOf<T>({ database, work, stores }: Work<T>, { resolve, reject }: Settling<T>): Waiting {
+function waitingOf<T>(
+  { database, work, stores }: CommitWork<T>,
+  { resolve, reject }: PendingPromise<T>,
+): WaitingCommit {
   let settle: (() => void) | undefined
   return {
     stores,

@@ -204,7 +204,7 @@ function withoutEvidence<P extends Permit<PermitKind>>(permit: P): P {
 /** Small enough that the statistics soon show that a new table has become large. */
 const WRITES_PER_STATISTICS = 1000
 
-type Timed<O extends WriteOptions> = O & { readonly time: string }
+type TimedWrite<O extends WriteOptions> = O & { readonly time: string }
 
 /**
  * What the store writes: here, or in the thread of a server, so all that is given and returned is plain data. The store
@@ -218,12 +218,12 @@ export class ObjectWrites {
     this.#engine = engine
   }
 
-  create(permit: Permit<'create'>, options: Timed<CreateOptions>): Promise<void> {
+  create(permit: Permit<'create'>, options: TimedWrite<CreateOptions>): Promise<void> {
     return this.#write(permit, options, this.#insert(permit, options))
   }
 
   /** The time of the object's creation. */
-  update(permit: Permit<'update'>, options: Timed<WriteOptions>): Promise<string> {
+  update(permit: Permit<'update'>, options: TimedWrite<WriteOptions>): Promise<string> {
     return this.#write(permit, options, this.#change(permit, options.time))
   }
 
@@ -255,7 +255,7 @@ export class ObjectWrites {
     })
   }
 
-  *#insert(permit: Permit<'create'>, { time, replay }: Timed<CreateOptions>): Work<void> {
+  *#insert(permit: Permit<'create'>, { time, replay }: TimedWrite<CreateOptions>): Work<void> {
     const created = createdObject(permit, time)
     yield* tableOf(this.#engine, permit.resource).insert(created)
     if (replay) yield* keepReplay(replay, created, this.#engine.now().getTime())

@@ -13,7 +13,7 @@ import type { ObjectLists } from './query/lists.ts'
 import { DIALECT, prepare } from './statements.ts'
 
 /** The version is absent in a create. */
-interface Written {
+interface DocumentToWrite {
   readonly id: string
   readonly version?: number
   readonly document: Document
@@ -86,7 +86,7 @@ export class ObjectTable implements SqlObjects {
     }
   }
 
-  *#writing(written: Written, statement: Statement): Work<readonly Row[]> {
+  *#writing(written: DocumentToWrite, statement: Statement): Work<readonly Row[]> {
     try {
       return yield statement
     } catch (error) {
@@ -96,7 +96,7 @@ export class ObjectTable implements SqlObjects {
   }
 
   /** SQLite names the value that it meets first, whatever the order of the fields. */
-  *#firstTaken({ id, version, document }: Written): Work<string | undefined> {
+  *#firstTaken({ id, version, document }: DocumentToWrite): Work<string | undefined> {
     if (version === undefined && (yield* this.version(id)) !== undefined) return 'id'
     for (const { field, column } of this.#unique) {
       const value = Object.hasOwn(document, field) ? document[field] : undefined

@@ -130,7 +130,7 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(file, { highWaterMark: 1024 * 1024 })
 }
 
-interface Known {
+interface BackupInput {
   readonly config: Config
   readonly beginning: Beginning
   readonly facts: CopyFacts
@@ -138,7 +138,7 @@ interface Known {
   readonly parts: readonly PartSum[]
 }
 
-function manifestOf({ config, beginning, facts, small, parts }: Known): Manifest {
+function manifestOf({ config, beginning, facts, small, parts }: BackupInput): Manifest {
   return {
     ...beginning,
     engine: config.database.engine,

@@ -32,7 +32,7 @@ export interface CheckOptions {
 }
 
 /** Some files, and the findings in them. */
-interface Part {
+interface Files {
   readonly sources: readonly SourceFile[]
   readonly findings: readonly Diagnostic[]
   /** How many further errors there are that `findings` doesn't hold. */
@@ -81,7 +81,7 @@ export async function checkPolicy(options: CheckOptions): Promise<FindingReport>
   }
 }
 
-async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
+async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Files> {
   const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return faultyPart([], files)
   const sources = Object.values(files.value)
@@ -110,7 +110,7 @@ function findDecided(
   }
 }
 
-async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
+async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Files> {
   const file = await attempt(() => reading.blocked())
   if ('faults' in file) return faultyPart([], file)
   const sources = [file.value]
@@ -120,7 +120,7 @@ async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions)
   return { sources, findings: findInBlocked(checked), more: 0, lookedFor: codesLookedFor(users) }
 }
 
-function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<FindingReport, 'findings' | 'suppressed'> {
+function withoutSuppressed({ sources, findings, lookedFor }: Files): Pick<FindingReport, 'findings' | 'suppressed'> {
   const read = sources.map((source) => readSuppressions(source, suppressible()))
   const suppressions = read.flatMap((one) => one.suppressions)
   const { kept, suppressed, unused } = applySuppressions(findings, suppressions)
@@ -129,7 +129,7 @@ function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<Finding
 }
 
 /** Files with errors: no other check looks at them. */
-function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Part {
+function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Files {
   return { sources, findings: diagnostics, more, lookedFor: new Set() }
 }
 
@@ -137,9 +137,9 @@ interface Faulty {
   readonly faults: FileError
 }
 
-type Attempt<T> = { readonly value: T } | Faulty
+type LoadAttempt<T> = { readonly value: T } | Faulty
 
-async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
+async function attempt<T>(work: () => T | Promise<T>): Promise<LoadAttempt<T>> {
   try {
     return { value: await work() }
   } catch (error) {

@@ -8,7 +8,7 @@ import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { ToolError } from '../load-policy.ts'
 
-interface Known {
+interface CommandSources {
   readonly opened: Pick<OpenedStore, 'store'>
   readonly resources: Resources
   readonly policy: Pick<Snapshot, 'subjectOf'>
@@ -18,7 +18,7 @@ interface Known {
 /** Throws ToolError. */
 export async function callerOfCommand(
   { subject, roles }: { readonly subject: string; readonly roles: readonly string[] | undefined },
-  known: Known,
+  known: CommandSources,
 ): Promise<Caller> {
   if (!isSubject(subject)) throw new ToolError('--as is no id of a user: write 1 to 128 characters, without `user:`')
   const found = roles ?? (await recordedRoles(subject, known))
@@ -35,7 +35,7 @@ export async function callerOfCommand(
   throw new ToolError(`\`${subject}\` can't ask anything (${reason}): name another user with --as`)
 }
 
-async function recordedRoles(subject: string, { opened, resources }: Known): Promise<readonly string[]> {
+async function recordedRoles(subject: string, { opened, resources }: CommandSources): Promise<readonly string[]> {
   const record = resources.byName.has(USERS) ? await opened.store.get(USERS, subject) : undefined
   if (!record) {
     throw new ToolError(`there is no users record of \`${subject}\`: say with --role which roles the caller has`)

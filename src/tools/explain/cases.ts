@@ -16,10 +16,11 @@ import type {
   ExplainedCase,
   ExplainedOutcome,
   FieldReport,
+  Names,
   NeededChange,
   RelationFact,
 } from './explanation.ts'
-import { type NameSet, possibleConditionSets, possibleRelations, relationFacts, tooManyCases } from './facts.ts'
+import { possibleConditionSets, possibleRelations, relationFacts, tooManyCases } from './facts.ts'
 import { decidedByCases, nearestMisses } from './nearest-misses.ts'
 import {
   allowedBy,
@@ -47,13 +48,13 @@ const MOST_CASES = 64
 const MOST_SETS = 8192
 
 /** What is known of the object and of the request. */
-interface KnownNames {
+interface KnownTruths {
   readonly relations: readonly RelationFact[]
   readonly conditions: readonly ConditionFact[]
 }
 
 /** Smallest sets first. Throws ToolError if there are too many. */
-function casesOf(request: HypotheticalRequest, known: KnownNames): readonly ExplainedCase[] {
+function casesOf(request: HypotheticalRequest, known: KnownTruths): readonly ExplainedCase[] {
   const relations = possibleRelations(request, known.relations)
   const conditions = possibleConditionSets(known.conditions)
   if (relations.length * conditions.length > MOST_SETS) throw tooManyCases()
@@ -67,7 +68,7 @@ function casesOf(request: HypotheticalRequest, known: KnownNames): readonly Expl
   )
 }
 
-function inOrder(set: NameSet, facts: readonly RelationFact[]): readonly string[] {
+function inOrder(set: Names, facts: readonly RelationFact[]): readonly string[] {
   return facts.map(({ name }) => name).filter((name) => set.has(name))
 }
 
@@ -86,9 +87,9 @@ function decideCase(
   return { ...part, outcome: 'allow', listed: null, answer: routeAnswer(asked), rules, fields: null }
 }
 
-type Decided = Omit<ExplainedCase, 'relations' | 'conditions'>
+type DecidedCase = Omit<ExplainedCase, 'relations' | 'conditions'>
 
-function objectCase(request: HypotheticalRequest, { grant, readable, refusal }: HypotheticalDecision): Decided {
+function objectCase(request: HypotheticalRequest, { grant, readable, refusal }: HypotheticalDecision): DecidedCase {
   const { endpoint, resource } = request
   const isList = endpoint.operation === 'list'
   if (refusal && !isList) return { ...refusedCase(request, refusal, grant), listed: null }
@@ -106,7 +107,7 @@ function refusedCase(
   { subject }: HypotheticalRequest,
   refusal: Refusal,
   evidence: Pick<Evidence, 'lines'> | undefined,
-): Omit<Decided, 'listed'> {
+): Omit<DecidedCase, 'listed'> {
   const answer = refusalAnswer(refusal, subject.caller ? 'caller' : 'anonymous')
   return { outcome: 'deny', answer, rules: (evidence?.lines ?? []).map(rulePlace), fields: null }
 }
@@ -122,7 +123,7 @@ function missingCases(request: HypotheticalRequest, conditions: readonly Conditi
   return withoutRepeats(cases)
 }
 
-function success(request: HypotheticalRequest, readable: NameSet): ExplainedAnswer {
+function success(request: HypotheticalRequest, readable: Names): ExplainedAnswer {
   const status = successStatus(request.endpoint.operation, shownFields(request, readable).length > 0)
   return { status, code: null, headers: {} }
 }
@@ -130,7 +131,7 @@ function success(request: HypotheticalRequest, readable: NameSet): ExplainedAnsw
 /**
  * `granted`: the fields that the action grants; `readable`: the fields that `read` grants, shown in answers to writes.
  */
-function reportFields(request: HypotheticalRequest, granted: NameSet, readable: NameSet): FieldReport {
+function reportFields(request: HypotheticalRequest, granted: Names, readable: Names): FieldReport {
   const { operation } = request.endpoint
   const isWrite = operation === 'create' || operation === 'replace' || operation === 'update'
   const fields = [...request.resource.fields.values()]
@@ -150,7 +151,7 @@ function reportFields(request: HypotheticalRequest, granted: NameSet, readable: 
 }
 
 /** The granted fields that are in the path's view, in the schema's order. */
-function shownFields({ route, policy, resource }: HypotheticalRequest, granted: NameSet): readonly string[] {
+function shownFields({ route, policy, resource }: HypotheticalRequest, granted: Names): readonly string[] {
   const view = route.view === undefined ? granted : policy.viewOf(resource.name, route.view)
   return [...resource.fields.keys()].filter((name) => granted.has(name) && view.has(name))
 }
@@ -173,7 +174,7 @@ function isWithin(small: ExplainedCase, large: ExplainedCase): boolean {
   return namesOf(small).isSubsetOf(namesOf(large))
 }
 
-function namesOf({ relations, conditions }: ExplainedCase): NameSet {
+function namesOf({ relations, conditions }: ExplainedCase): Names {
   return new Set([...relations, ...conditions])
 }
 
@@ -242,7 +243,7 @@ type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
 function summaryOf(
   cases: readonly ExplainedCase[],
   request: HypotheticalRequest,
-  facts: KnownNames,
+  facts: KnownTruths,
   known: KnownObject,
 ): Summary {
   const isAnswered = cases.every(({ listed }) => listed !== null)
@@ -260,7 +261,7 @@ function reasonFor(
   outcome: ExplainedOutcome,
   cases: readonly ExplainedCase[],
   request: HypotheticalRequest,
-  facts: KnownNames,
+  facts: KnownTruths,
 ): string {
   if (outcome === 'depends') return `it depends on ${differing(cases, facts)}`
   if (cases.length > 1) return `${reasonOf(roleLevelOf(request).rules, outcome)}, whatever the object`
@@ -274,7 +275,7 @@ function reasonFor(
 }
 
 /** The relations and conditions in which the cases differ. */
-function differing(cases: readonly ExplainedCase[], facts: KnownNames): string {
+function differing(cases: readonly ExplainedCase[], facts: KnownTruths): string {
   const certain = new Set(
     [...facts.relations, ...facts.conditions].filter(({ holds }) => holds).map(({ name }) => name),
   )

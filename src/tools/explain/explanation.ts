@@ -1,6 +1,9 @@
 /** An explanation, as plain JSON (docs/schemas/policy-explain.schema.json). Types only. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 
+/** Names of relations or conditions. */
+export type Names = ReadonlySet<string>
+
 /** A line of a policy file, named as in decision records: `policy.csv:14`. */
 type RulePlace = string
 

@@ -12,7 +12,7 @@ import {
 } from '../../decide/request-conditions/all-conditions.ts'
 import { quote } from '../../present/quote.ts'
 import { ToolError } from '../load-policy.ts'
-import type { ConditionFact, RelationFact } from './explanation.ts'
+import type { ConditionFact, Names, RelationFact } from './explanation.ts'
 import {
   declaredRelations,
   type ExplainQuestion,
@@ -167,14 +167,11 @@ function attributeOf({ caller, known }: ExplainQuestion, attribute: string): Ret
 
 // ---- The sets of relations that may hold for the object of a request, as far as it is known.
 
-/** Names of relations: those that rules name, and the others that certainly hold. */
-export type NameSet = ReadonlySet<string>
-
 /** A set of relations that may hold. */
 interface PossibleRelations {
-  readonly names: NameSet
+  readonly names: Names
   /** Those without parts, also if no rule names them. */
-  readonly leaves: NameSet
+  readonly leaves: Names
 }
 
 /** Throws ToolError if there are too many. Doesn't question what is known. */
@@ -194,14 +191,14 @@ export function possibleRelations(
   return [...new Map(sets.map((set) => [keyOf(set).toSorted().join('+'), set])).values()]
 }
 
-type Known = ReadonlyMap<string, boolean | null>
+type TruthByName = ReadonlyMap<string, boolean | null>
 
 /** What is known of a relation with parts counts more than its parts. */
-function holdsWith(relation: Relation, leaves: NameSet, known: Known): boolean {
+function holdsWith(relation: Relation, leaves: Names, known: TruthByName): boolean {
   return known.get(relation.name) ?? followsFrom(relation, ({ name }) => leaves.has(name))
 }
 
-function leafSets(all: readonly Relation[], known: Known, { resource }: HypotheticalRequest): readonly NameSet[] {
+function leafSets(all: readonly Relation[], known: TruthByName, { resource }: HypotheticalRequest): readonly Names[] {
   const leaves = [...new Set(all)]
   const open = leaves.filter(({ name }) => (known.get(name) ?? null) === null)
   const fields = new Set(open.flatMap(comparedFields))

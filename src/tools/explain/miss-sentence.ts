@@ -6,7 +6,7 @@ import type { NeededChange } from './explanation.ts'
 import type { HypotheticalRequest } from './request.ts'
 
 /** For example `the caller` and `were owner`. */
-interface Condition {
+interface MissClause {
   readonly who: string
   readonly what: string
 }
@@ -21,12 +21,12 @@ export function missSentence(request: HypotheticalRequest, changes: readonly Nee
 }
 
 /** Joins conditions; names the caller or the object only once for consecutive conditions. */
-function joined(conditions: readonly Condition[]): string {
+function joined(conditions: readonly MissClause[]): string {
   const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
   return said.join(' and ')
 }
 
-function conditionOf(request: HypotheticalRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
+function conditionOf(request: HypotheticalRequest, change: Exclude<NeededChange, { kind: 'deny' }>): MissClause {
   const { parsed } = request
   switch (change.kind) {
     case 'credentials':
@@ -57,7 +57,7 @@ function conditionOf(request: HypotheticalRequest, change: Exclude<NeededChange,
 function relationCondition(
   { parsed, resource }: HypotheticalRequest,
   { kind, name }: { readonly kind: 'relation' | 'not-relation'; readonly name: string },
-): Condition {
+): MissClause {
   const relation = parsed.ownership.get(resource.name)?.relations.get(name)
   const asks = relation ? ` (${describeRelation(relation)})` : ''
   const who = relation && !needsCaller(relation) ? 'the object' : 'the caller'

@@ -9,7 +9,7 @@ import type { Grant } from '../../decide/grants/grant.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { holdsForOwnRecord, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
 import { conditionNeedsCaller } from '../../decide/request-conditions/all-conditions.ts'
-import type { NeededChange } from './explanation.ts'
+import type { Names, NeededChange } from './explanation.ts'
 import { conditionFacts, relationFacts } from './facts.ts'
 import { missSentence } from './miss-sentence.ts'
 import { type Held, heldAfter, leavesBehind, namesFrom, settled, waysToFit, waysToMiss } from './needed-terms.ts'
@@ -45,7 +45,7 @@ interface OtherCaller {
   readonly needed: string | undefined
 }
 
-interface Asking extends OtherCaller {
+interface MissSearch extends OtherCaller {
   /** What holds for this caller. */
   readonly held: Held
 }
@@ -77,7 +77,7 @@ export function nearestMisses(
   const held = { ...told, conditions: told.conditions.union(known.certain) }
   const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
   const before = new Set(grantsTo(request, base).at(-1)?.allows)
-  const askingOf = (other: OtherCaller): Asking | undefined => {
+  const askingOf = (other: OtherCaller): MissSearch | undefined => {
     const held = withCertain(other.request, { ...base, open: openFor(other, question, known) })
     return settled(held, other.request).length > MOST_WAYS ? undefined : { ...other, held }
   }
@@ -146,7 +146,7 @@ function withCertain(request: HypotheticalRequest, held: Held): Held {
 }
 
 /** Begins with each rule that could allow it, and goes on where denies take that away. */
-function candidatesOf(asking: Asking, mine: Asking | undefined): readonly Candidate[] {
+function candidatesOf(asking: MissSearch, mine: MissSearch | undefined): readonly Candidate[] {
   const { request, held } = asking
   const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
   const starts = anyConditions.relationColumns('allows').flatMap((column) => waysToFit(column, held, request))
@@ -167,7 +167,11 @@ function candidatesOf(asking: Asking, mine: Asking | undefined): readonly Candid
  * The smallest parts of these changes that allow the request, for the present caller and for the other one. Sometimes two
  * changes can be left out together, and neither alone: a new value of a field ends what held by the old value.
  */
-function leastOf(asking: Asking, mine: Asking | undefined, changes: readonly NeededChange[]): readonly Candidate[] {
+function leastOf(
+  asking: MissSearch,
+  mine: MissSearch | undefined,
+  changes: readonly NeededChange[],
+): readonly Candidate[] {
   const left = changes.reduce((kept, change) => {
     const fewer = kept.filter((one) => one !== change)
     return isAllowedWith(asking, fewer) ? fewer : kept
@@ -204,7 +208,7 @@ function withoutADeny(
   return [...drops, ...fewest, ...misses.map((way) => [...changes, ...way])]
 }
 
-function candidateOf({ request, held, needed, ...other }: Asking, changes: readonly NeededChange[]): Candidate {
+function candidateOf({ request, held, needed, ...other }: MissSearch, changes: readonly NeededChange[]): Candidate {
   const allows = grantsTo(request, heldAfter(changes, held, request) ?? held).at(-1)?.allows ?? []
   const rules = allows.filter(({ subject }) => needed === undefined || subject === needed)
   return { changes: [...other.changes, ...changes], rules }
@@ -221,7 +225,7 @@ function grantsTo(request: HypotheticalRequest, { relations, conditions, result 
   return [first, table.grantResult({ stored: before ?? [], mixed: mixed ?? [], proposed: names.proposed })]
 }
 
-function isAllowedWith({ request, held }: Asking, changes: readonly NeededChange[]): boolean {
+function isAllowedWith({ request, held }: MissSearch, changes: readonly NeededChange[]): boolean {
   const after = heldAfter(changes, held, request)
   return after !== undefined && settled(after, request).every((one) => isAllowed(request, one, droppedBy(changes)))
 }
@@ -281,8 +285,6 @@ function rank({ changes }: Candidate): number {
 
 // ---- The relations and conditions that a near miss can't rely on: nothing says whether they hold for its caller. What
 // is known about one caller says little about another person, or about the same one with credentials.
-
-type Names = ReadonlySet<string>
 
 /** Relations without parts, and conditions. */
 interface NamesKnown {

@@ -5,10 +5,8 @@ import type { Term } from '../../decide/policy.ts'
 import { holdsForOwnRecord, isLeaf, kindOf } from '../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { RelationColumn } from '../../decide/rules/terms.ts'
-import type { NeededChange } from './explanation.ts'
+import type { Names, NeededChange } from './explanation.ts'
 import { declaredRelations, type HypotheticalRequest, hasAttribute } from './request.ts'
-
-type Names = ReadonlySet<string>
 
 /** A situation. `relations` names relations without parts; relations with parts follow from these. */
 export interface Held {

@@ -19,6 +19,7 @@ import {
   type KnownRequest,
   type MatchedRequest,
   problem,
+  type RouteRequest,
   unaccepted,
 } from './request.ts'
 
@@ -69,12 +70,12 @@ function similarPaths(path: string, { routes }: Resources): string {
 
 // ---- Reads what is known about the object: from --relation, from --object, or from the path.
 
-interface Flags {
+interface ObjectFlags {
   readonly relation?: string
   readonly object?: string
 }
 
-interface Context {
+interface Sources {
   readonly request: MatchedRequest
   readonly caller: AskingCaller
   readonly reviewed: LoadedPolicy
@@ -83,10 +84,12 @@ interface Context {
   readonly reader: () => Promise<ObjectReader>
 }
 
-type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
-
 /** Does the work with what is known, possibly more than once (see `withRelated`). Throws ToolError. */
-export async function withKnownObject<T>(flags: Flags, context: Context, work: (known: KnownObject) => T): Promise<T> {
+export async function withKnownObject<T>(
+  flags: ObjectFlags,
+  context: Sources,
+  work: (known: KnownObject) => T,
+): Promise<T> {
   const known = readKnown(flags, context)
   if (known.kind !== 'stored') return work(known)
   return reading(async () => {
@@ -97,13 +100,13 @@ export async function withKnownObject<T>(flags: Flags, context: Context, work: (
 }
 
 /** An object of the database. */
-interface Stored {
+interface StoredQuestion {
   readonly kind: 'stored'
   readonly id: string
   readonly resource: Resource
 }
 
-function readKnown(flags: Flags, context: Context): KnownObject | Stored {
+function readKnown(flags: ObjectFlags, context: Sources): KnownObject | StoredQuestion {
   const { request } = context
   if (flags.relation !== undefined && flags.object !== undefined) {
     throw new ToolError('the relations come from the object: give --object or --relation, not both')
@@ -114,7 +117,7 @@ function readKnown(flags: Flags, context: Context): KnownObject | Stored {
   return { kind: 'any', id: request.id ?? ownId(request.route, context.caller) }
 }
 
-function knownRelations(text: string, request: RouteRequest, context: Context): KnownObject {
+function knownRelations(text: string, request: RouteRequest, context: Sources): KnownObject {
   const resource = resourceWithObjects('--relation', request, context)
   const declared = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.keys() ?? [])]
   const names = assumedNames(text, declared, (unknown) => {
@@ -145,7 +148,7 @@ function neededParts(relation: Relation): readonly Relation[] {
 }
 
 /** Without credentials no relation to a caller can hold. */
-function refuseImpossible(names: readonly string[], { name: resource }: Resource, { reviewed, caller }: Context): void {
+function refuseImpossible(names: readonly string[], { name: resource }: Resource, { reviewed, caller }: Sources): void {
   const relations = reviewed.policy.ownership.get(resource)?.relations
   const ofCaller = names.flatMap((name) => relations?.get(name) ?? []).find(needsCaller)
   if (caller.kind === 'caller' || !ofCaller) return
@@ -154,7 +157,7 @@ function refuseImpossible(names: readonly string[], { name: resource }: Resource
   )
 }
 
-function storedObject(id: string, request: RouteRequest, context: Context): Stored {
+function storedObject(id: string, request: RouteRequest, context: Sources): StoredQuestion {
   const resource = resourceWithObjects('--object', request, context)
   if (request.endpoint.operation === 'create') {
     throw new ToolError(
@@ -171,8 +174,8 @@ function storedObject(id: string, request: RouteRequest, context: Context): Stor
 }
 
 async function readStored(
-  { id, resource }: Stored,
-  { caller, resources }: Context,
+  { id, resource }: StoredQuestion,
+  { caller, resources }: Sources,
   reader: ObjectReader,
 ): Promise<Omit<Extract<KnownObject, { kind: 'object' }>, 'related'>> {
   const directory = resources.byName.get(USERS)
@@ -182,7 +185,7 @@ async function readStored(
   return { kind: 'object', id, object, record: representation(await reader.get(directory, subject)) }
 }
 
-function resourceWithObjects(flag: string, request: RouteRequest, { resources }: Context): Resource {
+function resourceWithObjects(flag: string, request: RouteRequest, { resources }: Sources): Resource {
   const { route, endpoint } = request
   const resource = resources.byName.get(route.resource)
   if (resource && concernsObject({ route, endpoint, resource })) return resource
@@ -215,7 +218,7 @@ function ownId({ kind }: Route, caller: AskingCaller): string | undefined {
 /** The limit of objects with which one object is related. */
 const MOST_RELATED = 1000
 
-type Related = KnownFacts['related']
+type Linked = KnownFacts['related']
 
 interface Sought {
   readonly resource: string
@@ -234,9 +237,9 @@ class Unread extends Error {
 }
 
 /** The work can't wait for the database: what it asks for is read, and it starts again. It must have no effects. */
-async function withRelated<T>(reader: ObjectReader, resources: Resources, work: (related: Related) => T): Promise<T> {
-  const found = new Map<string, ReturnType<Related>>()
-  const related: Related = (resource, by, values) => {
+async function withRelated<T>(reader: ObjectReader, resources: Resources, work: (related: Linked) => T): Promise<T> {
+  const found = new Map<string, ReturnType<Linked>>()
+  const related: Linked = (resource, by, values) => {
     const key = keyOf({ resource, by, values })
     if (!found.has(key)) throw new Unread({ resource, by, values })
     return found.get(key)
@@ -268,13 +271,13 @@ async function read(
 
 // ---- Reads what the command line tells about the conditions of a request: --with and --address.
 
-interface Flags {
+interface RequestFlags {
   readonly with?: string
   readonly address?: string
 }
 
 /** Throws ToolError. */
-export function readKnownRequest({ with: assumed, address }: Flags, { conditions }: Policy): KnownRequest {
+export function readKnownRequest({ with: assumed, address }: RequestFlags, { conditions }: Policy): KnownRequest {
   if (address !== undefined && isIP(address) === 0) {
     throw new ToolError(`${quote(address)} is not an IP address: write it as 192.0.2.7 or 2001:db8::7`)
   }

@@ -7,9 +7,8 @@ import { quote } from '../../present/quote.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { assumedNames, NONE } from '../asked/assumed-names.ts'
 import { ToolError } from '../load-policy.ts'
+import type { Names } from './explanation.ts'
 import type { KnownObject, MatchedRequest, StateChange } from './request.ts'
-
-type Names = ReadonlySet<string>
 
 interface Context {
   readonly request: MatchedRequest
@@ -99,7 +98,7 @@ function namesIn(relations: readonly Relation[]): Names {
   return new Set(relations.map(({ name }) => name))
 }
 
-interface Stated {
+interface ObjectAndChange {
   readonly known: KnownObject
   readonly becomes: StateChange | undefined
 }
@@ -107,7 +106,7 @@ interface Stated {
 /**
  * With the states before the write. --relation may omit them, or tell more of them than --becomes does. Throws ToolError.
  */
-export function withStates(known: KnownObject, change: StateChange | undefined, context: Context): Stated {
+export function withStates(known: KnownObject, change: StateChange | undefined, context: Context): ObjectAndChange {
   const { request, policy, resources } = context
   if (!change || known.kind !== 'relations' || request.kind === 'refused') return { known, becomes: change }
   const becomes = withTold(change, known, resources.byName.get(request.route.resource), policy)

@@ -27,7 +27,7 @@ const DECIDED: readonly (string | undefined)[] = [
   'step-up-required',
 ]
 
-interface Files {
+interface ReviewedAt {
   readonly reviewed: LoadedPolicy
   readonly resources: Resources
   /**
@@ -40,7 +40,7 @@ interface Files {
 
 export function explainRecord(
   record: ExplainableRecord,
-  { reviewed, resources, now = timeOf(record), named = 'these files' }: Files,
+  { reviewed, resources, now = timeOf(record), named = 'these files' }: ReviewedAt,
 ): Explanation {
   refuseMasked(record)
   refuseCut(record)
@@ -61,7 +61,7 @@ export function explainRecord(
  */
 export function explainPast(
   record: ExplainableRecord,
-  { reviewed, present, resources }: Omit<Files, 'now' | 'named'> & { readonly present: LoadedPolicy | string },
+  { reviewed, present, resources }: Omit<ReviewedAt, 'now' | 'named'> & { readonly present: LoadedPolicy | string },
 ): Explanation {
   const past = explainRecord(record, { reviewed, resources, now: undefined, named: 'the files of that version' })
   if (typeof present === 'string') {
@@ -225,7 +225,7 @@ function refusal({ authentication }: ExplainableRecord, code: 'forbidden' | 'fie
 // ---- Compares the recorded answer with the answer of policy files. It can't compare other answers (limits, bodies,
 // tokens).
 
-interface Verdict {
+interface RecordVerdict {
   readonly sameOutcome: boolean | null
   readonly verdict: string
 }
@@ -251,12 +251,12 @@ function ofGateway(
   { forwarded, problem }: ExplainableRecord,
   { outcome }: Explanation,
   files: string,
-): Verdict | undefined {
+): RecordVerdict | undefined {
   if (!forwarded || problem !== undefined || outcome !== 'allow') return undefined
   return { sameOutcome: true, verdict: `with ${files} the gateway may let the request pass, too` }
 }
 
-function verdictOf(record: ExplainableRecord, now: Explanation, files: string): Verdict {
+function verdictOf(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
   if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
   if (record.authentication === 'rejected') return untold(record)
   if (!isByPolicy(record)) return refusedBefore(record, now, files) ?? untold(record)
@@ -280,17 +280,17 @@ function refusedBefore(
   record: ExplainableRecord,
   { outcome, answer }: Explanation,
   files: string,
-): Verdict | undefined {
+): RecordVerdict | undefined {
   const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
   return isLater && outcome === 'deny' && answer ? different(record, answer, files) : undefined
 }
 
-function untold({ problem, status }: ExplainableRecord): Verdict {
+function untold({ problem, status }: ExplainableRecord): RecordVerdict {
   const what = quote(problem ?? status)
   return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so it can't be compared` }
 }
 
-function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer, files: string): Verdict {
+function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer, files: string): RecordVerdict {
   const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
   return { sameOutcome: false, verdict: `${files} give another answer: ${by} instead of ${then}` }
 }
@@ -302,7 +302,7 @@ function differsByBody({ problem, status }: ExplainableRecord, now: ExplainedAns
   )
 }
 
-function withOrWithoutBody(record: ExplainableRecord, now: Explanation, files: string): Verdict {
+function withOrWithoutBody(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
   const verdict = `${files} allow it too; whether the answer has a body depends on the object after the write`
   return mayHaveWritten(record, now, files) ?? { sameOutcome: record.revision === now.revision || null, verdict }
 }
@@ -310,7 +310,7 @@ function withOrWithoutBody(record: ExplainableRecord, now: Explanation, files: s
 /**
  * The policy now allows all refused fields on the stored object; the record doesn't tell the relations after the write.
  */
-function writableNow(record: ExplainableRecord, now: Explanation, files: string): Verdict {
+function writableNow(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
   if (record.revision === now.revision) return { sameOutcome: true, verdict: `${files} give the same answer` }
   return {
     sameOutcome: null,
@@ -319,7 +319,7 @@ function writableNow(record: ExplainableRecord, now: Explanation, files: string)
 }
 
 /** A record of an allowed write doesn't name the fields; under other rules some of them may be refused. */
-function mayHaveWritten(record: ExplainableRecord, now: Explanation, files: string): Verdict | undefined {
+function mayHaveWritten(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict | undefined {
   const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
   if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
   const verdict =

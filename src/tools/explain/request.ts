@@ -18,7 +18,7 @@ import { quote } from '../../present/quote.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
-import type { DecidingStage, ExplainedAnswer, ExplainedRole, Explanation, Miss } from './explanation.ts'
+import type { DecidingStage, ExplainedAnswer, ExplainedRole, Explanation, Miss, Names } from './explanation.ts'
 
 /** A caller without a subject stands for anybody with credentials. */
 export type AskingCaller =
@@ -109,7 +109,7 @@ export interface HypotheticalRequest extends KernelQuestion {
   readonly becomes?: StateChange | undefined
 }
 
-type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
+export type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
 export function hypotheticalRequest(
   question: ExplainQuestion,
@@ -232,8 +232,6 @@ function callerOf({ reviewed, caller, known, attributes = {} }: ExplainQuestion)
 }
 
 // ---- A write that changes a state of its object, as --becomes assumes it, and the relations that hold after it.
-
-type Names = ReadonlySet<string>
 
 export interface StateChange {
   /** As the user wrote it: `draft>placed`. */

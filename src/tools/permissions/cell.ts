@@ -99,7 +99,7 @@ function textOf({ outcome, granted, fields }: MatrixCell): string {
   return JSON.stringify([outcome, granted, fields])
 }
 
-interface Circumstances {
+interface CellCircumstances {
   readonly blocked: boolean
   readonly holding: readonly string[]
 }
@@ -108,7 +108,7 @@ function decideAt(
   policy: DirectPolicy,
   row: RowPlan,
   caller: Caller | undefined,
-  { blocked, holding }: Circumstances,
+  { blocked, holding }: CellCircumstances,
 ): MatrixCell {
   const { route, endpoint, resource, relations } = row
   const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked, holding, now: 0 }

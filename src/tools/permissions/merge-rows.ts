@@ -11,13 +11,13 @@ import type { ObjectKind, RowPlan } from './rows.ts'
 /** More rows than this for one method of one path are merged. */
 const MOST_ROWS = 2048
 
-interface PlannedRow {
+interface RowOfPlan {
   readonly plan: RowPlan
   readonly row: MatrixRow
 }
 
 /** `rows`: those of one method of one path. */
-export function mergeRows(rows: readonly PlannedRow[]): readonly MatrixRow[] {
+export function mergeRows(rows: readonly RowOfPlan[]): readonly MatrixRow[] {
   if (rows.length <= MOST_ROWS) return rows.map(({ row }) => row)
   const { states = [], transitions = [] } = Object.groupBy(rows, ({ plan }) =>
     plan.transition ? 'transitions' : 'states',
@@ -26,33 +26,33 @@ export function mergeRows(rows: readonly PlannedRow[]): readonly MatrixRow[] {
 }
 
 /** Whether a relation holds before the write, or after it. */
-interface Question {
+interface RowQuestion {
   readonly name: string
   readonly when: 'before' | 'after'
   readonly holds: (plan: RowPlan) => boolean
 }
 
 /** A row as a number with a bit for each question. */
-interface Answered {
+interface AnsweredRow {
   readonly bits: number
   readonly answers: string
   readonly row: MatrixRow
 }
 
 /** The questions of `mask`, answered as in `bits`. */
-interface Pattern {
+interface AnswerPattern {
   readonly mask: number
   readonly bits: number
 }
 
-function merged(rows: readonly PlannedRow[]): readonly MatrixRow[] {
+function merged(rows: readonly RowOfPlan[]): readonly MatrixRow[] {
   const questions = questionsAbout(rows.map(({ plan }) => plan))
-  const all = rows.map(({ plan, row }): Answered => {
+  const all = rows.map(({ plan, row }): AnsweredRow => {
     const bits = questions.reduce((sum, { holds }, i) => (holds(plan) ? sum | (1 << i) : sum), 0)
     return { bits, answers: JSON.stringify(row.cells.map(answerOf)), row }
   })
   const found: MatrixRow[] = []
-  let left: readonly Answered[] = all
+  let left: readonly AnsweredRow[] = all
   for (let [first] = left; first; [first] = left) {
     const pattern = widest(first, questions.length, all)
     const fitting = all.filter((one) => fits(pattern, one)).map(({ row }) => row)
@@ -81,7 +81,7 @@ function joined(cells: readonly MatrixCell[]): MatrixCell {
 }
 
 /** Leaves out one question after the other, the last ones first, as long as all that fits has the same answers. */
-function widest(first: Answered, questions: number, all: readonly Answered[]): Pattern {
+function widest(first: AnsweredRow, questions: number, all: readonly AnsweredRow[]): AnswerPattern {
   const different = all.filter(({ answers }) => answers !== first.answers)
   let mask = 2 ** questions - 1
   for (let i = questions - 1; i >= 0; i -= 1) {
@@ -91,17 +91,17 @@ function widest(first: Answered, questions: number, all: readonly Answered[]): P
   return { mask, bits: first.bits }
 }
 
-function fits({ mask, bits }: Pattern, one: Answered): boolean {
+function fits({ mask, bits }: AnswerPattern, one: AnsweredRow): boolean {
   return ((one.bits ^ bits) & mask) === 0
 }
 
 /** Those that tell some rows apart. A name that no write changes is asked only before the write. */
-function questionsAbout(plans: readonly RowPlan[]): readonly Question[] {
+function questionsAbout(plans: readonly RowPlan[]): readonly RowQuestion[] {
   const names = plans[0]?.named ?? []
-  const before = names.map((name): Question => {
+  const before = names.map((name): RowQuestion => {
     return { name, when: 'before', holds: ({ relations }) => relations.has(name) }
   })
-  const after = names.map((name): Question => {
+  const after = names.map((name): RowQuestion => {
     return { name, when: 'after', holds: ({ transition }) => transition?.proposed.includes(name) ?? false }
   })
   const changing = after.filter(({ name, holds }) => plans.some((plan) => holds(plan) !== plan.relations.has(name)))
@@ -109,11 +109,11 @@ function questionsAbout(plans: readonly RowPlan[]): readonly Question[] {
 }
 
 function labelsOf(
-  questions: readonly Question[],
-  { mask, bits }: Pattern,
+  questions: readonly RowQuestion[],
+  { mask, bits }: AnswerPattern,
   { becomes }: MatrixRow,
 ): Pick<MatrixRow, 'relation' | 'becomes'> {
-  const side = (when: Question['when']) => {
+  const side = (when: RowQuestion['when']) => {
     const terms = questions.flatMap(({ name, ...question }, i) => {
       const bit = 1 << i
       return question.when === when && mask & bit ? [bits & bit ? name : `!${name}`] : []

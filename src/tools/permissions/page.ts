@@ -73,13 +73,13 @@ ${selectHtml('Outcome', 'any outcome', OUTCOMES)}
 const SEARCH = html`<input type="search" name="text" aria-label="Find" placeholder="path, relation, policy.csv:14"
  autocomplete="off" spellcheck="false" aria-keyshortcuts="/">`
 
-type Choice = readonly [value: string, label: string]
+type SelectOption = readonly [value: string, label: string]
 
-function twice(name: string): Choice {
+function twice(name: string): SelectOption {
   return [name, name]
 }
 
-function selectHtml(label: string, whole: string, choices: readonly Choice[]): Html {
+function selectHtml(label: string, whole: string, choices: readonly SelectOption[]): Html {
   const options = choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)
   const all = html`<option value="">${whole}</option>`
   return html`<label><span class="name">${label}</span> <select name="${label.toLowerCase()}">${all}${options}</select></label>`

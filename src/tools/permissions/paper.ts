@@ -13,15 +13,15 @@ import { proseHtml } from '../../present/page.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { Holder, Matrix } from './matrix.ts'
 
-type Entry = readonly [term: Html | string, meaning: Html | string]
-type Section = readonly [name: string, title: string, entries: readonly Entry[], note?: string]
+type PaperEntry = readonly [term: Html | string, meaning: Html | string]
+type PaperSection = readonly [name: string, title: string, entries: readonly PaperEntry[], note?: string]
 
 export function paperHtml(matrix: Matrix): Html {
   const { conditions, rules, rows, people } = matrix
   const { policy, blocked } = matrix.reviewed
   const relations = [...policy.ownership].map(([name, one]) => [name, one.relations] as const)
   const forever = [...blocked.values()].filter(({ until }) => until === undefined)
-  const sections: readonly Section[] = [
+  const sections: readonly PaperSection[] = [
     ['roles', 'Roles, and who holds them', rolesIn(policy, people), people ? FROM_DIRECTORY : NOT_HERE],
     ['rules', 'The rules that decide', rules.map(({ line, text }) => [rulePlace(line), text]), COLUMNS],
     ['relations', 'What relations mean', namesIn(rows, relations, (one) => kindOf(one).describe(one))],
@@ -43,11 +43,11 @@ const ASSUMED = 'The matrix assumes for each condition whether it holds. A mark 
 const FROM_DIRECTORY = 'Users and API keys of the directory, when this page was made.'
 const NOT_HERE = 'Who holds a role is not on this page: `policy matrix --people` reads it from the directory.'
 
-function rolesIn(policy: Policy, people: Matrix['people']): readonly Entry[] {
+function rolesIn(policy: Policy, people: Matrix['people']): readonly PaperEntry[] {
   return [...policy.roles.values()].map((role) => roleEntry(role, policy, people))
 }
 
-function roleEntry({ name, description, claims }: Role, { links }: Policy, people: Matrix['people']): Entry {
+function roleEntry({ name, description, claims }: Role, { links }: Policy, people: Matrix['people']): PaperEntry {
   const inherits = links.filter(({ role }) => role === name).map((link) => link.inherits)
   const holders = people?.filter(({ roles }) => roles.includes(name))
   const lines = [
@@ -64,21 +64,21 @@ function namesIn<T>(
   rows: Matrix['rows'],
   named: Iterable<readonly [resource: string, names: ReadonlyMap<string, T>]>,
   meaningOf: (one: T) => string,
-): readonly Entry[] {
+): readonly PaperEntry[] {
   const shown = [...named].filter(([resource]) => rows.some((row) => row.resource === resource))
   return shown.flatMap(([resource, names]) =>
-    [...names].map(([name, one]): Entry => [`${resource}: ${name}`, meaningOf(one)]),
+    [...names].map(([name, one]): PaperEntry => [`${resource}: ${name}`, meaningOf(one)]),
   )
 }
 
-function conditionsIn({ conditions }: Policy, holding: readonly string[]): readonly Entry[] {
+function conditionsIn({ conditions }: Policy, holding: readonly string[]): readonly PaperEntry[] {
   return [...conditions].map(([name, one]) => {
     return [name, `${describeCondition(one)} (assumed ${holding.includes(name) ? '' : 'not '}to hold)`]
   })
 }
 
 /** Rules and blocks that end, the next one first. */
-function endsIn({ reviewed: { policy, blocked }, at }: Matrix): readonly Entry[] {
+function endsIn({ reviewed: { policy, blocked }, at }: Matrix): readonly PaperEntry[] {
   const rules = policy.rules.map(({ until, line }) => ({ until, what: `the rule ${rulePlace(line)}` }))
   const blocks = [...blocked.values()].map(({ until, id }) => ({ until, what: `the block of user:${id}` }))
   return [...rules, ...blocks]
@@ -88,7 +88,7 @@ function endsIn({ reviewed: { policy, blocked }, at }: Matrix): readonly Entry[]
 }
 
 /** Without entries there is nothing to say. */
-function sectionHtml([name, title, entries, note]: Section): Html {
+function sectionHtml([name, title, entries, note]: PaperSection): Html {
   if (entries.length === 0) return html``
   const lines = entries.map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>\n`)
   const remark = note !== undefined && html`<p>${proseHtml(note)}</p>`

@@ -186,7 +186,7 @@ interface Transition extends ResultNames {
   readonly becomes: string
 }
 
-interface About {
+interface RowSubject {
   readonly resource: Resource
   readonly action: Action
   /** The relations that rules about the action name. */
@@ -197,13 +197,11 @@ interface About {
   isShown(names: ReadonlySet<string>): boolean
 }
 
-type Leaves = ReadonlySet<string>
-
 /** Deciding more takes longer than a person waits. */
 const MOST_TRANSITIONS = 2 ** 15
 
 /** Smallest sets first; none if no rule has a right side. Throws ToolError if there are too many. */
-function transitionsOf(policy: Policy, about: About): readonly Transition[] {
+function transitionsOf(policy: Policy, about: RowSubject): readonly Transition[] {
   const { resource, named, ownRecord, isShown } = about
   const onTheRight = namesOnTheRight(policy, about)
   if (!onTheRight) return []
@@ -215,15 +213,15 @@ function transitionsOf(policy: Policy, about: About): readonly Transition[] {
       (isAskedOfResult(relation) && leavesOf(relation).some(({ name }) => changing.has(name))),
   )
   const sets = possibleSets(leaves, resource, { ownRecord })
-  const unchanged = (set: Leaves) => [...set.difference(changing)].toSorted().join('+')
+  const unchanged = (set: ReadonlySet<string>) => [...set.difference(changing)].toSorted().join('+')
   const bySame = Map.groupBy(sets, unchanged)
   const starts = sets.filter((leaves) => isShown(new Set(namesWith(named, leaves))))
-  const afterOf = (before: Leaves) => bySame.get(unchanged(before)) ?? []
+  const afterOf = (before: ReadonlySet<string>) => bySame.get(unchanged(before)) ?? []
   const count = starts.reduce((sum, before) => sum + afterOf(before).length, 0)
   if (count > MOST_TRANSITIONS) {
     throw tooMany(about, `distinguish ${count} transitions`, 'name the relations of the object with --relation')
   }
-  const transition = (before: Leaves, after: Leaves): Transition => {
+  const transition = (before: ReadonlySet<string>, after: ReadonlySet<string>): Transition => {
     const proposed = namesWith(told, after)
     return { ...namesOnResult(named, { before, after }), proposed, becomes: proposed.join('+') || 'none' }
   }
@@ -236,7 +234,7 @@ function transitionsOf(policy: Policy, about: About): readonly Transition[] {
 /** Undefined if no rule about the action has a right side. */
 function namesOnTheRight(
   { rules }: Policy,
-  { resource, action }: Pick<About, 'resource' | 'action'>,
+  { resource, action }: Pick<RowSubject, 'resource' | 'action'>,
 ): ReadonlySet<string> | undefined {
   const sides = rules
     .filter((rule) => isAbout(rule, { resource, action }))

@@ -15,14 +15,14 @@ const LONGEST_NAME = 24
 const LONGEST_MARK = 24
 
 /** The callers that stand side by side. */
-interface Part {
+interface TablePart {
   readonly columns: readonly ShownColumn[]
   readonly lead: number
-  readonly turns: Turns
+  readonly turns: Ends
 }
 
 /** The moments at which cells change, in order. */
-type Turns = readonly number[]
+type Ends = readonly number[]
 
 interface ShownColumn {
   readonly index: number
@@ -45,16 +45,16 @@ export function matrixTable(
   return [[`Who can do what, by policy ${matrix.revision}`], ...parts, legend(matrix, names)]
 }
 
-function resourceBlocks({ rows }: Matrix, part: Part): readonly Paragraph[] {
+function resourceBlocks({ rows }: Matrix, part: TablePart): readonly Paragraph[] {
   const byResource = [...Map.groupBy(rows, ({ resource }) => resource)]
   return byResource.map(([resource, about]) => [headline(resource, part), ...pathsOf(about, part)])
 }
 
-function headline(resource: string, { columns, lead }: Part): string {
+function headline(resource: string, { columns, lead }: TablePart): string {
   return line(resource.toUpperCase().padEnd(lead), columns, ({ heading }) => heading)
 }
 
-function pathsOf(rows: readonly MatrixRow[], part: Part): readonly string[] {
+function pathsOf(rows: readonly MatrixRow[], part: TablePart): readonly string[] {
   return [...Map.groupBy(rows, ({ path }) => path)].flatMap(([path, about]) => [
     ` ${path}`,
     ...about.map((row) => line(leadOf(row, part.lead), part.columns, ({ index }) => markAt(row, index, part.turns))),
@@ -69,12 +69,12 @@ function leadOf(row: MatrixRow, width: number): string {
   return `  ${row.methods.join(' ').padEnd('GET HEAD'.length)} ${relationLabel(row)}`.padEnd(width)
 }
 
-function shownColumn({ rows }: Matrix, turns: Turns, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
+function shownColumn({ rows }: Matrix, turns: Ends, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
   const marks = rows.map((row) => markAt(row, index, turns).length)
   return { index, heading, width: Math.max(heading.length, ...marks) }
 }
 
-function markAt(row: MatrixRow, index: number, turns: Turns): string {
+function markAt(row: MatrixRow, index: number, turns: Ends): string {
   const cell = row.cells[index]
   if (!cell) return ''
   const turn = cell.until === undefined ? '' : ` ${turnMark(turns.indexOf(cell.until))}`

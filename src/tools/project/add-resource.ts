@@ -158,11 +158,11 @@ async function write(folders: EditedFolders, additions: Additions): Promise<read
 // ---- What a pattern adds to a project: a schema, and lines in the files of the policy.
 
 /** Each is a folder of templates/resources/. */
-export type Pattern = 'own' | 'team' | 'public-read'
+export type ResourcePattern = 'own' | 'team' | 'public-read'
 
 interface PatternWish {
   readonly resource: string
-  readonly pattern: Pattern
+  readonly pattern: ResourcePattern
   /** The role that works with the objects. */
   readonly role: string
 }

@@ -75,7 +75,7 @@ export interface ProjectWishes {
   readonly tenants: boolean
 }
 
-interface Start {
+interface ProjectStart {
   /** Where the package has `schemas/`, `policies/` and perhaps matrices. */
   readonly from: string
   readonly matrices?: string
@@ -85,16 +85,16 @@ interface Start {
 }
 
 /** With matrices that were written by hand; the others' are made from the policy (`matrix init`). */
-const SHIPPED: Start = { from: '.', matrices: 'test/matrix', coverage: '--min 100', serve: ' --demo' }
-const PROJECTS: Start = {
+const SHIPPED: ProjectStart = { from: '.', matrices: 'test/matrix', coverage: '--min 100', serve: ' --demo' }
+const PROJECTS: ProjectStart = {
   from: 'examples/projects',
   matrices: 'examples/projects/matrices',
   coverage: '--min-rules 90',
   serve: '',
 }
 const TEMPLATES = 'templates/'
-const EMPTY: Start = { from: `${TEMPLATES}empty`, coverage: '--min 100', serve: '' }
-const TENANTS: Start = { from: `${TEMPLATES}tenants`, coverage: '--min 100', serve: '' }
+const EMPTY: ProjectStart = { from: `${TEMPLATES}empty`, coverage: '--min 100', serve: '' }
+const TENANTS: ProjectStart = { from: `${TEMPLATES}tenants`, coverage: '--min 100', serve: '' }
 
 interface PlannedProject {
   readonly files: readonly NewFile[]
@@ -139,7 +139,7 @@ function inProject({ name, text }: NewFile): NewFile {
   return { name, text: text.replace(/(\$schema=)(?:\.\.\/)+src\//, '$1../node_modules/sallyport/src/') }
 }
 
-async function matricesOf({ matrices }: Start): Promise<readonly NewFile[]> {
+async function matricesOf({ matrices }: ProjectStart): Promise<readonly NewFile[]> {
   if (matrices === undefined) return []
   const files = await packageFiles(matrices, 'test/matrix')
   return files

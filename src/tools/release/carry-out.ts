@@ -8,7 +8,7 @@ import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ToolError } from '../load-policy.ts'
 import type { VersionChange } from './folder/put-in-force.ts'
 import type { ReleasePlan } from './plan.ts'
-import { type Version, versionJson } from './version.ts'
+import { type PolicyVersion, versionJson } from './version.ts'
 
 export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
   readonly format: 'text' | 'json'
@@ -17,9 +17,9 @@ export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
 }
 
 /** `outcome` as in the JSON output. */
-interface Result {
+interface ReleaseResult {
   readonly outcome: 'applied' | 'unchanged' | 'refused' | 'dry-run' | 'declined'
-  readonly version: Version | undefined
+  readonly version: PolicyVersion | undefined
 }
 
 /**
@@ -34,9 +34,9 @@ export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise
   return result.outcome === 'refused' || result.outcome === 'declined' ? 1 : 0
 }
 
-async function decide(plan: ReleasePlan, how: CarryOut): Promise<Result> {
+async function decide(plan: ReleasePlan, how: CarryOut): Promise<ReleaseResult> {
   const { check, sameRules, target, content, blocks, over } = plan
-  const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
+  const not = (outcome: ReleaseResult['outcome']): ReleaseResult => ({ outcome, version: undefined })
   if (check.errors > 0) return not('refused')
   if (sameRules && blocks.length === 0) return not('unchanged')
   if (how.dryRun) return not('dry-run')
@@ -70,7 +70,7 @@ function describe({ check, diff, blocks, target, sameRules }: ReleasePlan): stri
   return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 
-function conclusion({ target: { name, done } }: ReleasePlan, { outcome, version }: Result): string {
+function conclusion({ target: { name, done } }: ReleasePlan, { outcome, version }: ReleaseResult): string {
   switch (outcome) {
     case 'refused':
       return `Nothing was changed in ${name}.`
@@ -86,7 +86,7 @@ function conclusion({ target: { name, done } }: ReleasePlan, { outcome, version 
   }
 }
 
-function toJson({ check, diff, blocks }: ReleasePlan, { outcome, version }: Result): string {
+function toJson({ check, diff, blocks }: ReleasePlan, { outcome, version }: ReleaseResult): string {
   const output = {
     outcome,
     version: version ? versionJson(version) : null,

@@ -27,7 +27,7 @@ import {
   verifiedHistory,
 } from './published-versions.ts'
 import type { ReleaseChange, ReleaseTarget } from './target.ts'
-import type { Version } from './version.ts'
+import type { PolicyVersion } from './version.ts'
 
 export interface DatabaseTargetOptions {
   readonly versions: PolicyVersions
@@ -42,7 +42,7 @@ const NAME = 'database:'
 /** Blocks don't depend on what others publish at the same time, so they are tried again on top of it. */
 const MOST_ATTEMPTS = 10
 
-type About = Pick<PublishedVersion, 'kind' | 'reason' | 'of'> & { readonly now: Date }
+type VersionOrigin = Pick<PublishedVersion, 'kind' | 'reason' | 'of'> & { readonly now: Date }
 
 /** Throws ToolError if the last version isn't valid, StoreUnavailable. */
 export async function openDatabaseTarget(options: DatabaseTargetOptions): Promise<ReleaseTarget> {
@@ -84,17 +84,17 @@ class DatabaseTarget implements ReleaseTarget {
     return this.#history.last === 0
   }
 
-  async history(): Promise<readonly Version[]> {
+  async history(): Promise<readonly PolicyVersion[]> {
     return this.#history.versions.map(versionOf)
   }
 
-  async contentOf({ number }: Version): Promise<PolicyContent> {
+  async contentOf({ number }: PolicyVersion): Promise<PolicyContent> {
     const version = this.#history.versions.find((one) => one.number === number)
     if (!version) throw new ToolError(`there is no version \`${number}\``)
     return contentOf(await this.#textsOf(version))
   }
 
-  placeOf({ number }: Version): string {
+  placeOf({ number }: PolicyVersion): string {
     return versionFile(number, '').slice(0, -1)
   }
 
@@ -102,7 +102,7 @@ class DatabaseTarget implements ReleaseTarget {
     return false
   }
 
-  async put({ content, blocks, kind, reason, of, now }: ReleaseChange): Promise<Version> {
+  async put({ content, blocks, kind, reason, of, now }: ReleaseChange): Promise<PolicyVersion> {
     const blocked = withBlocks(this.#present.get(BLOCKED_FILE) ?? '', blocks)
     const published = await this.#publish(content, blocked, { kind, reason, of, now })
     if (published) return versionOf(published)
@@ -113,7 +113,7 @@ class DatabaseTarget implements ReleaseTarget {
   }
 
   async block(block: NewBlock, now: Date): Promise<'blocked' | 'was-blocked'> {
-    const about: About = { kind: 'blocked', reason: aboutBlock(block.id, block.reason), of: undefined, now }
+    const about: VersionOrigin = { kind: 'blocked', reason: aboutBlock(block.id, block.reason), of: undefined, now }
     const changed = await this.#editBlocked(about, (source) => withBlock(source, block, now))
     return changed ? 'blocked' : 'was-blocked'
   }
@@ -135,7 +135,7 @@ class DatabaseTarget implements ReleaseTarget {
 
   /** Whether `edit` changed anything. */
   async #editBlocked(
-    about: About,
+    about: VersionOrigin,
     edit: (source: { readonly name: string; readonly text: string }) => string | undefined,
   ): Promise<boolean> {
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
@@ -152,7 +152,7 @@ class DatabaseTarget implements ReleaseTarget {
   async #publish(
     content: PolicyContent,
     blocked: string,
-    { now, ...about }: About,
+    { now, ...about }: VersionOrigin,
   ): Promise<PublishedVersion | undefined> {
     const { versions, signer } = this.#options
     if (!signer) throw new ToolError('POLICY_SIGNING_KEY is not set: set it to a file with a private Ed25519 key')
@@ -227,7 +227,7 @@ const FIRST_ADVICE: ReadonlyMap<string, string> = new Map([
   ['version-unknown', 'if a later version of sallyport published it, use that one here too'],
 ])
 
-function versionOf({ files, ...version }: PublishedVersion): Version {
+function versionOf({ files, ...version }: PublishedVersion): PolicyVersion {
   return { ...version, reason: version.reason, of: version.of }
 }
 

@@ -17,7 +17,7 @@ import { loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
 import { withBlocks } from './block-lines.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import type { ReleaseTarget } from './target.ts'
-import type { Version } from './version.ts'
+import type { PolicyVersion } from './version.ts'
 
 const RULES = 'policy.csv'
 
@@ -54,7 +54,7 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 }
 
 /** The plan for a rollback to the files of a version; blocked.txt stays the current one. */
-async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
+async function planReturn(version: PolicyVersion, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   const whole = saysEnd(await readContent(options.target.folder)) ? withEnd(content) : content
   try {
@@ -109,7 +109,7 @@ function withErrors(check: FindingReport, errors: readonly Diagnostic[]): Findin
   return { ...check, findings: [...errors, ...check.findings], errors: check.errors + errors.length }
 }
 
-interface Compared {
+interface PlanInput {
   readonly source: string
   readonly name: string
   readonly target: ReleaseTarget
@@ -118,7 +118,7 @@ interface Compared {
   readonly now: Date
 }
 
-async function compare({ source, name, target, blocks, resources, now }: Compared): Promise<PolicyDiff | undefined> {
+async function compare({ source, name, target, blocks, resources, now }: PlanInput): Promise<PolicyDiff | undefined> {
   try {
     const before = await loadPolicy(target.folder, resources)
     // The files that will be in force: the new rules, and the current blocks with the added ones.
@@ -175,10 +175,10 @@ export async function planRollback(named: string | undefined, options: PlanOptio
  * has. Throws ToolError if there is no such version.
  */
 export function returnTarget(
-  history: readonly Version[],
+  history: readonly PolicyVersion[],
   present: string | undefined,
   named: string | undefined,
-): Version {
+): PolicyVersion {
   const found =
     named === undefined
       ? before(history, present)
@@ -191,7 +191,7 @@ export function returnTarget(
 }
 
 /** The version before a restored version is the one that was before the original; of those still kept, the last. */
-function before(history: readonly Version[], present: string | undefined): Version | undefined {
+function before(history: readonly PolicyVersion[], present: string | undefined): PolicyVersion | undefined {
   // Versions that only change blocked.txt have the rules of the one before.
   const releases = history.filter(({ kind }) => kind !== 'blocked' && kind !== 'unblocked')
   const current = releases.at(-1)

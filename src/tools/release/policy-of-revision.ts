@@ -14,7 +14,7 @@ import { homeOf } from './folder/layout.ts'
 import { textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
 
-interface Where {
+interface PolicySearch {
   /** The policy that the server reads. */
   readonly place: PolicyPlace
   /** DATA_DIR. */
@@ -25,7 +25,7 @@ interface Where {
 /** Undefined if no such version is kept. */
 export async function policyOfRevision(
   revision: string,
-  { place, ...where }: Where,
+  { place, ...where }: PolicySearch,
 ): Promise<LoadedPolicy | undefined> {
   if (typeof place === 'string') return keptInFolder(revision, place, where)
   const reading = await place.readRevision(revision)
@@ -36,7 +36,7 @@ export async function policyOfRevision(
 async function keptInFolder(
   revision: string,
   directory: string,
-  { dataDirectory, resources }: Omit<Where, 'place'>,
+  { dataDirectory, resources }: Omit<PolicySearch, 'place'>,
 ): Promise<LoadedPolicy | undefined> {
   const present = await loadPolicy(directory, resources)
   if (revisionOf(present.files, present.blockedFile) === revision) return present

@@ -2,7 +2,7 @@
 import type { NewBlock } from './block-lines.ts'
 import type { PolicyContent } from './content.ts'
 import type { VersionChange } from './folder/put-in-force.ts'
-import type { Version } from './version.ts'
+import type { PolicyVersion } from './version.ts'
 
 export interface ReleaseTarget {
   /** For messages: the directory, or `database:`. */
@@ -15,15 +15,15 @@ export interface ReleaseTarget {
   /** Why stored versions aren't valid, a sentence each. */
   readonly refused: readonly string[]
   /** The versions that were in force, in the order of their numbers. Throws ToolError. */
-  history(): Promise<readonly Version[]>
+  history(): Promise<readonly PolicyVersion[]>
   /** Throws ToolError if somebody has changed the version's files. */
-  contentOf(version: Version): Promise<PolicyContent>
+  contentOf(version: PolicyVersion): Promise<PolicyContent>
   /** The path of the version's files, for messages. */
-  placeOf(version: Version): string
+  placeOf(version: PolicyVersion): string
   /** Whether a command that was killed left its files unfinished. */
   isHeldBack(): Promise<boolean>
   /** Undefined if only blocks were added, and these make no version. Throws ToolError if somebody was faster. */
-  put(change: ReleaseChange): Promise<Version | undefined>
+  put(change: ReleaseChange): Promise<PolicyVersion | undefined>
   block(block: NewBlock, now: Date): Promise<'blocked' | 'was-blocked'>
   /** The number of removed lines. */
   unblock(id: string, now: Date): Promise<number>

@@ -8,7 +8,7 @@ import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { type Home, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
 
-export interface Version {
+export interface PolicyVersion {
   /** Counts from 1; every change of the files in force gets the next number. */
   readonly number: number
   /** The revision that the server reports, with the blocked.txt of that time. */
@@ -33,7 +33,7 @@ export interface Version {
  * The versions that were in force, up to the current one, in the order of their numbers. Throws ToolError if the
  * current one is unknown.
  */
-export async function readHistory(home: Home): Promise<readonly Version[]> {
+export async function readHistory(home: Home): Promise<readonly PolicyVersion[]> {
   const last = await currentNumber(home)
   const names = (await versionNames(home)).filter((name) => (numberOf(name) ?? 0) <= last)
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(join(home.versions, name, META), 'utf8'))))
@@ -59,12 +59,12 @@ async function currentNumber(home: Home): Promise<number> {
   )
 }
 
-export function readVersion({ versions }: Home, version: Version): Promise<PolicyContent> {
+export function readVersion({ versions }: Home, version: PolicyVersion): Promise<PolicyContent> {
   return readContent(join(versions, nameOf(version)))
 }
 
 /** Writes the whole folder under its name, or nothing. This doesn't put the version in force. */
-export async function writeVersion(home: Home, version: Version, content: PolicyContent): Promise<void> {
+export async function writeVersion(home: Home, version: PolicyVersion, content: PolicyContent): Promise<void> {
   await finish(join(home.versions, nameOf(version)), async (folder) => {
     await writeFiles(folder, content, 0o444)
     await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
@@ -87,7 +87,7 @@ export async function sweepUnused(home: Home): Promise<void> {
 }
 
 /** Whether the files are the same as when the version was written. */
-export async function isIntact(home: Home, version: Version): Promise<boolean> {
+export async function isIntact(home: Home, version: PolicyVersion): Promise<boolean> {
   return digestOf(await readVersion(home, version)) === version.digest
 }
 
@@ -100,7 +100,7 @@ export function versionJson({
   kind,
   reason,
   of,
-}: Version): Readonly<Record<string, unknown>> {
+}: PolicyVersion): Readonly<Record<string, unknown>> {
   return { number, revision, time, user, kind, reason: reason ?? null, of: of ?? null }
 }
 

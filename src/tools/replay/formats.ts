@@ -1,11 +1,11 @@
 /** A replay as a report: the totals, then the differences by what they change. */
 
-import type { Change } from '../../analysis/replay/compare.ts'
+import type { ReplayChange } from '../../analysis/replay/compare.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { printable } from '../../present/quote.ts'
 import { formatsOf, type Paragraph, section } from '../../present/report.ts'
 import type { ReplayReport } from './replay.ts'
-import type { Group } from './tally.ts'
+import type { ReplayGroup } from './tally.ts'
 
 export const REPLAY_FORMATS = formatsOf((report: ReplayReport) => ({
   /** The totals, then a paragraph for each group of differences. */
@@ -27,7 +27,7 @@ export const REPLAY_FORMATS = formatsOf((report: ReplayReport) => ({
   },
 }))
 
-const HEADINGS: Readonly<Record<Change, string>> = {
+const HEADINGS: Readonly<Record<ReplayChange, string>> = {
   'refused-now': 'Allowed before, refused under the candidate',
   'allowed-now': 'Refused before, allowed under the candidate',
   'perhaps-allowed-now': 'Refused before; the candidate may allow it, but the log does not hold enough to decide',
@@ -47,7 +47,7 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
   ].map(printable)
 }
 
-function groupLines(group: Group): readonly string[] {
+function groupLines(group: ReplayGroup): readonly string[] {
   const { count, method, route, roles, relations, was, becomes, lines, reach, fields, examples } = group
   const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
@@ -68,6 +68,6 @@ function list(fields: readonly string[]): string {
   return fields.length === 0 ? 'none' : fields.join(', ')
 }
 
-function sum(groups: readonly Group[]): number {
+function sum(groups: readonly ReplayGroup[]): number {
   return groups.reduce((total, { count }) => total + count, 0)
 }

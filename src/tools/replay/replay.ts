@@ -13,10 +13,10 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
-import { type Group, Tally, type Totals } from './tally.ts'
+import { type ReplayGroup, Tally, type Totals } from './tally.ts'
 
 export interface ReplayReport extends Totals {
-  readonly groups: readonly Group[]
+  readonly groups: readonly ReplayGroup[]
   /** Records outside of the requested time. */
   readonly leftOut: number
   /** Lines that hold no decision record. */

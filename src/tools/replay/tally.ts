@@ -8,7 +8,7 @@ import type { Again } from '../../analysis/replay/decide-again.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 
 /** Requests whose answers would differ in the same way. */
-export interface Group extends Difference {
+export interface ReplayGroup extends Difference {
   readonly method: string
   readonly route: string
   readonly resource: string
@@ -30,11 +30,11 @@ export interface Totals {
   readonly undecidable: ReadonlyMap<string, number>
 }
 
-type Counted = { -readonly [K in keyof Group]: Group[K] } & { examples: string[] }
+type CountedGroup = { -readonly [K in keyof ReplayGroup]: ReplayGroup[K] } & { examples: string[] }
 
 export class Tally {
   readonly #maxExamples: number
-  readonly #groups = new Map<string, Counted>()
+  readonly #groups = new Map<string, CountedGroup>()
   readonly #undecidable = new Map<string, number>()
   #decided = 0
   #different = 0
@@ -65,8 +65,8 @@ export class Tally {
   }
 
   /** Requests that are refused now come first; within a kind of change, the largest group comes first. */
-  get groups(): readonly Group[] {
-    const rank = ({ change }: Group) => CHANGES.indexOf(change)
+  get groups(): readonly ReplayGroup[] {
+    const rank = ({ change }: ReplayGroup) => CHANGES.indexOf(change)
     return [...this.#groups.values()].toSorted((a, b) => rank(a) - rank(b) || b.count - a.count)
   }
 
@@ -85,7 +85,7 @@ export class Tally {
 
 function aboutOf(
   record: DecisionRecord,
-): Pick<Group, 'method' | 'route' | 'resource' | 'action' | 'roles' | 'relations'> {
+): Pick<ReplayGroup, 'method' | 'route' | 'resource' | 'action' | 'roles' | 'relations'> {
   const { method, route = '', resource = '', action = '', roles, relations = [] } = record
   return { method, route, resource, action, roles: roles?.toSorted(), relations: relations.toSorted() }
 }

@@ -12,7 +12,7 @@ import type { Field, Json, Representation, Resource } from '../../../src/resourc
 import { evaluate } from '../../../src/server/authzen/ask.ts'
 import type { Sql } from '../../../src/server/authzen/filter/condition-sql.ts'
 import { type FilterRequest, filter, readForms, tellFilter } from '../../../src/server/authzen/filter/filter.ts'
-import { type Pep, pepOf, Turns } from '../../../src/server/authzen/pep.ts'
+import { type Pep, pepOf, SliceQueue } from '../../../src/server/authzen/pep.ts'
 import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
 import { LANGUAGE_RESOURCES, STORED } from '../../policy/language-fixture.ts'
 import { factsOf, filesOfWorld } from '../../policy/language-product.ts'
@@ -86,7 +86,7 @@ function askerIn(world: World): Pep {
     store: { get: facts.object, lookup: facts.lookup },
     directory: { accountStatus: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
     publicUrl: () => '',
-    turns: new Turns(),
+    turns: new SliceQueue(),
   } as unknown as Parameters<typeof pepOf>[0]
   return pepOf(parts, {
     caller: undefined,

@@ -11,7 +11,7 @@ import type { ActivePolicy } from '../../../src/policy/live/active-policy.ts'
 import { represent } from '../../../src/resources/object.ts'
 import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
 import { problemOf } from '../../../src/server/answers/to-problem.ts'
-import { Turns } from '../../../src/server/authzen/pep.ts'
+import { SliceQueue } from '../../../src/server/authzen/pep.ts'
 import { InFlight } from '../../../src/server/idempotency/idempotency-key.ts'
 import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
@@ -86,7 +86,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
       directory: { accountStatus: describe },
       verifier: { verify: describe },
       publicUrl: () => '',
-      turns: new Turns(),
+      turns: new SliceQueue(),
     },
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(

@@ -5,7 +5,7 @@ import { applyPatch, type Operation } from 'rfc6902'
 import { Problem } from '../../../src/base/problems/problem.ts'
 import { parseResources } from '../../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
-import { type Applied, applyJsonPatch, fieldsOf, parseJsonPatch } from '../../../src/server/routes/json-patch.ts'
+import { type AppliedPatch, applyJsonPatch, fieldsOf, parseJsonPatch } from '../../../src/server/routes/json-patch.ts'
 
 const FIELDS = ['a', 'b', 'c']
 
@@ -156,7 +156,10 @@ describe('a JSON Patch', () => {
   })
 })
 
-type Outcome = Extract<Applied, { kind: 'applied' }> | { readonly kind: 'conflict' } | { readonly kind: 'malformed' }
+type Outcome =
+  | Extract<AppliedPatch, { kind: 'applied' }>
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'malformed' }
 
 function outcome(before: Readonly<Record<string, Json>>, json: Json): Outcome {
   try {

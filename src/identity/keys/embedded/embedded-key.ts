@@ -5,7 +5,7 @@ import { importJWK } from 'jose/key/import'
 import { shellWord } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 
-export interface PublicKey {
+export interface EmbeddedPublicKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly publicKey: CryptoKey
@@ -13,12 +13,12 @@ export interface PublicKey {
   readonly jwk: { readonly kty: string; readonly crv: string; readonly x: string }
 }
 
-export interface EmbeddedKey extends PublicKey {
+export interface EmbeddedKey extends EmbeddedPublicKey {
   readonly privateKey: CryptoKey
 }
 
 /** `text` is a JWK. Throws KeyError, which names the file. */
-export async function parseEmbeddedKey(file: string, text: string): Promise<PublicKey | EmbeddedKey> {
+export async function parseEmbeddedKey(file: string, text: string): Promise<EmbeddedPublicKey | EmbeddedKey> {
   try {
     const { kty, crv, x, d } = JSON.parse(text) as JWK
     if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') throw unusableKey(file)
@@ -43,7 +43,7 @@ export async function generateKey(): Promise<JWK> {
   return exportJWK(privateKey)
 }
 
-export function canSign(key: PublicKey | EmbeddedKey): key is EmbeddedKey {
+export function canSign(key: EmbeddedPublicKey | EmbeddedKey): key is EmbeddedKey {
   return 'privateKey' in key
 }
 

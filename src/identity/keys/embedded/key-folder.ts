@@ -13,7 +13,7 @@ import { shellWord } from '../../../base/problems/fix.ts'
 import { KeyError } from '../key-error.ts'
 import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'
-import { inOrder, type Keys, type NotedKey, type RetiredKey } from './key-place.ts'
+import { inOrder, type NotedKey, type RetiredKey, type RingKeys } from './key-place.ts'
 
 const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
 
@@ -56,7 +56,7 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
 }
 
 /** The keys, without making any; undefined before the first one was made. Throws KeyError. */
-export async function inspectKeyFolder(dataDirectory: string): Promise<Keys | undefined> {
+export async function inspectKeyFolder(dataDirectory: string): Promise<RingKeys | undefined> {
   const folder = join(dataDirectory, 'keys')
   const names = await readdir(folder).catch((error) => {
     if (codeOf(error) === 'ENOENT') return []
@@ -87,7 +87,7 @@ export async function makeFirstKey(folder: string): Promise<void> {
 }
 
 /** Throws KeyError if there is no key, a file is broken, or others can read it. */
-export async function readKeys(folder: string): Promise<Keys> {
+export async function readKeys(folder: string): Promise<RingKeys> {
   const files = await readFiles(folder)
   const last = files.at(-1)
   if (!last) throw new KeyError(`the signing keys in ${folder} were deleted; start the server again to get a new one`)

@@ -1,14 +1,14 @@
 /** Where the embedded keys are kept: in a folder (keys-in-folder.ts) or in the database (keys-in-database.ts). */
 
 import { KeyError } from '../key-error.ts'
-import { canSign, type EmbeddedKey, type PublicKey } from './embedded-key.ts'
+import { canSign, type EmbeddedKey, type EmbeddedPublicKey } from './embedded-key.ts'
 
 /** Times are milliseconds since the epoch, by the clock of the place. */
 export interface KeptKey {
   /** The position of the key in the order of creation. */
   readonly number: number
   readonly createdAt: number
-  readonly key: PublicKey | EmbeddedKey
+  readonly key: EmbeddedPublicKey | EmbeddedKey
 }
 
 /** A key that only verifies, and the earliest time to remove it: the last token that it signed has ended by then. */
@@ -18,7 +18,7 @@ export interface RetiredKey extends KeptKey {
 }
 
 /** Oldest first. */
-export interface Keys {
+export interface RingKeys {
   readonly retired: readonly RetiredKey[]
   readonly current: KeptKey & { readonly key: EmbeddedKey }
 }
@@ -45,9 +45,9 @@ function idOf({ number, createdAt }: Pick<KeptKey, 'number' | 'createdAt'>): str
 export interface KeyPlace {
   /** Makes the first key, if no key exists. Two processes that start at the same time get the same key. */
   makeFirstKey(): Promise<void>
-  read(): Promise<Keys>
+  read(): Promise<RingKeys>
   /** Undefined if the keys are the same as at the last reading. */
-  readChanged(): Promise<Keys | undefined>
+  readChanged(): Promise<RingKeys | undefined>
   /** Makes the successor of key number `after`; false if another process was first. */
   succeed(after: number): Promise<boolean>
   /** Removes the private halves of older keys, and the keys whose tokens have all ended. Returns the other keys. */
@@ -74,7 +74,7 @@ export interface NotedKey extends KeptKey {
 }
 
 /** The last key signs. `keys`: by number. Undefined if there are no keys, or if the last one can't sign. */
-export function inOrder(keys: readonly NotedKey[]): Keys | undefined {
+export function inOrder(keys: readonly NotedKey[]): RingKeys | undefined {
   const current = keys.at(-1)
   if (!current || !isSigner(current)) return undefined
   const retired = keys.slice(0, -1).map((kept, i): RetiredKey => {
@@ -84,6 +84,6 @@ export function inOrder(keys: readonly NotedKey[]): Keys | undefined {
   return { retired, current }
 }
 
-function isSigner(kept: KeptKey): kept is Keys['current'] {
+function isSigner(kept: KeptKey): kept is RingKeys['current'] {
   return canSign(kept.key)
 }

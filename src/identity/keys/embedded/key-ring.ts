@@ -7,8 +7,8 @@ import type { JWTVerifyGetKey } from 'jose'
 import { JWKSNoMatchingKey } from 'jose/errors'
 import type { Json } from '../../../resources/resource.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
-import type { EmbeddedKey, PublicKey } from './embedded-key.ts'
-import { type KeptKey, type KeyPlace, type Keys, UnreadableKeys } from './key-place.ts'
+import type { EmbeddedKey, EmbeddedPublicKey } from './embedded-key.ts'
+import { type KeptKey, type KeyPlace, type RingKeys, UnreadableKeys } from './key-place.ts'
 
 /** Verifies tokens that embedded keys have signed. */
 export interface VerifyingKeys {
@@ -51,9 +51,9 @@ export async function openKeyRing(place: KeyPlace, tell: (error: unknown) => voi
 }
 
 /** For keys that never change. */
-export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
+export function fixedKeys(keys: readonly EmbeddedPublicKey[]): VerifyingKeys {
   // A map, because in an object the kid `__proto__` would find something.
-  const byKid = new Map<unknown, PublicKey>(keys.map((key) => [key.kid, key]))
+  const byKid = new Map<unknown, EmbeddedPublicKey>(keys.map((key) => [key.kid, key]))
   return {
     generation: () => 0,
     find: async ({ kid }) => {
@@ -67,9 +67,9 @@ export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
 class Ring {
   readonly #place: KeyPlace
   readonly #tell: (error: unknown) => void
-  #keys: Keys | undefined
-  #all: readonly PublicKey[] = []
-  #byKid = new Map<unknown, PublicKey>()
+  #keys: RingKeys | undefined
+  #all: readonly EmbeddedPublicKey[] = []
+  #byKid = new Map<unknown, EmbeddedPublicKey>()
   #generation = 0
   #lookedAt = 0
   #tidiedAt = 0
@@ -84,13 +84,13 @@ class Ring {
     this.#tell = tell
   }
 
-  get keys(): Keys {
+  get keys(): RingKeys {
     if (!this.#keys) throw new Error('the key ring was not opened')
     return this.#keys
   }
 
   /** The keys that verify, newest first. */
-  get all(): readonly PublicKey[] {
+  get all(): readonly EmbeddedPublicKey[] {
     return this.#all
   }
 
@@ -122,7 +122,7 @@ class Ring {
   }
 
   /** Throws StoreUnavailable for an unknown kid while a lost database may have its key. */
-  async find(kid: unknown): Promise<PublicKey['publicKey']> {
+  async find(kid: unknown): Promise<EmbeddedPublicKey['publicKey']> {
     if (!this.#byKid.has(kid)) await this.#lookAgain()
     const found = this.#byKid.get(kid)
     if (found) return found.publicKey
@@ -169,23 +169,23 @@ class Ring {
     if (this.keys.retired.length > 0) await this.#place.tidy()
   }
 
-  #use(keys: Keys): void {
+  #use(keys: RingKeys): void {
     this.#keys = keys
     this.#verifyWith(newestFirst(keys))
   }
 
   #verifyWith(kept: readonly KeptKey[]): void {
     this.#all = kept.map(({ key }) => key)
-    const byKid = new Map<unknown, PublicKey>(this.#all.map((key) => [key.kid, key]))
+    const byKid = new Map<unknown, EmbeddedPublicKey>(this.#all.map((key) => [key.kid, key]))
     if (new Set(byKid.keys()).symmetricDifference(this.#byKid).size > 0) this.#generation += 1
     this.#byKid = byKid
   }
 }
 
-function newestFirst({ current, retired }: Keys): readonly KeptKey[] {
+function newestFirst({ current, retired }: RingKeys): readonly KeptKey[] {
   return [current, ...retired.toReversed()]
 }
 
-function publicJwk({ kid, jwk }: PublicKey): Json {
+function publicJwk({ kid, jwk }: EmbeddedPublicKey): Json {
   return { ...jwk, kid, use: 'sig', alg: 'EdDSA' }
 }

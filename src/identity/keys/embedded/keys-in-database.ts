@@ -7,22 +7,22 @@ import {
   inOrder,
   type KeptKey,
   type KeyPlace,
-  type Keys,
   type NotedKey,
   type RetiredKey,
+  type RingKeys,
   UnreadableKeys,
 } from './key-place.ts'
 import { createKeySeal, type KeySeal } from './key-seal.ts'
 import type { KeysSecrets } from './keys-secret.ts'
 
 /** The keys that a database keeps, decrypted. Throws KeyError. */
-export async function readStoredKeys(stored: StoredKeys, secrets: KeysSecrets, database: string): Promise<Keys> {
+export async function readStoredKeys(stored: StoredKeys, secrets: KeysSecrets, database: string): Promise<RingKeys> {
   const changesNothing = { read: async () => stored } as unknown as SigningKeys
   return new KeysInDatabase(changesNothing, createKeySeal(secrets), database).read()
 }
 
-interface Reading {
-  readonly keys: Keys
+interface KeysReading {
+  readonly keys: RingKeys
   /** By number. */
   readonly texts: ReadonlyMap<number, string>
   readonly now: number
@@ -55,11 +55,11 @@ export class KeysInDatabase implements KeyPlace {
     return (await this.#stored.read()).keys.length === 0
   }
 
-  async read(): Promise<Keys> {
+  async read(): Promise<RingKeys> {
     return (await this.#readAll()).keys
   }
 
-  async readChanged(): Promise<Keys | undefined> {
+  async readChanged(): Promise<RingKeys | undefined> {
     const { keys } = await this.#stored.read()
     return JSON.stringify(keys) === this.#seen ? undefined : this.read()
   }
@@ -108,7 +108,7 @@ export class KeysInDatabase implements KeyPlace {
     throw new KeyError('other instances keep changing the signing keys; run the command again')
   }
 
-  async #readAll(): Promise<Reading> {
+  async #readAll(): Promise<KeysReading> {
     const { now, keys: rows } = await this.#stored.read()
     if (rows.length === 0) {
       throw new KeyError(`there is no signing key in the database \`${this.#database}\`; start the server once`)
@@ -123,7 +123,7 @@ export class KeysInDatabase implements KeyPlace {
     }
   }
 
-  async #parseAll(rows: readonly StoredKey[]): Promise<Keys> {
+  async #parseAll(rows: readonly StoredKey[]): Promise<RingKeys> {
     const noted: NotedKey[] = []
     const parsed = new Map<string, KeptKey['key']>()
     for (const row of rows) {

@@ -1,7 +1,7 @@
 /** The embedded keys as files of the data folder: the folder's functions (key-folder.ts) behind the place of keys. */
 import { stat } from 'node:fs/promises'
 import { makeFirstKey, noteTokenEnd, readKeys, removeRetired, succeed, tidy } from './key-folder.ts'
-import type { KeptKey, KeyPlace, Keys, RetiredKey } from './key-place.ts'
+import type { KeptKey, KeyPlace, RetiredKey, RingKeys } from './key-place.ts'
 
 /**
  * A second change within one clock step of the file system can't be seen, so a folder that changed this recently is
@@ -22,14 +22,14 @@ export class KeysInFolder implements KeyPlace {
     return makeFirstKey(this.#folder)
   }
 
-  async read(): Promise<Keys> {
+  async read(): Promise<RingKeys> {
     const { mtimeMs } = await stat(this.#folder)
     const keys = await readKeys(this.#folder)
     this.#seenAt = mtimeMs
     return keys
   }
 
-  async readChanged(): Promise<Keys | undefined> {
+  async readChanged(): Promise<RingKeys | undefined> {
     const { mtimeMs } = await stat(this.#folder)
     return mtimeMs !== this.#seenAt || Date.now() - mtimeMs < UNSETTLED_MS ? this.read() : undefined
   }

@@ -33,7 +33,7 @@ const MOST_PARAMETERS = 10_000
 /** A placeholder while the text is built; no name contains the sign. */
 const MARK = /\$(\d+)/g
 
-interface Scope extends SqlAsked {
+interface MappedScope extends SqlAsked {
   readonly table: MappedTable
   /** What stands before a column. */
   readonly prefix: string
@@ -47,7 +47,7 @@ export function sqlOfCondition(condition: Condition, asked: SqlAsked, unsupporte
   const bound: Scalar[] = []
   const bind = (value: Scalar) => `$${bound.push(value)}`
   const { table } = asked.mapping
-  const scope: Scope = { ...asked, table, prefix: nameOf(table), depth: 0, bind, unsupported }
+  const scope: MappedScope = { ...asked, table, prefix: nameOf(table), depth: 0, bind, unsupported }
   const marked = writeCondition(condition, scope, KINDS)
   if (bound.length > MOST_PARAMETERS) {
     unsupported.add(`the condition compares with ${bound.length} values, and a filter has at most ${MOST_PARAMETERS}`)
@@ -73,7 +73,7 @@ function nameOf({ name }: MappedTable): string {
   return name.map(quoteName).join('.')
 }
 
-const KINDS: ConditionKinds<Scope> = {
+const KINDS: ConditionKinds<MappedScope> = {
   holds: holdsSql,
   present: presentSql,
   between: betweenSql,
@@ -82,7 +82,7 @@ const KINDS: ConditionKinds<Scope> = {
   climb: climbSql,
 }
 
-function holdsSql({ field, values }: Holds, scope: Scope): string {
+function holdsSql({ field, values }: Holds, scope: MappedScope): string {
   const { dialect, bind } = scope
   const column = columnOf(field, scope)
   if (!column) return 'false'
@@ -93,7 +93,7 @@ function holdsSql({ field, values }: Holds, scope: Scope): string {
   return overlaps ? `(${overlaps} and ${test})` : test
 }
 
-function presentSql({ field }: Present, scope: Scope): string {
+function presentSql({ field }: Present, scope: MappedScope): string {
   const column = columnOf(field, scope)
   if (!column) return 'false'
   if (!column.list) return `${sqlOf(column, scope)} is not null`
@@ -101,7 +101,7 @@ function presentSql({ field }: Present, scope: Scope): string {
   return `exists (select 1 from ${from} where ${present})`
 }
 
-function betweenSql(condition: Between, scope: Scope): string {
+function betweenSql(condition: Between, scope: MappedScope): string {
   const column = columnOf(condition.field, scope)
   if (!column) return 'false'
   const [low, high] = bounds(condition)
@@ -112,7 +112,7 @@ const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00Z')
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** The bounds are strict, and instants are whole milliseconds: a database may hold shorter parts of a second. */
-function timeSql({ field, after = -Infinity, before = Infinity }: Time, scope: Scope): string {
+function timeSql({ field, after = -Infinity, before = Infinity }: Time, scope: MappedScope): string {
   const column = columnOf(field, scope)
   if (!column) return 'false'
   const period = { from: instant(Math.floor(after) + 1), to: instant(Math.ceil(before)) }
@@ -130,33 +130,33 @@ function isTime({ type }: Pick<MappedColumn, 'type'>): boolean {
 }
 
 /** Whether a value of the field passes: the column's, or an element's. */
-function someValue(column: MappedColumn, scope: Scope, passes: (value: ValueSql) => string): string {
+function someValue(column: MappedColumn, scope: MappedScope, passes: (value: ValueSql) => string): string {
   if (!column.list) return passes({ sql: sqlOf(column, scope), type: column.type, isColumn: true })
   const { from, value } = elementsOf(column, scope, 'e')
   return `exists (select 1 from ${from} where ${passes(value)})`
 }
 
-function elementsOf(column: MappedColumn, scope: Scope, letter: string): ElementsSql {
+function elementsOf(column: MappedColumn, scope: MappedScope, letter: string): ElementsSql {
   return scope.dialect.elements(sqlOf(column, scope), column, `${OWN_NAMES}${letter}${scope.depth}`)
 }
 
 /** Undefined, and told, if no column has the field. */
-function columnOf(field: string, scope: Scope): MappedColumn | undefined {
+function columnOf(field: string, scope: MappedScope): MappedColumn | undefined {
   const column = scope.table.columns.get(field)
   if (!column) scope.unsupported.add(`${place(field, scope)} has no column: name it in \`columns\``)
   return column
 }
 
-function place(field: string, { resource }: Scope): string {
+function place(field: string, { resource }: MappedScope): string {
   return `\`${field}\` of \`${resource}\``
 }
 
-function sqlOf({ name }: MappedColumn, { prefix }: Scope): string {
+function sqlOf({ name }: MappedColumn, { prefix }: MappedScope): string {
   return `${prefix}.${quoteName(name)}`
 }
 
 /** The table of related objects in a query within this scope, under a new name; undefined without such a table. */
-function within(scope: Scope, resource: string): (Scope & { readonly source: string }) | undefined {
+function within(scope: MappedScope, resource: string): (MappedScope & { readonly source: string }) | undefined {
   const table = scope.mapping.related.get(resource)
   if (!table) {
     scope.unsupported.add(`the filter depends on objects of \`${resource}\`: name their table in \`related\``)
@@ -169,14 +169,14 @@ function within(scope: Scope, resource: string): (Scope & { readonly source: str
 /** A field's values in a query: one row for each. */
 function valuesOf(
   column: MappedColumn,
-  scope: Scope,
+  scope: MappedScope,
   letter: string,
 ): { readonly from?: string; readonly value: ValueSql } {
   if (column.list) return elementsOf(column, scope, letter)
   return { value: { sql: sqlOf(column, scope), type: column.type, isColumn: true } }
 }
 
-function relatedSql({ field, by, resource, where }: Related, scope: Scope): string {
+function relatedSql({ field, by, resource, where }: Related, scope: MappedScope): string {
   const related = within(scope, resource)
   const own = columnOf(field, scope)
   const other = related && columnOf(by, related)
@@ -189,14 +189,14 @@ function relatedSql({ field, by, resource, where }: Related, scope: Scope): stri
 }
 
 /** Strict: a number equals no text. */
-function equal(one: ValueSql, other: ValueSql, { dialect, unsupported }: Scope): string {
+function equal(one: ValueSql, other: ValueSql, { dialect, unsupported }: MappedScope): string {
   if (isTime(one) || isTime(other)) return unsupported.add('a date-time leads to no related object')
   const areAlike = isTextual(one.type) ? isTextual(other.type) : one.type === other.type
   return areAlike ? dialect.equal(one, other) : 'false'
 }
 
 /** Step by step from this object; a circle ends at the depth. Only texts are ids. */
-function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+function climbSql({ field, resource, depth, where }: Climb, scope: MappedScope): string {
   const first = within(scope, resource)
   const own = columnOf(field, scope)
   if (!first) return 'false'

@@ -60,10 +60,10 @@ export async function answerFilter(services: Services, request: HandledRequest, 
 }
 
 interface Filtered extends Omit<Evaluated, 'decision' | 'fields'> {
-  readonly rows: Rows
+  readonly rows: FilterRows
 }
 
-const NOTHING: Rows = { where: { kind: 'never' }, fields: undefined }
+const NOTHING: FilterRows = { where: { kind: 'never' }, fields: undefined }
 
 /** Throws what the store throws, and Problem filter-unsayable for what can't be asked about all rows at once. */
 export async function filter(pep: Pep, asked: FilterRequest): Promise<Filtered> {
@@ -84,7 +84,7 @@ export async function filter(pep: Pep, asked: FilterRequest): Promise<Filtered> 
   return { caller, action: known, ...rowsFor(pep, { target, caller, asked }, decision) }
 }
 
-interface About {
+interface FilterQuestion {
   readonly target: AskedRoute
   readonly caller: Caller
   readonly asked: FilterRequest
@@ -92,7 +92,7 @@ interface About {
 
 function rowsFor(
   pep: Pep,
-  { target, caller, asked }: About,
+  { target, caller, asked }: FilterQuestion,
   { granted, evidence }: FilterDecision,
 ): Omit<Filtered, 'caller' | 'action'> {
   const { resources, trust } = pep
@@ -162,7 +162,7 @@ type ToldFields = ToldCondition & {
 }
 
 /** The rows and the fields of a filter in each asked form. Throws Problem filter-unsayable. */
-export function tellFilter({ where, fields }: Rows, forms: Forms): ToldFilter {
+export function tellFilter({ where, fields }: FilterRows, forms: Forms): ToldFilter {
   const unsupported = new Unsupported()
   const { kind } = where
   const told = tell(where, forms, unsupported)
@@ -186,16 +186,16 @@ function tell(where: Condition, { resource, ucast, sql }: Forms, unsupported: Un
   }
 }
 
-interface Asked {
+interface AskedRows {
   readonly target: AskedRoute
   readonly subject: KnownSubject
   readonly evaluation: Pick<Evaluation, 'action' | 'context'>
 }
 
-type Refused = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
+type RefusedFilter = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
 
 /** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
-async function grantedInEveryCase(pep: Pep, asked: Asked): Promise<FilterDecision | Refused> {
+async function grantedInEveryCase(pep: Pep, asked: AskedRows): Promise<FilterDecision | RefusedFilter> {
   const { target, subject } = asked
   const known = knownConditions(pep, asked.evaluation, subject)
   const unknown = new Set<string>()
@@ -243,7 +243,7 @@ interface AskedFields {
   readonly understandsFields: boolean
 }
 
-interface Rows {
+interface FilterRows {
   readonly where: Condition
   /** The fields that are granted on each row, and those on some; undefined for an action on the whole object. */
   readonly fields: RowsFields | undefined
@@ -255,9 +255,9 @@ interface RowsFields {
   readonly sometimes: readonly GrantedWhere[]
 }
 
-const NEVER: Rows = { where: { kind: 'never' }, fields: undefined }
+const NEVER: FilterRows = { where: { kind: 'never' }, fields: undefined }
 
-function rowsGranted(granted: readonly GrantedWhere[], { all, asked, understandsFields }: AskedFields): Rows {
+function rowsGranted(granted: readonly GrantedWhere[], { all, asked, understandsFields }: AskedFields): FilterRows {
   const [whole] = granted
   if (all.size === 0) return whole?.fields.includes('*') ? { where: simplify(whole.where), fields: undefined } : NEVER
   if (asked?.some((name) => !all.has(name))) return NEVER

@@ -36,7 +36,7 @@ export interface DescribedTables extends DescribedTable {
 
 const NAME = new RegExp(`^${IDENTIFIER}$`)
 
-interface Reading {
+interface MappingReading {
   readonly resource: Resource
   readonly named: ResourceNamed
   readonly dialect: Dialect
@@ -47,7 +47,7 @@ interface Reading {
 /** The faults name places in the body. */
 export function readMapping(
   described: DescribedTables,
-  reading: Reading,
+  reading: MappingReading,
 ): Mapping | { readonly faults: readonly FieldFault[] } {
   const faults: FieldFault[] = []
   const tell: Tell = (place, detail, code) => void faults.push({ pointer: pointerOfPath(place), detail, code })
@@ -64,7 +64,7 @@ export function readMapping(
 
 type Tell = (place: readonly string[], detail: string, code: string) => void
 
-function readTable({ table, columns }: DescribedTable, reading: Reading, tell: Tell): MappedTable {
+function readTable({ table, columns }: DescribedTable, reading: MappingReading, tell: Tell): MappedTable {
   const { resource, place } = reading
   const name = table.split('.')
   if (name.length > 2 || !name.every(isName))
@@ -102,7 +102,7 @@ function isName(text: string): boolean {
 function readColumn(
   field: Field,
   described: string | DescribedColumn,
-  { dialect, place }: Reading,
+  { dialect, place }: MappingReading,
   tell: Tell,
 ): MappedColumn {
   const { column = field.name, type, list } = typeof described === 'string' ? { column: described } : described

@@ -22,7 +22,7 @@ type CompoundUcast = {
   readonly value: readonly Ucast[]
 }
 
-interface Scope {
+interface UcastScope {
   readonly resource: Resource
   readonly unsupported: Unsupported
 }
@@ -30,11 +30,11 @@ interface Scope {
 /** What `elemMatch` compares: the element itself. */
 const ITSELF = '__itself__'
 
-export function ucastOfCondition(condition: Condition, scope: Scope): Ucast {
+export function ucastOfCondition(condition: Condition, scope: UcastScope): Ucast {
   return ucastOf(condition, false, scope)
 }
 
-function ucastOf(condition: Condition, negated: boolean, scope: Scope): Ucast {
+function ucastOf(condition: Condition, negated: boolean, scope: UcastScope): Ucast {
   switch (condition.kind) {
     case 'always':
     case 'never':
@@ -60,7 +60,7 @@ function ucastOf(condition: Condition, negated: boolean, scope: Scope): Ucast {
   }
 }
 
-function comparison(condition: Holds | Present | Between | Time, negated: boolean, scope: Scope): Ucast {
+function comparison(condition: Holds | Present | Between | Time, negated: boolean, scope: UcastScope): Ucast {
   const { field } = condition
   const declared = scope.resource.fields.get(field)
   if (condition.kind === 'holds' && declared?.time) {

@@ -11,7 +11,7 @@ import type { Row, SqlValue, Statement } from '../../sql/statement.ts'
 import { answering, asOfContract, isOfServer } from '../failures.ts'
 import { BEGIN_BOUNDED, clientOptions, STATEMENT_MS } from './client-options.ts'
 import { Gathered } from './gathered.ts'
-import { type Asked, Line } from './line.ts'
+import { Line, type SentQuery } from './line.ts'
 import { type LongRead, LongReads } from './long-reads.ts'
 import { Writer } from './writer.ts'
 
@@ -152,7 +152,7 @@ class StatementNames {
     this.#most = most
   }
 
-  named({ text, values, plannedAnew }: Statement): Asked {
+  named({ text, values, plannedAnew }: Statement): SentQuery {
     if (plannedAnew) return { text, values }
     let name = this.#names.get(text)
     if (name === undefined && this.#names.size < this.#most) {

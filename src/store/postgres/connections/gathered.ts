@@ -23,7 +23,7 @@ export interface GatheredOptions<Found> {
 
 const MOST_AT_ONCE = 100
 
-interface Waiting {
+interface GatheredRead {
   readonly texts: readonly string[]
   /** Never throws. */
   readonly answer: (row: Row | undefined) => void
@@ -32,7 +32,7 @@ interface Waiting {
 
 export class Gathered<Found> {
   readonly #options: GatheredOptions<Found>
-  #waiting: Waiting[] = []
+  #waiting: GatheredRead[] = []
   /** What was asked for in this turn: the same question is asked once. */
   readonly #asked = new Map<string, Promise<Found>>()
 
@@ -72,7 +72,7 @@ export class Gathered<Found> {
   }
 
   /** Never throws. */
-  async #askFor(group: readonly Waiting[]): Promise<void> {
+  async #askFor(group: readonly GatheredRead[]): Promise<void> {
     const { ask, text } = this.#options
     try {
       const rows = await ask({ text, values: [JSON.stringify(group.map(({ texts }) => texts))] })

@@ -7,7 +7,7 @@ import { BEGIN_BOUNDED } from './client-options.ts'
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000]
 
-export interface LineOptions extends Patience {
+export interface LineOptions extends LinePatience {
   readonly client: pg.ClientConfig
 }
 
@@ -24,12 +24,12 @@ export class Line {
   }
 
   /** The rows of a statement's result. Rejects with the driver's errors. */
-  async ask(asked: Asked): Promise<readonly Row[]> {
+  async ask(asked: SentQuery): Promise<readonly Row[]> {
     return (await (await this.connection()).send(asked)).rows
   }
 
   /** Statements that change something, sent with their transaction at once. Returns the rows of the first one. */
-  async change(first: Asked, ...others: readonly Asked[]): Promise<readonly Row[]> {
+  async change(first: SentQuery, ...others: readonly SentQuery[]): Promise<readonly Row[]> {
     const connection = await this.connection()
     const begun = connection.tell(BEGIN_BOUNDED)
     const changed = [first, ...others].map((asked) => connection.send(asked))
@@ -91,14 +91,14 @@ export class Line {
 
 // An open connection that takes statements without waiting for the answers of those before (pipelining).
 
-export interface Asked {
+export interface SentQuery {
   readonly text: string
   readonly values: readonly SqlValue[]
   /** Statements with a name are planned once for each connection. */
   readonly name?: string | undefined
 }
 
-export interface Patience {
+export interface LinePatience {
   /** The connection is lost when it hasn't answered for so long. */
   readonly silenceMs: number
   /** Asked several times while it is silent: whether the server answers other connections. If not, it is lost at once. */
@@ -110,20 +110,20 @@ const TICKS = 10
 
 export class Connection {
   readonly #client: pg.Client
-  readonly #patience: Patience
+  readonly #patience: LinePatience
   #unanswered = 0
   #silentTicks = 0
   #watch: NodeJS.Timeout | undefined
   #isCorked = false
   #isAsking = false
 
-  private constructor(client: pg.Client, patience: Patience) {
+  private constructor(client: pg.Client, patience: LinePatience) {
     this.#client = client
     this.#patience = patience
   }
 
   /** `onEnd` is called when it is lost. */
-  static async open(options: pg.ClientConfig, patience: Patience, onEnd: () => void): Promise<Connection> {
+  static async open(options: pg.ClientConfig, patience: LinePatience, onEnd: () => void): Promise<Connection> {
     const client = new pg.Client(options)
     client.on('error', onEnd)
     client.on('end', onEnd)
@@ -132,7 +132,7 @@ export class Connection {
   }
 
   /** Rejects with the driver's errors. */
-  send({ text, values, name }: Asked): Promise<pg.QueryArrayResult<SqlValue[]>> {
+  send({ text, values, name }: SentQuery): Promise<pg.QueryArrayResult<SqlValue[]>> {
     return this.#answer(() => {
       return this.#client.query({ text, values: [...values], rowMode: 'array', ...(name && { name }) })
     })

@@ -3,7 +3,7 @@ import { AGAIN, againWith, shellWord } from '../../../base/problems/fix.ts'
 import { isHere } from './url.ts'
 
 /** Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html, and of Node. */
-const FIXES: Readonly<Record<string, (place: Place) => string>> = {
+const FIXES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
   '28P01': ({ again }) => again({}),
   '28000': ({ tool, user }) => `createuser ${tool} ${shellWord(user)}`,
   '3D000': ({ tool, user, database }) => `createdb ${tool} -O ${shellWord(user)} ${shellWord(database)}`,
@@ -22,7 +22,7 @@ const FIXES: Readonly<Record<string, (place: Place) => string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: ({ again }) => again({ host: '<name in the certificate>' }),
 }
 
-interface Place {
+interface PostgresPlace {
   readonly url: URL
   readonly user: string
   readonly database: string
@@ -43,7 +43,7 @@ export function fixOfServer(location: string, cause: unknown): string | undefine
   return FIXES[refused]?.(place)
 }
 
-export function serverPlace(location: string): Place {
+export function serverPlace(location: string): PostgresPlace {
   const url = new URL(location)
   const host = url.searchParams.get('host') ?? (url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost')
   const user = decodeURIComponent(url.username) || 'postgres'
@@ -64,16 +64,16 @@ export function serverPlace(location: string): Place {
   }
 }
 
-function start({ url, tool }: Place): string {
+function start({ url, tool }: PostgresPlace): string {
   return isHere(url.searchParams.get('host') ?? url.hostname) ? 'sudo systemctl start postgresql' : `pg_isready ${tool}`
 }
 
-function trust({ again }: Place): string {
+function trust({ again }: PostgresPlace): string {
   return again({ mode: 'verify-full', ca: '<file>' })
 }
 
 /** On this machine nobody listens in between. */
-function turnTlsOn({ url, tool, again }: Place): string {
+function turnTlsOn({ url, tool, again }: PostgresPlace): string {
   if (isHere(url.searchParams.get('host') ?? url.hostname)) return again({ mode: 'disable' })
   return `psql ${tool} -c 'ALTER SYSTEM SET ssl = on' -c 'SELECT pg_reload_conf()'`
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Ask, Row, Statement } from '../../sql/statement.ts'
 import { isAftermath, isLost, isOfOneStatement, isPassing } from '../failures.ts'
-import { type Asked, type Connection, Line } from './line.ts'
+import { type Connection, Line, type SentQuery } from './line.ts'
 import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
 
 /**
@@ -34,19 +34,19 @@ interface WaitingWork {
   readonly reject: (error: unknown) => void
 }
 
-type Waiting = WaitingWork | WaitingWrite
+type WaitingForWriter = WaitingWork | WaitingWrite
 
 interface WriterOptions {
   readonly client: pg.ClientConfig
-  readonly named: (statement: Statement) => Asked
+  readonly named: (statement: Statement) => SentQuery
   /** Whether the server answers other connections. Never rejects. */
   readonly answersOthers: () => Promise<boolean>
 }
 
 export class Writer {
   readonly #line: Line
-  readonly #named: (statement: Statement) => Asked
-  readonly #waiting: Waiting[] = []
+  readonly #named: (statement: Statement) => SentQuery
+  readonly #waiting: WaitingForWriter[] = []
   #running: Promise<void> | undefined
 
   constructor({ client, named, answersOthers }: WriterOptions) {
@@ -75,7 +75,7 @@ export class Writer {
     await this.#line.close()
   }
 
-  #add(waiting: Waiting): void {
+  #add(waiting: WaitingForWriter): void {
     this.#waiting.push(waiting)
     this.#running ??= this.#run()
   }
@@ -114,7 +114,7 @@ export class Writer {
   }
 
   /** Runs a transaction, and again while its failure may pass. Never throws. */
-  async #transact<T>(transaction: Transaction<T>): Promise<Outcome<T>> {
+  async #transact<T>(transaction: Transaction<T>): Promise<WriteOutcome<T>> {
     for (let run = 1; ; run += 1) {
       const outcome = await this.#attempt(transaction).catch((error: unknown): Failure => ({ error }))
       if (!('error' in outcome) || !isPassing(outcome.error) || run === MOST_RUNS) return outcome
@@ -122,7 +122,7 @@ export class Writer {
     }
   }
 
-  async #attempt<T>(transaction: Transaction<T>): Promise<Outcome<T>> {
+  async #attempt<T>(transaction: Transaction<T>): Promise<WriteOutcome<T>> {
     const connection = await this.#line.connection()
     try {
       const outcome = await transaction(connection)
@@ -135,9 +135,9 @@ export class Writer {
   }
 }
 
-type Transaction<T> = (connection: Connection) => Promise<Outcome<T>>
+type Transaction<T> = (connection: Connection) => Promise<WriteOutcome<T>>
 
-type Outcome<T> = { readonly done: T } | Failure
+type WriteOutcome<T> = { readonly done: T } | Failure
 
 interface Failure {
   readonly error: unknown
@@ -146,7 +146,10 @@ interface Failure {
 }
 
 /** All statements are sent at once, the commit too: PostgreSQL commits only if none has failed. */
-async function together(connection: Connection, statements: readonly Asked[]): Promise<Outcome<(readonly Row[])[]>> {
+async function together(
+  connection: Connection,
+  statements: readonly SentQuery[],
+): Promise<WriteOutcome<(readonly Row[])[]>> {
   const begun = connection.tell(BEGIN)
   const answers = statements.map((statement) => connection.send(statement))
   const ended = connection.tell('commit')
@@ -168,9 +171,9 @@ type Fulfilled = PromiseFulfilledResult<pg.QueryArrayResult>
 
 async function alone<T>(
   connection: Connection,
-  named: (statement: Statement) => Asked,
+  named: (statement: Statement) => SentQuery,
   work: (ask: Ask) => Promise<T>,
-): Promise<Outcome<T>> {
+): Promise<WriteOutcome<T>> {
   await connection.tell(BEGIN)
   let done: T
   try {

@@ -11,7 +11,7 @@ import {
   foundSql,
   looksUp,
   lookupSql,
-  type Scope,
+  type SqlScope,
   within,
 } from '../../sql/condition.ts'
 import type { IndexKey } from '../../sql/indexes.ts'
@@ -25,13 +25,13 @@ export interface QueriedTable extends ConditionTable {
   readonly scalars: ReadonlySet<string>
 }
 
-export type TableOf = (resource: string) => QueriedTable
+export type QueriedTableOf = (resource: string) => QueriedTable
 
-export type TableScope = Scope<QueriedTable>
+export type TableScope = SqlScope<QueriedTable>
 
 /** The scope of a table in a statement of its own. */
-export function outermost(table: QueriedTable, tableOf: TableOf, parameters: Parameters): TableScope {
-  const bind: Scope['bind'] = (value) => parameters.bind(value)
+export function outermost(table: QueriedTable, tableOf: QueriedTableOf, parameters: Parameters): TableScope {
+  const bind: SqlScope['bind'] = (value) => parameters.bind(value)
   return { dialect: DIALECT, table, tableOf, depth: 0, alias: 'r0.', source: `${table.name} as r0`, bind }
 }
 
@@ -74,12 +74,12 @@ const DIALECT: ConditionDialect<QueriedTable> = {
 }
 
 /** Whether such an object is stored. */
-export function lookupIn(lookup: Lookup, tableOf: TableOf, to: Parameters): string {
+export function lookupIn(lookup: Lookup, tableOf: QueriedTableOf, to: Parameters): string {
   return lookupSql(lookup, (resource) => outermost(tableOf(resource), tableOf, to))
 }
 
 /** A key or a text is one of these. */
-export function among(values: readonly string[], bind: Scope['bind']): string {
+export function among(values: readonly string[], bind: SqlScope['bind']): string {
   const [only = ''] = values
   return values.length === 1 ? `= ${bind(only)}::text` : `= any(${bind(values)}::text[])`
 }

@@ -16,10 +16,10 @@ import {
   outermost,
   type Parameters,
   type QueriedTable,
+  type QueriedTableOf,
   serverColumn,
   sortedSql,
   statement,
-  type TableOf,
   type TableScope,
   textOf,
 } from './condition.ts'
@@ -36,9 +36,9 @@ export interface Listing {
   readonly limit: string
 }
 
-interface Listed {
+interface ListedTable {
   readonly table: QueriedTable
-  readonly tableOf: TableOf
+  readonly tableOf: QueriedTableOf
   readonly order: OrderSql
 }
 
@@ -48,7 +48,7 @@ export function canMisplace({ order = BY_ID }: ObjectQuery): boolean {
 }
 
 /** Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark. */
-export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
   return rowsStatement(query, { table, tableOf, order: indexedOrderSql }, (alias) => misplacedSql(query, alias))
 }
 
@@ -59,13 +59,13 @@ export function misplacedSql(query: ObjectQuery, alias: string): readonly string
 }
 
 /** The same in the order of the contract, where long texts are sorted by: without the last column. */
-export function wholeListStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+export function wholeListStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
   return rowsStatement(query, { table, tableOf, order: wholeOrderSql }, () => [])
 }
 
 function rowsStatement(
   query: ObjectQuery,
-  { table, tableOf, order: write }: Listed,
+  { table, tableOf, order: write }: ListedTable,
   further: (alias: string) => readonly string[],
 ): Statement {
   const { where, filter, order = BY_ID, after, limit, bytes, marks = [] } = query
@@ -90,7 +90,7 @@ function rowsStatement(
 export function countStatement(
   selection: Pick<ObjectQuery, 'where' | 'filter'>,
   table: QueriedTable,
-  tableOf: TableOf,
+  tableOf: QueriedTableOf,
 ): Statement {
   return planned([selection.where], (parameters) => {
     const scope = outermost(table, tableOf, parameters)

@@ -15,7 +15,7 @@ import {
   oneRow,
   outermost,
   type QueriedTable,
-  type TableOf,
+  type QueriedTableOf,
   type TableScope,
 } from './condition.ts'
 import {
@@ -41,7 +41,7 @@ const PLAIN_CELLS = 4
  * document, then for each mark, and for the row's place, `1` or nothing. A document that takes more than its share of
  * the bytes isn't read: its cell is empty.
  */
-export function pageStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+export function pageStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
   const { where, marks = [] } = query
   return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters)))
 }
@@ -50,7 +50,11 @@ export function pageStatement(query: ObjectQuery, table: QueriedTable, tableOf: 
  * Pages of lists that an index has in their order: of all objects, or of those with one value, by their ids. Each reads
  * no more objects than it has, so none waits long for the others of its turn; undefined for any other list.
  */
-export function gatheredPage(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): GatheredPage | undefined {
+export function gatheredPage(
+  query: ObjectQuery,
+  table: QueriedTable,
+  tableOf: QueriedTableOf,
+): GatheredPage | undefined {
   if (!isDirect(query, table)) return undefined
   const asked = new AskedValues()
   const page = oneRow(pageSql(query, outermost(table, tableOf, asked)))

@@ -32,7 +32,7 @@ const FACTS = `select current_setting('server_version_num')::int as version,
   current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as durable,
   coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as tls`
 
-interface Facts {
+interface DatabaseFacts {
   readonly version: number
   readonly name: string
   readonly now: number
@@ -62,7 +62,7 @@ async function look(connection: Connection, url: string, options: ExamineOptions
   const begun = performance.now()
   const { fields, rows } = await connection.send({ text: FACTS, values: [] })
   const aroundMs = performance.now() - begun
-  const facts = Object.fromEntries(fields.map(({ name }, at) => [name, rows[0]?.[at]])) as unknown as Facts
+  const facts = Object.fromEntries(fields.map(({ name }, at) => [name, rows[0]?.[at]])) as unknown as DatabaseFacts
   const ask: Ask = async (asked) => (await connection.send(asked)).rows
   const tables = await tablesIn(ask)
   const [[layout] = []] = tables.has('layout') ? await ask(sql('select number from layout')) : []
@@ -76,7 +76,7 @@ async function look(connection: Connection, url: string, options: ExamineOptions
 }
 
 /** Of each pair, what is found where the fact is wrong. */
-function faultsOf(facts: Facts, url: string, { connections, processes }: ExamineOptions): readonly Checked[] {
+function faultsOf(facts: DatabaseFacts, url: string, { connections, processes }: ExamineOptions): readonly Checked[] {
   const { again, tool, user, database } = serverPlace(url)
   const psql = (text: string) => `psql ${tool} -d ${shellWord(database)} -c ${shellWord(text)}`
   const wanted = processes * (connections.most + BESIDE_POOL)

@@ -15,7 +15,7 @@ import { Connections } from '../connections/connections.ts'
 import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
 import { keysOf } from '../layout/keys.ts'
-import { keySql, lookupIn, outermost, statement, type TableOf } from '../query/condition.ts'
+import { keySql, lookupIn, outermost, type QueriedTableOf, statement } from '../query/condition.ts'
 import { decodeText, TABLE_PREFIX, tableOf } from '../stored-text.ts'
 
 /** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
@@ -36,7 +36,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
     throw error
   })
   const present = new Set(names.map(([name]) => String(name)))
-  const queriedOf: TableOf = (resource) => {
+  const queriedOf: QueriedTableOf = (resource) => {
     const table = tableOf(resource)
     return { name: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, driving: NONE }
   }
@@ -69,7 +69,7 @@ export async function openPostgresReader(url: string): Promise<ObjectReader> {
       return (await connections.slow(found)).map((row) => storedObject(row, DIALECT))
     },
     async lookup(lookup, { byName }) {
-      const declared: TableOf = (name) => queriedOf((byName.get(name) ?? fail(name)).name)
+      const declared: QueriedTableOf = (name) => queriedOf((byName.get(name) ?? fail(name)).name)
       const asked = statement((to) => `select ${lookupIn(lookup, declared, to)}`)
       return (await connections.slow(asked))[0]?.[0] === true
     },

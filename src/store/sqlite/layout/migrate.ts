@@ -14,7 +14,7 @@ import {
   storeTables,
 } from '../../sql/tables.ts'
 import { breaksUnique, inTransaction } from '../database.ts'
-import type { Columns, QueriedTable } from '../query/condition.ts'
+import type { QueriedTable, ValueColumns } from '../query/condition.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
 import { comparableField, LIST_MARK, type TablePlan } from './schema.ts'
 
@@ -36,7 +36,7 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
  * The columns that can answer for their field. A generated column that contains a list can't: such an object was stored
  * before the field was declared a scalar, and the list's elements count.
  */
-function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): Columns {
+function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): ValueColumns {
   const answering = new Map(SERVER_COLUMNS)
   for (const { field, column } of indexed) {
     const list = `select 1 from ${quoteName(table)} where ${quoteName(column)} = ${LIST_MARK} limit 1`

@@ -9,7 +9,7 @@ import {
   type FieldSql,
   findDrivers,
   foundSql,
-  type Scope,
+  type SqlScope,
   someValue,
 } from '../../sql/condition.ts'
 import { instantOfText } from '../../sql/instant-of-text.ts'
@@ -19,17 +19,17 @@ import { comparable, jsonPath } from '../layout/schema.ts'
 import { stepOfElement, stepOfRow } from './work.ts'
 
 /** Fields with a column for their comparable value. Other fields are looked up in the document. */
-export type Columns = ReadonlyMap<string, string>
+export type ValueColumns = ReadonlyMap<string, string>
 
 export interface QueriedTable extends ConditionTable {
   /** Quoted columns that can stand for a field: its value, and the instant that it means. */
-  readonly scalars: Columns
-  readonly times: Columns
+  readonly scalars: ValueColumns
+  readonly times: ValueColumns
 }
 
-export type TableScope = Scope<QueriedTable>
+export type TableScope = SqlScope<QueriedTable>
 
-export type TableOf = (resource: string) => QueriedTable
+export type QueriedTableOf = (resource: string) => QueriedTable
 
 /** What a statement's text says, with a `?` for each value. */
 export interface Text {
@@ -38,7 +38,7 @@ export interface Text {
 }
 
 /** A statement about a resource's table; `write` gets the scope. */
-export function written(tableOf: TableOf, resource: string, write: (scope: TableScope) => string): Text {
+export function written(tableOf: QueriedTableOf, resource: string, write: (scope: TableScope) => string): Text {
   const values: SqlValue[] = []
   const bind = (value: SqlValue) => {
     values.push(value)

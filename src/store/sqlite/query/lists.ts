@@ -16,7 +16,7 @@ import {
   padded,
   parameters,
   type QueriedTable,
-  type TableOf,
+  type QueriedTableOf,
   type TableScope,
   type Text,
   withDriver,
@@ -60,7 +60,7 @@ export interface ListsOptions {
   readonly database: DatabaseSync
   readonly statements: StatementRunner
   readonly resource: string
-  readonly tableOf: TableOf
+  readonly tableOf: QueriedTableOf
   readonly damage: Damage
   readonly reads: SharedReads
 }

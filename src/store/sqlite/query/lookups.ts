@@ -9,16 +9,21 @@ import { quoteName } from '../../sql/quote.ts'
 import { isMalformedJson } from '../database.ts'
 import { OBJECT_TABLES } from '../layout/schema.ts'
 import type { StatementRunner } from '../statements.ts'
-import { type TableOf, written } from './condition.ts'
+import { type QueriedTableOf, written } from './condition.ts'
 import { workOf } from './work.ts'
 
 export class Lookups {
   readonly #statements: StatementRunner
-  readonly #tableOf: TableOf
+  readonly #tableOf: QueriedTableOf
   readonly #damage: Damage
   readonly #work: ReturnType<typeof workOf>
 
-  constructor(database: DatabaseSync, statements: StatementRunner, tableOf: TableOf, damage = new Damage(database)) {
+  constructor(
+    database: DatabaseSync,
+    statements: StatementRunner,
+    tableOf: QueriedTableOf,
+    damage = new Damage(database),
+  ) {
     this.#statements = statements
     this.#work = workOf(database)
     this.#tableOf = tableOf

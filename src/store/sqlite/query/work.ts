@@ -40,13 +40,13 @@ export class PastBound extends Error {
   }
 }
 
-const ALL = new WeakMap<DatabaseSync, Work>()
+const ALL = new WeakMap<DatabaseSync, BoundedWork>()
 
-export function workOf(database: DatabaseSync): Work {
-  return ALL.getOrInsertComputed(database, () => new Work(database))
+export function workOf(database: DatabaseSync): BoundedWork {
+  return ALL.getOrInsertComputed(database, () => new BoundedWork(database))
 }
 
-class Work {
+class BoundedWork {
   #left = Number.POSITIVE_INFINITY
   #until = Number.POSITIVE_INFINITY
   #isStopped: (() => boolean) | undefined

@@ -11,7 +11,7 @@ import { answering, openReadOnly } from '../database.ts'
 /** A server that begins or ends in each attempt is started over and over. */
 const ATTEMPTS = 5
 
-interface Opened {
+interface OpenedFile {
   readonly database: DatabaseSync
   /** Of the file that nobody changes; undefined where SQLite itself keeps readers and writers apart. */
   readonly unchanged: string | undefined
@@ -19,7 +19,7 @@ interface Opened {
 
 export class FileBeside {
   readonly #file: string
-  #opened: Opened
+  #opened: OpenedFile
 
   /** Throws StoreUnavailable when there is no such file or it can't be opened. */
   constructor(file: string) {
@@ -45,7 +45,7 @@ export class FileBeside {
   }
 }
 
-function open(file: string): Opened {
+function open(file: string): OpenedFile {
   const unchanged = stateOf(file)
   return { database: answering(() => openReadOnly(file, { immutable: unchanged !== undefined })), unchanged }
 }

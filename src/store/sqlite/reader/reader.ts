@@ -14,7 +14,7 @@ import { type ReaderEngine, sqlReader } from '../../sql/reader.ts'
 import { isMalformedJson } from '../database.ts'
 import { columnsOf, hasTable, queriedTable } from '../layout/migrate.ts'
 import { comparableField, planTable, resourceOfTable, TABLE_PREFIX, tableNameOf } from '../layout/schema.ts'
-import { type TableOf, written } from '../query/condition.ts'
+import { type QueriedTableOf, written } from '../query/condition.ts'
 import { Lookups } from '../query/lookups.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
 import { FileBeside } from './file-beside.ts'
@@ -70,7 +70,7 @@ function find(database: DatabaseSync, resource: Resource, holds: Condition, most
  * The tables, with the columns that a server has made. A resource without a table gets a temporary one, outside of the
  * file.
  */
-function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>): TableOf {
+function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>): QueriedTableOf {
   return (name) => {
     const resource = getOrFail(byName, name)
     const plan = planTable(resource, [...resource.fields.keys()])

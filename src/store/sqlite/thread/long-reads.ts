@@ -16,7 +16,7 @@ const IDLE_MS = 60_000
 /** Requests come first. */
 const READER = { name: 'reader', what: 'the thread that reads', niceness: 5, restartMs: 0 } as const
 
-interface Waiting {
+interface WaitingRead {
   readonly caller: string
   /** Not zero: nobody waits for the answer any more. */
   readonly stop: Int32Array
@@ -25,19 +25,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-interface Reader {
+interface ReadingThread {
   readonly thread: DatabaseThread
   readonly remote: Remote<Reads>
-  reads: Waiting | undefined
+  reads: WaitingRead | undefined
   end: NodeJS.Timeout | undefined
 }
 
 export class LongReads {
   readonly #opening: Opening
   readonly #underWay: UnderWay
-  readonly #readers = new Set<Reader>()
+  readonly #readers = new Set<ReadingThread>()
   /** By caller, in rotation. */
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #waiting = new Map<string, WaitingRead[]>()
   #isClosed = false
 
   constructor(opening: Opening, bounds: ReadBounds) {
@@ -91,7 +91,7 @@ export class LongReads {
     }
   }
 
-  async #read(reader: Reader, next: Waiting): Promise<void> {
+  async #read(reader: ReadingThread, next: WaitingRead): Promise<void> {
     clearTimeout(reader.end)
     reader.reads = next
     await next.read(reader.remote)
@@ -101,7 +101,7 @@ export class LongReads {
   }
 
   /** The next read of a caller who has no thread; undefined if no thread is free for it. */
-  #take(): Waiting | undefined {
+  #take(): WaitingRead | undefined {
     const busy = [...this.#readers].flatMap(({ reads }) => reads ?? [])
     if (busy.length >= MOST_THREADS) return undefined
     for (const [caller, waiting] of this.#waiting) {
@@ -115,15 +115,15 @@ export class LongReads {
     return undefined
   }
 
-  #start(): Reader {
+  #start(): ReadingThread {
     const thread = new DatabaseThread(READER)
     const remote = new ThreadPart(thread, this.#opening, () => new Date()).remote<Reads>('reads')
-    const reader: Reader = { thread, remote, reads: undefined, end: undefined }
+    const reader: ReadingThread = { thread, remote, reads: undefined, end: undefined }
     this.#readers.add(reader)
     return reader
   }
 
-  async #end(reader: Reader): Promise<void> {
+  async #end(reader: ReadingThread): Promise<void> {
     clearTimeout(reader.end)
     this.#readers.delete(reader)
     await reader.thread.end()

@@ -24,11 +24,14 @@ export interface Call {
   readonly now: number
 }
 
+/** A method of an object that a thread works for. */
+export type ThreadMethod = (...args: readonly unknown[]) => unknown
+
 export type ToThread =
   | { readonly kind: 'open'; readonly part: number; readonly opening: Opening }
   | { readonly kind: 'ask'; readonly calls: readonly Call[] }
 
-export interface Answered {
+export interface ThreadAnswer {
   readonly id: number
   readonly value?: unknown
   /** In place of a value. */

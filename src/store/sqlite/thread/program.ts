@@ -14,14 +14,20 @@ import { answering, CACHE, identityOf, moved, openDatabaseFile, openReadOnly } f
 import { type Assembled, assemble } from '../engine.ts'
 import { InstanceFile } from '../instances.ts'
 import { workOf } from '../query/work.ts'
-import { type Answered, type Call, type Opening, type PlainRow, plainFailure, type ToThread } from './messages.ts'
+import {
+  type Call,
+  type Opening,
+  type PlainRow,
+  plainFailure,
+  type ThreadAnswer,
+  type ThreadMethod,
+  type ToThread,
+} from './messages.ts'
 
-type Targets = Readonly<Record<string, object>>
-type Method = (...args: readonly unknown[]) => unknown
-
-class Part {
+type ThreadTargets = Readonly<Record<string, object>>
+class ServedObject {
   readonly #opening: Opening
-  #targets: Promise<Targets> | undefined
+  #targets: Promise<ThreadTargets> | undefined
   #now = 0
 
   constructor(opening: Opening) {
@@ -35,11 +41,11 @@ class Part {
       this.#targets = undefined
       throw error
     })
-    const found = (await this.#targets)[target] as Record<string, Method> | undefined
+    const found = (await this.#targets)[target] as Record<string, ThreadMethod> | undefined
     return found?.[method]?.(...args)
   }
 
-  async #open(): Promise<Targets> {
+  async #open(): Promise<ThreadTargets> {
     const { file, identity, content } = this.#opening
     // Opening would create a missing file, and the server reads another one.
     if (identityOf(file) !== identity) throw moved(file)
@@ -63,7 +69,7 @@ class Part {
 }
 
 /** All that is given and returned is plain data. */
-function writesOf({ engine, opened: { store, seeding, outbox, directory } }: Assembled): Targets {
+function writesOf({ engine, opened: { store, seeding, outbox, directory } }: Assembled): ThreadTargets {
   const { writes, counters } = engine
   return { writes, seeding, outbox, directory, counters, part: { close: () => store.close() } }
 }
@@ -87,11 +93,11 @@ function readsOf({ engine, opened: { store } }: Assembled) {
 
 if (workerData?.niceness) giveWay(workerData.niceness)
 
-const parts = new Map<number, Part>()
-let answers: Answered[] = []
+const parts = new Map<number, ServedObject>()
+let answers: ThreadAnswer[] = []
 
 parentPort?.on('message', (message: ToThread) => {
-  if (message.kind === 'open') parts.set(message.part, new Part(message.opening))
+  if (message.kind === 'open') parts.set(message.part, new ServedObject(message.opening))
   else for (const call of message.calls) void answer(call)
 })
 
@@ -106,7 +112,7 @@ async function answer(call: Call): Promise<void> {
 }
 
 /** All that end together go together: the tick comes when no promise waits for its turn. */
-function send(answer: Answered): void {
+function send(answer: ThreadAnswer): void {
   if (answers.length === 0) process.nextTick(post)
   answers.push(answer)
 }

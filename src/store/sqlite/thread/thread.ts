@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../../errors.ts'
-import { type Answered, type Call, failureAgain, type Opening, type ToThread } from './messages.ts'
+import { type Call, failureAgain, type Opening, type ThreadAnswer, type ToThread } from './messages.ts'
 
 // .ts in a checkout, .js in the package.
 const PROGRAM = new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url)
@@ -17,7 +17,7 @@ const START_AFTER_MS = 1000
 
 const NEVER = { at: Number.NEGATIVE_INFINITY, why: '' }
 
-interface Waiting {
+interface WaitingCall {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -40,7 +40,7 @@ export type Remote<T> = {
 export class DatabaseThread {
   readonly #options: ThreadOptions
   readonly #openings = new Map<number, Opening>()
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, WaitingCall>()
   #worker: Worker | undefined
   #soon: NodeJS.Timeout | undefined
   #unsent: Call[] = []
@@ -122,7 +122,7 @@ export class DatabaseThread {
     const worker = new Worker(PROGRAM, { name, workerData: { niceness } })
     worker.unref()
     let why = `${what} ended`
-    worker.on('message', (answers: readonly Answered[]) => {
+    worker.on('message', (answers: readonly ThreadAnswer[]) => {
       for (const answer of answers) this.#settle(answer, answer.failure && failureAgain(answer.failure))
     })
     worker.on('error', (error) => {
@@ -146,7 +146,7 @@ export class DatabaseThread {
     for (const id of this.#waiting.keys()) this.#settle({ id }, unavailable(why))
   }
 
-  #settle({ id, value }: Pick<Answered, 'id' | 'value'>, failure: Error | undefined): void {
+  #settle({ id, value }: Pick<ThreadAnswer, 'id' | 'value'>, failure: Error | undefined): void {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
     if (this.#waiting.size === 0) this.#worker?.unref()

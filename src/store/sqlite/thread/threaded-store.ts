@@ -11,6 +11,7 @@ import { identityOf } from '../database.ts'
 import type { Assembled, DatabaseParts } from '../engine.ts'
 import { type ObjectWrites, type SqliteEngine, SqliteStore } from '../store.ts'
 import { LongReads } from './long-reads.ts'
+import type { ThreadMethod } from './messages.ts'
 import { DatabaseThread, type Remote, ThreadPart } from './thread.ts'
 
 /** One thread for all that this process writes: a database takes one writer at a time anyway. */
@@ -65,11 +66,9 @@ function readHere<T extends object>(here: T, thread: Remote<T>, reads: readonly 
   const names = Object.getOwnPropertyNames(Object.getPrototypeOf(here)) as (keyof T)[]
   const methods = names.filter((name) => name !== 'constructor')
   return Object.fromEntries(
-    methods.map((name) => [name, reads.includes(name) ? (here[name] as Method).bind(here) : thread[name]]),
+    methods.map((name) => [name, reads.includes(name) ? (here[name] as ThreadMethod).bind(here) : thread[name]]),
   ) as T
 }
-
-type Method = (...args: readonly unknown[]) => unknown
 
 /** What instances share beside the store: reads here, changes by the thread. */
 export function changedInThread(here: InstanceDatabase, file: string): InstanceDatabase {

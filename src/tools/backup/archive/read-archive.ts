@@ -44,7 +44,7 @@ export type TakePart = (name: string, content: AsyncIterable<Uint8Array>) => Pro
  * archive of a later format, or a key that doesn't open it; and what `take` throws.
  */
 export async function readArchive(archive: ArchiveFile, take: TakePart = async () => {}): Promise<Manifest> {
-  const reading = new Reading(take)
+  const reading = new ArchiveReading(take)
   let seal: 'whole' | 'cut' | 'changed' = 'cut'
   try {
     const bytes = unsealed(await plainBytes(archive), (state) => {
@@ -89,7 +89,7 @@ function isNoDamage(error: unknown): boolean {
   return syscall !== undefined || !['Error', 'TypeError', 'RangeError', 'SyntaxError'].includes(name)
 }
 
-class Reading {
+class ArchiveReading {
   readonly sums: PartSum[] = []
   readonly faults: string[] = []
   readonly #take: TakePart
@@ -116,7 +116,7 @@ class Reading {
   }
 
   async #pass(name: string, content: AsyncGenerator<Uint8Array>): Promise<void> {
-    const taken = new Rest(content)
+    const taken = new RestOfContent(content)
     await this.#take(name, taken)
     await taken.drain()
   }
@@ -132,7 +132,7 @@ class Reading {
 }
 
 /** Content that can be read in two steps: a part that nobody reads has a checksum too. */
-class Rest implements AsyncIterable<Uint8Array> {
+class RestOfContent implements AsyncIterable<Uint8Array> {
   readonly #content: AsyncGenerator<Uint8Array>
 
   constructor(content: AsyncGenerator<Uint8Array>) {

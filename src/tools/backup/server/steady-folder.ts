@@ -24,9 +24,9 @@ export async function readSteadily(folder: string, isWanted: (name: string) => b
   throw new ToolError(`the files of \`${folder}\` kept changing while they were read; try again`)
 }
 
-type Look = ReadonlyMap<string, string>
+type FileStates = ReadonlyMap<string, string>
 
-async function lookAt(folder: string, isWanted: (name: string) => boolean): Promise<Look> {
+async function lookAt(folder: string, isWanted: (name: string) => boolean): Promise<FileStates> {
   const names = (await readdir(folder)).filter(isWanted).sort()
   const looks = names.map(async (name) => [name, await metadataOf(join(folder, name))] as const)
   return new Map(await Promise.all(looks))
@@ -42,6 +42,6 @@ async function readAll(folder: string, names: readonly string[]): Promise<readon
   }
 }
 
-function sameLook(one: Look, other: Look): boolean {
+function sameLook(one: FileStates, other: FileStates): boolean {
   return one.size === other.size && [...one].every(([name, look]) => other.get(name) === look)
 }

@@ -6,20 +6,20 @@ import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import type { Operation } from '../../../resources/resource.ts'
-import type { Moment, Place, WriteSpace } from './write-space.ts'
+import type { ObjectInSpace, WriteMoment, WriteSpace } from './write-space.ts'
 import { changedIn, changedWithin, createdWithin } from './written-fields.ts'
 
-interface Write {
+interface WriteParts {
   readonly space: WriteSpace
   readonly operation: Operation
   readonly written: ActionRules
-  readonly place: Place
+  readonly place: ObjectInSpace
 }
 
 type Translate = (region: Region) => Region
 
 export class AllowedWrite {
-  readonly #write: Write
+  readonly #write: WriteParts
   readonly #policy: Policy
   readonly #index: ActionRulesIndex
   readonly #names: readonly string[]
@@ -27,7 +27,7 @@ export class AllowedWrite {
   readonly #known = new Map<string, Region>()
   readonly #possible: Region
 
-  constructor(write: Write, { policy, index }: { readonly policy: Policy; readonly index: ActionRulesIndex }) {
+  constructor(write: WriteParts, { policy, index }: { readonly policy: Policy; readonly index: ActionRulesIndex }) {
     this.#write = write
     this.#policy = policy
     this.#index = index
@@ -36,7 +36,7 @@ export class AllowedWrite {
   }
 
   /** Says what is decided about an object that isn't written. */
-  translated(place: Place, moment: Exclude<Moment, 'proposed'>): Translate {
+  translated(place: ObjectInSpace, moment: Exclude<WriteMoment, 'proposed'>): Translate {
     const { space } = this.#write
     return this.#translators.getOrInsertComputed(`${place === this.#write.place} ${moment}`, () =>
       place.space.translatorTo(
@@ -127,7 +127,7 @@ export class AllowedWrite {
     return this.#translator('old', 'old', NOWHERE)
   }
 
-  #translator(stored: Moment, proposed: Moment, second: Region): Translate {
+  #translator(stored: WriteMoment, proposed: WriteMoment, second: Region): Translate {
     const { space, place } = this.#write
     return this.#translators.getOrInsertComputed(`${stored} ${proposed} ${second}`, () =>
       place.space.translatorTo(

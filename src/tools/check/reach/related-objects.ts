@@ -65,16 +65,16 @@ function climbs({ step }: StepLeaf): boolean {
   return step.depth !== undefined
 }
 
-type Vector = ReadonlySet<Relation>
+type HeldRelations = ReadonlySet<Relation>
 
 /** One object decides all of these relations; without it, none of them holds. */
 function byOneObject(
   regions: Regions,
   { leaves }: StepGroup,
-  vectors: readonly Vector[],
+  vectors: readonly HeldRelations[],
   where: (leaf: Relation) => Region,
 ): Region {
-  const exactly = (vector: Vector) =>
+  const exactly = (vector: HeldRelations) =>
     regions.all(leaves.map(({ leaf }) => (vector.has(leaf) ? where(leaf) : regions.not(where(leaf)))))
   return regions.any([new Set<Relation>(), ...vectors].map(exactly))
 }
@@ -83,7 +83,7 @@ function byOneObject(
 function bySome(
   regions: Regions,
   { leaves }: StepGroup,
-  vectors: readonly Vector[],
+  vectors: readonly HeldRelations[],
   where: (leaf: Relation) => Region,
 ): Region {
   return regions.all(
@@ -98,7 +98,7 @@ function bySome(
 function vectorsOf(
   { leaves: group }: StepGroup,
   about: { readonly resource: Resource; readonly resources: Resources },
-): readonly Vector[] {
+): readonly HeldRelations[] {
   const inner = [...new Set(group.flatMap(({ step }) => leavesOf(step.relation)))]
   const regions = new Regions(about.resource.name)
   const places = new Map(inner.map((leaf, i) => [leaf, regions.where(i)]))

@@ -6,15 +6,15 @@
 
 import type { ActionRules, PlacedRule, RuleGroup } from '../../../analysis/action-rules.ts'
 import { type Extent, NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
-import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
+import { canBeOneCaller, type IndexedPolicy } from '../../../analysis/rule-index.ts'
+import { type Rule, USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Operation, Resource } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { stepGroups } from './related-objects.ts'
-import { type Place, WriteSpace } from './write-space.ts'
+import { type ObjectInSpace, WriteSpace } from './write-space.ts'
 import { routedActions } from './writers.ts'
 
 interface SelfGrant {
@@ -33,18 +33,12 @@ interface UndecidedGrant {
   readonly resource: Resource
 }
 
-interface Known {
-  readonly policy: Policy
-  readonly resources: Resources
-  readonly index: ActionRulesIndex
-}
-
 interface SelfGrants {
   readonly found: readonly SelfGrant[]
   readonly undecided: readonly UndecidedGrant[]
 }
 
-export function findSelfGrants(known: Known): SelfGrants {
+export function findSelfGrants(known: IndexedPolicy): SelfGrants {
   const found = new Map<string, SelfGrant>()
   const undecided: UndecidedGrant[] = []
   for (const writing of writings(known)) {
@@ -66,7 +60,7 @@ function keepFirst(found: Map<string, SelfGrant>, one: SelfGrant): void {
   if (!other || gain.line < other.gain.line) found.set(key, one)
 }
 
-function writings(known: Known): readonly Writing[] {
+function writings(known: IndexedPolicy): readonly Writing[] {
   const stored = storedResources(known.resources)
   return stored.flatMap((target) =>
     stored.flatMap((resource) => {
@@ -78,7 +72,7 @@ function writings(known: Known): readonly Writing[] {
 }
 
 /** The leaves of a resource that relate a caller, and rest on objects of another one or on its own users record. */
-function leavesBy(target: Resource, resource: Resource, { policy }: Known): readonly Relation[] {
+function leavesBy(target: Resource, resource: Resource, { policy }: IndexedPolicy): readonly Relation[] {
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   const isOfCaller = (leaf: Relation) => target.name === USERS && comparedAttributes(leaf).some((name) => name !== 'id')
   const leaves = [...new Set(relations.flatMap(leavesOf))].filter(needsCaller)
@@ -93,7 +87,10 @@ function restsOn(leaf: Relation, target: Resource, resource?: Resource): boolean
   return isLed || step.resource === target.name || leavesOf(step.relation).some((one) => restsOn(one, target))
 }
 
-function writesTo({ name, routes }: Resource, { index }: Known): readonly (readonly [ActionRules, Operation])[] {
+function writesTo(
+  { name, routes }: Resource,
+  { index }: IndexedPolicy,
+): readonly (readonly [ActionRules, Operation])[] {
   const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
   const writes = endpoints.filter(({ operation }) => WRITES.includes(operation))
   const distinct = new Map(writes.map((one) => [JSON.stringify(one), one]))
@@ -116,14 +113,14 @@ interface Writing {
 
 interface Gaining {
   readonly allowed: AllowedWrite
-  readonly gained: Place
+  readonly gained: ObjectInSpace
   readonly space: WriteSpace
   readonly writing: Writing
 }
 
-function* grantsBy(writing: Writing, known: Known): Iterable<SelfGrant> {
+function* grantsBy(writing: Writing, known: IndexedPolicy): Iterable<SelfGrant> {
   const { written, operation, resource, leaves } = writing
-  const target: Place = { resource: written.resource, space: written.space }
+  const target: ObjectInSpace = { resource: written.resource, space: written.space }
   const place = placeOf(resource, known)
   if (!place) return
   const between = placesBetween(leaves, target.resource, known)
@@ -142,7 +139,7 @@ function* grantsBy(writing: Writing, known: Known): Iterable<SelfGrant> {
 const MOST_PAIRS = 256
 
 /** A subject that may write, and the same or another one that may be allowed more. */
-function callersOf({ written, resource }: Writing, { policy, index }: Known): readonly WritingCaller[] {
+function callersOf({ written, resource }: Writing, { policy, index }: IndexedPolicy): readonly WritingCaller[] {
   const counts = (name: string) => name !== 'anonymous' && !policy.roles.get(name)?.privileged
   const allowed = gainedActions(resource).flatMap((name) => [
     ...(index.rulesOf(resource.name, name)?.subjects('allow') ?? []),
@@ -157,14 +154,14 @@ function callersOf({ written, resource }: Writing, { policy, index }: Known): re
   )
 }
 
-function placeOf(resource: Resource, { index }: Known): Place | undefined {
+function placeOf(resource: Resource, { index }: IndexedPolicy): ObjectInSpace | undefined {
   const [action = ''] = resource.actions.keys()
   const space = index.rulesOf(resource.name, action)?.space
   return space && { resource, space }
 }
 
 /** The objects between: one for each way from the leaves to the target. */
-function placesBetween(leaves: readonly Relation[], target: Resource, known: Known): readonly Place[] {
+function placesBetween(leaves: readonly Relation[], target: Resource, known: IndexedPolicy): readonly ObjectInSpace[] {
   return stepGroups(leaves).flatMap(({ resource: name, leaves: group }) => {
     const further = [...new Set(group.flatMap(({ step }) => leavesOf(step.relation)))].filter((leaf) =>
       restsOn(leaf, target),
@@ -187,7 +184,7 @@ interface WritingCaller {
   readonly subjects: ReadonlySet<string>
 }
 
-function* grantsTo(caller: WritingCaller, gaining: Gaining, known: Known): Iterable<SelfGrant> {
+function* grantsTo(caller: WritingCaller, gaining: Gaining, known: IndexedPolicy): Iterable<SelfGrant> {
   const { written, resource } = gaining.writing
   for (const gain of gainsOf(caller, gaining, known)) {
     const [first] = gain.gain.rules
@@ -206,7 +203,7 @@ interface Gain {
 }
 
 /** What the caller could be allowed, each time with a leaf on which that, or a deny, rests. */
-function gainsOf(caller: WritingCaller, { writing }: Gaining, { index, policy }: Known): readonly Gain[] {
+function gainsOf(caller: WritingCaller, { writing }: Gaining, { index, policy }: IndexedPolicy): readonly Gain[] {
   const { resource, leaves } = writing
   const relations = policy.ownership.get(resource.name)?.relations
   const rests = (group: RuleGroup, leaf: Relation) =>

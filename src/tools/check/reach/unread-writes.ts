@@ -5,10 +5,9 @@
  */
 import type { ActionRules, RuleGroup } from '../../../analysis/action-rules.ts'
 import { NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
+import { type ActionRulesIndex, canBeOneCaller, type IndexedPolicy } from '../../../analysis/rule-index.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
-import type { Resources } from '../../../resources/resource.ts'
 import { AllowedWrite } from './allowed-write.ts'
 import { WriteSpace } from './write-space.ts'
 import type { WritePair } from './writers.ts'
@@ -30,15 +29,9 @@ interface UnreadWrites {
   readonly isDecided: boolean
 }
 
-interface Known {
-  readonly policy: Policy
-  readonly resources: Resources
-  readonly index: ActionRulesIndex
-}
-
-export function findUnreadWrites(pair: WritePair, known: Known): UnreadWrites {
+export function findUnreadWrites(pair: WritePair, known: IndexedPolicy): UnreadWrites {
   try {
-    const finding = new Finding(pair, known)
+    const finding = new UnreadWriteSearch(pair, known)
     const alone = finding.alone()
     const together = finding.together(new Set(alone.map(({ subject }) => subject)))
     return { found: [...alone, ...together], isDecided: finding.isDecided }
@@ -50,7 +43,7 @@ export function findUnreadWrites(pair: WritePair, known: Known): UnreadWrites {
 
 const NEED_CREDENTIALS: readonly RequestCondition['kind'][] = ['credential', 'signedIn']
 
-class Finding {
+class UnreadWriteSearch {
   readonly #pair: WritePair
   readonly #policy: Policy
   readonly #index: ActionRulesIndex
@@ -59,9 +52,9 @@ class Finding {
   readonly #joined: JoinedCallers
   /** The subjects of denies about reading; for a PUT, also of denies about fields that it would have to keep. */
   readonly #deniers: ReadonlySet<string>
-  readonly #verdicts = new Map<string, Verdict | undefined>()
+  readonly #verdicts = new Map<string, Ruling | undefined>()
 
-  constructor(pair: WritePair, known: Known) {
+  constructor(pair: WritePair, known: IndexedPolicy) {
     const { write, read, operation } = pair
     const place = { resource: write.resource, space: write.space }
     this.#pair = pair
@@ -99,7 +92,7 @@ class Finding {
     return [...new Map(found.map((one) => [one.line, { ...one, isTogether: true }])).values()]
   }
 
-  #partsOf(verdict: Verdict): readonly UnreadWrite[] {
+  #partsOf(verdict: Ruling): readonly UnreadWrite[] {
     const { subjects } = verdict.caller
     return [...subjects].flatMap((name) =>
       this.#pair.write.groups('allow', name).flatMap((group) => {
@@ -109,7 +102,7 @@ class Finding {
     )
   }
 
-  #told(subject: string, { column }: RuleGroup, verdict: Verdict | undefined): readonly UnreadWrite[] {
+  #told(subject: string, { column }: RuleGroup, verdict: Ruling | undefined): readonly UnreadWrite[] {
     if (!verdict) return []
     const line = this.#pair.write.firstLine('allow', subject, column)
     const holding = this.#space.heldBefore(verdict.region)
@@ -117,7 +110,7 @@ class Finding {
   }
 
   /** Subjects with the same rules are judged together. */
-  #aloneBy(subject: string, group: RuleGroup): Verdict | undefined {
+  #aloneBy(subject: string, group: RuleGroup): Ruling | undefined {
     const key = JSON.stringify([this.#joined.likenessOf(subject), String(group.fields), group.region])
     const known = this.#verdicts.get(key)
     if (known) return { ...known, caller: this.#joined.renamed(known.caller, known.of, subject) }
@@ -127,7 +120,7 @@ class Finding {
     return verdict
   }
 
-  #togetherBy(subject: string, others: ReadonlySet<string>): Verdict | undefined {
+  #togetherBy(subject: string, others: ReadonlySet<string>): Ruling | undefined {
     const { write } = this.#pair
     return this.#first(subject, others, ({ subjects }) => {
       const allows = write.extents('allow', subjects)
@@ -136,7 +129,7 @@ class Finding {
   }
 
   /** The first caller with this subject, and others if needed, who has such a write. */
-  #first(subject: string, others: ReadonlySet<string>, writing: (caller: JoinedCaller) => Region): Verdict | undefined {
+  #first(subject: string, others: ReadonlySet<string>, writing: (caller: JoinedCaller) => Region): Ruling | undefined {
     if (!this.#canBeUnread(subject)) return undefined
     for (const caller of this.#joined.of(subject, others)) {
       const region = this.#unread(writing(caller), caller)
@@ -171,7 +164,7 @@ class Finding {
   }
 }
 
-interface Verdict {
+interface Ruling {
   /** The subject that the verdict is about. */
   readonly of: string
   readonly caller: JoinedCaller

@@ -23,7 +23,7 @@ import { holdTogether } from './related-objects.ts'
 export class WriteSpace {
   readonly regions: Regions
   readonly around: WriteAround
-  readonly #places: readonly Place[]
+  readonly #places: readonly ObjectInSpace[]
   readonly #variables = new Map<string, Region>()
   readonly #known = new Map<string, Region>()
 
@@ -33,7 +33,7 @@ export class WriteSpace {
     this.#places = [around.written, ...around.others]
   }
 
-  isWritten(place: Place): boolean {
+  isWritten(place: ObjectInSpace): boolean {
     return place === this.around.written
   }
 
@@ -43,7 +43,7 @@ export class WriteSpace {
   }
 
   /** Where a relation holds for an object. */
-  holds(place: Place, relation: Relation, moment: Moment): Region {
+  holds(place: ObjectInSpace, relation: Relation, moment: WriteMoment): Region {
     const parts = kindOf(relation).parts?.(relation)
     if (parts) return this.regions[parts.need](parts.of.map((part) => this.holds(place, part, moment)))
     if (moment === 'without') return this.holds(place, relation, this.#isGrantable(relation) ? 'old' : 'new')
@@ -54,7 +54,7 @@ export class WriteSpace {
   }
 
   /** Where the write changes whether the caller has the relation, other than by a field of the object itself. */
-  changes(place: Place, leaf: Relation): Region {
+  changes(place: ObjectInSpace, leaf: Relation): Region {
     if (!this.#isGrantable(leaf)) return NOWHERE
     return this.regions.differ(this.holds(place, leaf, 'old'), this.holds(place, leaf, 'new'))
   }
@@ -103,7 +103,7 @@ export class WriteSpace {
 
   // ---- Leaves -------------------------------------------------------------------------------------------------------
 
-  #compares(place: Place, leaf: Relation, moment: AskedMoment): Region {
+  #compares(place: ObjectInSpace, leaf: Relation, moment: AskedMoment): Region {
     const isWritten = place === this.around.written
     const key = `${this.#nameOf(place)} ${leaf.name}`
     const base = this.#variable(isWritten && moment !== 'old' ? `${key} proposed` : key)
@@ -133,7 +133,7 @@ export class WriteSpace {
     return isGone ? this.own : this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
   }
 
-  #reaches(place: Place, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: AskedMoment): Region {
+  #reaches(place: ObjectInSpace, { leaf, step }: { leaf: Relation; step: RelationStep }, moment: AskedMoment): Region {
     const { regions } = this
     const pointing = this.#pointers(place, leaf, step, moment)
     const led = pointing.map(({ target, region }) => {
@@ -148,14 +148,14 @@ export class WriteSpace {
   }
 
   /** For a climb, the object has the relation, or one further up does. */
-  #innerHolds(target: Place, step: RelationStep, leaf: Relation, moment: AskedMoment): Region {
+  #innerHolds(target: ObjectInSpace, step: RelationStep, leaf: Relation, moment: AskedMoment): Region {
     const inner = this.holds(target, step.relation, moment)
     const further = furtherUp(leaf, 1).map((one) => this.holds(target, one, moment))
     return this.regions.any([inner, ...further])
   }
 
   /** The places of the step's resource, and where the step leads to them. */
-  #pointers(place: Place, leaf: Relation, { resource, by }: RelationStep, moment: AskedMoment) {
+  #pointers(place: ObjectInSpace, leaf: Relation, { resource, by }: RelationStep, moment: AskedMoment) {
     const [field = ''] = comparedFields(leaf)
     return this.#places
       .filter((target) => target !== place && target.resource.name === resource)
@@ -167,14 +167,14 @@ export class WriteSpace {
   }
 
   /** Where a field of one object has the id of another one. Nothing has the id of an object that is yet to be made. */
-  points(holder: Place, field: string, target: Place, moment: AskedMoment): Region {
+  points(holder: ObjectInSpace, field: string, target: ObjectInSpace, moment: AskedMoment): Region {
     const { written, operation } = this.around
     if (target === written && operation === 'create') return NOWHERE
     const isNew = holder === written && moment !== 'old'
     return this.#variable(`${this.#nameOf(holder)} ${field} ${this.#nameOf(target)}${isNew ? ' proposed' : ''}`)
   }
 
-  #exists(place: Place, moment: 'old' | 'new'): Region {
+  #exists(place: ObjectInSpace, moment: 'old' | 'new'): Region {
     const { written, operation } = this.around
     if (place !== written) return EVERYWHERE
     const isThere = moment === 'old' ? operation !== 'create' : operation !== 'delete'
@@ -182,7 +182,7 @@ export class WriteSpace {
   }
 
   /** Where objects outside of these make the relation hold. */
-  #support(place: Place, leaf: Relation, moment: AskedMoment): Region {
+  #support(place: ObjectInSpace, leaf: Relation, moment: AskedMoment): Region {
     const isNew = place === this.around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
     const key = `${this.#nameOf(place)} ${leaf.name} elsewhere`
     const base = this.#variable(`${key}${isNew ? ' proposed' : ''}`)
@@ -203,7 +203,7 @@ export class WriteSpace {
     ])
   }
 
-  #possibleAt(place: Place, moment: 'old' | 'proposed' | 'new'): Region {
+  #possibleAt(place: ObjectInSpace, moment: 'old' | 'proposed' | 'new'): Region {
     const { resource, space } = place
     const { resources } = this.around
     const { regions } = this
@@ -218,7 +218,7 @@ export class WriteSpace {
   }
 
   /** A field that names a person or an object has a value, and one alone unless it is a list. */
-  #valued(place: Place, moment: 'old' | 'proposed' | 'new'): readonly Region[] {
+  #valued(place: ObjectInSpace, moment: 'old' | 'proposed' | 'new'): readonly Region[] {
     const { regions } = this
     const { leaves } = place.space
     const fields = [...new Set(leaves.flatMap((leaf) => (valuesWhoeverAsks(leaf) ? [] : comparedFields(leaf))))]
@@ -239,7 +239,7 @@ export class WriteSpace {
   }
 
   /** The objects whose ids a field can have. */
-  targetsOf(holder: Place, field: string): readonly Place[] {
+  targetsOf(holder: ObjectInSpace, field: string): readonly ObjectInSpace[] {
     const ways = this.#places.flatMap(({ resource, space }) =>
       space.leaves.flatMap((leaf) => {
         const step = stepOf(leaf)
@@ -299,7 +299,7 @@ export class WriteSpace {
 
   // ---- Variables ----------------------------------------------------------------------------------------------------
 
-  #nameOf(place: Place): number {
+  #nameOf(place: ObjectInSpace): number {
     return this.#places.indexOf(place)
   }
 
@@ -325,21 +325,21 @@ function apart(regions: Regions, some: readonly Region[]): readonly Region[] {
 // ---- What a write is about: its objects and moments.
 
 /** `without`: as after the write, but nothing that relates the caller to an object by other objects has changed. */
-export type Moment = 'old' | 'proposed' | 'new' | 'without'
+export type WriteMoment = 'old' | 'proposed' | 'new' | 'without'
 
-type AskedMoment = Exclude<Moment, 'without'>
+type AskedMoment = Exclude<WriteMoment, 'without'>
 
 /** An object of these situations. */
-export interface Place {
+export interface ObjectInSpace {
   readonly resource: Resource
   readonly space: ResourceSpace
 }
 
 export interface WriteAround {
   readonly operation: Operation
-  readonly written: Place
+  readonly written: ObjectInSpace
   /** The others: each can lead to each. */
-  readonly others: readonly Place[]
+  readonly others: readonly ObjectInSpace[]
   readonly resources: Resources
 }
 

@@ -7,7 +7,7 @@ import type { Field } from '../../../resources/resource.ts'
 import { ANYTHING, type WriteSpace } from './write-space.ts'
 
 /** Says where a field may be written. */
-type Where = (field: string) => Region
+type RegionOfField = (field: string) => Region
 
 /** Something about the written object, or about the caller whose record it is, and the fields that decide it. */
 interface Changeable {
@@ -17,7 +17,7 @@ interface Changeable {
 }
 
 /** Where the write changes only what it may. */
-export function changedWithin(space: WriteSpace, where: Where): Region {
+export function changedWithin(space: WriteSpace, where: RegionOfField): Region {
   const { regions, around } = space
   if (around.operation === 'delete') return EVERYWHERE
   return regions.all(
@@ -28,7 +28,7 @@ export function changedWithin(space: WriteSpace, where: Where): Region {
 }
 
 /** Where the write changes something that relations rest on, in one of these fields. */
-export function changedIn(space: WriteSpace, where: Where): Region {
+export function changedIn(space: WriteSpace, where: RegionOfField): Region {
   const { regions } = space
   return regions.any(
     changeable(space).map(({ fields, changed }) => regions.both(changed, regions.any(fields.map(where)))),
@@ -63,7 +63,7 @@ function pointersOf(space: WriteSpace) {
 }
 
 /** Where a new object has only what its creator may give it, what it is filled with, and its defaults. */
-export function createdWithin(space: WriteSpace, where: Where, filled: ReadonlyMap<string, string>): Region {
+export function createdWithin(space: WriteSpace, where: RegionOfField, filled: ReadonlyMap<string, string>): Region {
   const { regions } = space
   const { resource, space: own } = space.around.written
   const leaves = own.leaves.map((leaf) => {

@@ -142,7 +142,7 @@ function revealed(resource: Resource, comparison: CrossFieldRule, checked: Check
 }
 
 /** Who may write through one group of rules. */
-interface Writer {
+interface Learner {
   readonly subject: string
   /** The subject of the rules: the same one, or one that it inherits. */
   readonly from: string
@@ -153,7 +153,7 @@ interface Writer {
 }
 
 /** Of subjects with the same rules, the first. */
-function* writersIn({ write, read }: WritePair, { policy, index }: CheckedPolicy): Generator<Writer> {
+function* writersIn({ write, read }: WritePair, { policy, index }: CheckedPolicy): Generator<Learner> {
   const { space } = write
   const decision = decisionsOf(write.resource, write.action).changes ? space.second : space.first
   const heirs = new Set(['anonymous', ...policy.roles.keys(), ...read.subjects('deny')])
@@ -179,7 +179,7 @@ function* writersIn({ write, read }: WritePair, { policy, index }: CheckedPolicy
 }
 
 /** The fields that are compared, and that somebody writes without reading the other ones. */
-function toldTo({ writing, reading }: Writer, { write: { resource, space } }: WritePair, { fields }: CrossFieldRule) {
+function toldTo({ writing, reading }: Learner, { write: { resource, space } }: WritePair, { fields }: CrossFieldRule) {
   const { regions } = space
   const places = [...resource.fields.values()].flatMap(({ name, readOnly }, bit) => {
     if (!fields.has(name)) return []

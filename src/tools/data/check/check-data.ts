@@ -94,14 +94,14 @@ async function followedFrom(
   return followed.flatMap(({ field, to }) => (to && (to.name !== USERS || hasUsers) ? [{ field, to }] : []))
 }
 
-interface Rows {
+interface RowsToCheck {
   readonly reader: ObjectReader
   readonly resource: Resource
   readonly followed: readonly Followed[]
   readonly tally: FindingTally
 }
 
-async function checkRows(rows: Rows, progress: CheckProgress): Promise<CheckedResource> {
+async function checkRows(rows: RowsToCheck, progress: CheckProgress): Promise<CheckedResource> {
   const { reader, resource, tally } = rows
   let [objects, faulty] = [0, 0]
   for (let after: string | undefined; ; ) {
@@ -126,7 +126,7 @@ async function checkRows(rows: Rows, progress: CheckProgress): Promise<CheckedRe
  * an object that is still of the same version named the missing object when that was looked for.
  */
 async function danglingIn(
-  { reader, resource, followed }: Rows,
+  { reader, resource, followed }: RowsToCheck,
   checked: readonly CheckedRow[],
   from: { readonly after?: string },
 ): Promise<ReadonlyMap<number, readonly Reason[]>> {
@@ -319,14 +319,14 @@ export interface DataFinding extends Reason {
 const MOST_REASONS = 100
 const MOST_IDS = 10
 
-interface Counted {
+interface Tallied {
   readonly finding: Omit<DataFinding, 'objects' | 'ids'>
   readonly ids: string[]
   objects: number
 }
 
 class FindingTally {
-  readonly #counted = new Map<string, Counted>()
+  readonly #counted = new Map<string, Tallied>()
   readonly #reasons = new Map<string, number>()
   #more = 0
 
@@ -351,14 +351,18 @@ class FindingTally {
     return this.#more
   }
 
-  #countedAs(resource: string, reason: Reason): Counted | undefined {
+  #countedAs(resource: string, reason: Reason): Tallied | undefined {
     const key = JSON.stringify([resource, reason.code, reason.pointer, reason.keyword, reason.message])
     const known = this.#counted.get(key)
     if (known) return known
     const reasons = this.#reasons.get(resource) ?? 0
     if (reasons === MOST_REASONS) return undefined
     this.#reasons.set(resource, reasons + 1)
-    const made: Counted = { finding: { resource, ...reason, hint: DATA_CODES[reason.code] }, ids: [], objects: 0 }
+    const made: Tallied = {
+      finding: { resource, ...reason, hint: DATA_CODES[reason.code] },
+      ids: [],
+      objects: 0,
+    }
     this.#counted.set(key, made)
     return made
   }

@@ -68,12 +68,12 @@ async function exportResource(pipeline: Pipeline, sink: ExportSink, one: OneReso
   return { resource: resource.name, objects }
 }
 
-type Page =
+type Exported =
   /** `isWhole`: reads of the objects would show nothing more. */
   | { readonly kind: 'page'; readonly items: readonly Representation[]; readonly isWhole: boolean }
   | { readonly kind: 'refused'; readonly why: string }
 
-async function* pagesOf(pipeline: Pipeline, path: string, { resource, signal }: OneResource): AsyncGenerator<Page> {
+async function* pagesOf(pipeline: Pipeline, path: string, { resource, signal }: OneResource): AsyncGenerator<Exported> {
   for (let cursor: string | undefined; ; ) {
     if (signal.aborted) throw new ToolError('stopped: what was written is only a part')
     const next = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`

@@ -57,11 +57,11 @@ export async function* rowsIn(file: string, stored: readonly Resource[]): AsyncG
   for await (const one of entriesIn(file, stored)) if (one.kind === 'row') yield one.row
 }
 
-type Entry =
+type ImportEntry =
   | { readonly kind: 'row'; readonly line: number; readonly row: ImportRow }
   | { readonly kind: 'end'; readonly line: number; readonly objects: number }
 
-async function* entriesIn(file: string, stored: readonly Resource[]): AsyncGenerator<Entry> {
+async function* entriesIn(file: string, stored: readonly Resource[]): AsyncGenerator<ImportEntry> {
   const byName = new Map(stored.map((resource) => [resource.name, resource]))
   let line = 0
   for await (const text of textLines(file)) {
@@ -83,7 +83,7 @@ async function* textLines(file: string): AsyncGenerator<string> {
   }
 }
 
-function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): Entry {
+function read(file: string, text: string, line: number, byName: ReadonlyMap<string, Resource>): ImportEntry {
   const json = parseStrictLine(text, (what) => {
     throw faulty(file, line, `is not strict JSON: correct ${what}`)
   })

@@ -4,9 +4,9 @@ import type { Rehearsal } from '../../../migrations/run/rehearse.ts'
 import type { RunResult } from '../../../migrations/run/run-migrations.ts'
 import { printable } from '../../../present/quote.ts'
 import { count } from '../../../present/text.ts'
-import type { MigrationPlan, Status } from './migrate-data.ts'
+import type { MigrationPlan, MigrationStatus } from './migrate-data.ts'
 
-type Counts = { readonly name: string; readonly changed: number; readonly deleted: number }
+type MigratedObjects = { readonly name: string; readonly changed: number; readonly deleted: number }
 
 export interface MigrationReport {
   readonly outcome: 'rehearsed' | 'ended' | 'stopped' | 'unfit' | 'nothing'
@@ -14,7 +14,7 @@ export interface MigrationReport {
   readonly backup: string | null
   /** Objects that were looked at. */
   readonly read: number
-  readonly migrations: readonly Counts[]
+  readonly migrations: readonly MigratedObjects[]
   readonly examples: Rehearsal['examples']
   readonly misfits: number
   readonly firstMisfits: readonly { readonly resource: string; readonly id: string; readonly reason: string }[]
@@ -54,7 +54,7 @@ export function reportText(report: MigrationReport, run?: RunResult): string {
   return `${lines.map(printable).join('\n')}\n`
 }
 
-function countLine({ name, changed, deleted }: Counts): string {
+function countLine({ name, changed, deleted }: MigratedObjects): string {
   const gone = deleted > 0 ? `, deletes ${deleted}` : ''
   return `${name}: changes ${count(changed, 'object')}${gone}`
 }
@@ -76,7 +76,7 @@ function lastLine({ outcome, read, misfits }: MigrationReport, run: RunResult | 
   return `${changed}; the objects fit the schemas`
 }
 
-export function statusText({ stored, pending, fitsSchemas }: Status): string {
+export function statusText({ stored, pending, fitsSchemas }: MigrationStatus): string {
   const ran = stored.map(({ name, begunAt, endedAt, objects, place }) => {
     if (endedAt !== undefined) return `${name}  ran ${endedAt}, ${count(objects, 'object')}`
     const where = place ? `at ${place.resource} ${place.id}` : 'at the beginning'

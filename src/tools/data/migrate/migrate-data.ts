@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ParsedMigration, readMigrations } from '../../../migrations/file/read-migrations.ts'
 import { lastFitted, schemasOf } from '../../../migrations/fit/schemas.ts'
-import { type Pending, pendingOf } from '../../../migrations/run/pending.ts'
+import { type PendingMigration, pendingOf } from '../../../migrations/run/pending.ts'
 import { type Rehearsal, rehearse } from '../../../migrations/run/rehearse.ts'
 import { type RunResult, runMigrations } from '../../../migrations/run/run-migrations.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
@@ -24,7 +24,7 @@ export interface DataToMigrate {
 export interface MigrationPlan {
   readonly resources: Resources
   readonly files: readonly ParsedMigration[]
-  readonly pending: readonly Pending[]
+  readonly pending: readonly PendingMigration[]
   readonly rehearsal: Rehearsal
   /** Whether the data fitted these schemas already, and no migration is pending. */
   readonly isNothingToDo: boolean
@@ -99,14 +99,14 @@ export async function runPlan({ database, plan, ...options }: PlanRun, progress:
   )
 }
 
-export interface Status extends MigrationState {
+export interface MigrationStatus extends MigrationState {
   readonly pending: readonly string[]
   /** Whether the objects fitted the schemas of the folder when they were last looked at. */
   readonly fitsSchemas: boolean
 }
 
 /** Which migrations ran, which run, and which have still to run. Throws what `planMigration` throws. */
-export async function migrationStatus({ database, schemas, migrations }: DataToMigrate): Promise<Status> {
+export async function migrationStatus({ database, schemas, migrations }: DataToMigrate): Promise<MigrationStatus> {
   const resources = await loadResources(schemas)
   const files = await readMigrations(migrations)
   const state = await withReader(database, (reader) => reader.migrationState())

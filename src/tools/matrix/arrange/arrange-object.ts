@@ -19,10 +19,10 @@ import { askingAs, type Relation } from '../../../decide/relations/relation-kind
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { candidateObjects, choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
 import {
-  type Around,
   leavesIn,
   noSuchObject,
   type ObjectFound,
+  type ObjectSources,
   type PlacedObject,
   relatesSo,
   unarranged,
@@ -180,7 +180,7 @@ function groupsOf(leaves: readonly Relation[]): readonly Group[] {
   )
 }
 
-type Asked = WantedObject & { readonly around: Around }
+type Goal = WantedObject & { readonly around: ObjectSources }
 
 /** The relations that an object must and must not have. */
 interface Demand {
@@ -188,7 +188,7 @@ interface Demand {
   readonly mustNot: readonly Relation[]
 }
 
-function placeGroup(asked: Asked, object: Representation, group: Group): readonly PlacedObject[] | undefined {
+function placeGroup(asked: Goal, object: Representation, group: Group): readonly PlacedObject[] | undefined {
   const { relations, around } = asked
   const { field, by, resource: name, leaves } = group
   const resource = around.resources.byName.get(name)
@@ -217,7 +217,7 @@ function placeGroup(asked: Asked, object: Representation, group: Group): readonl
  * For a relation that may need several steps: the objects of a chain. The last one has all relations that must hold.
  * No object of the chain has a relation that must not hold at its distance.
  */
-function placeChain(asked: Asked, resource: Resource, group: Group, id: string): readonly PlacedObject[] | undefined {
+function placeChain(asked: Goal, resource: Resource, group: Group, id: string): readonly PlacedObject[] | undefined {
   const { relations, around } = asked
   const steps = group.leaves.flatMap((leaf) => {
     const step = stepOf(leaf)
@@ -249,7 +249,7 @@ interface Naming {
 }
 
 function placeEach(
-  asked: Asked,
+  asked: Goal,
   resource: Resource,
   demands: readonly Demand[],
   namingOf: (nth: number) => Naming,
@@ -269,7 +269,7 @@ function placeEach(
 }
 
 function makeOther(
-  { attributes, now, somebody, around }: Asked,
+  { attributes, now, somebody, around }: Goal,
   resource: Resource,
   { must, mustNot }: Demand,
   { id, by, value = '' }: Naming,

@@ -135,13 +135,13 @@ function withRecord(pair: WantedPair, attributes: Attributes, alone: ObjectFound
 }
 
 /** A stored object and its caller. */
-interface Stored {
+interface StoredWithCaller {
   readonly attributes: Attributes
   readonly object: Representation
   readonly others: readonly PlacedObject[]
 }
 
-interface WrittenResult {
+interface ArrangedResult {
   readonly kind: 'result'
   readonly body: Representation
   /** The objects on which the relations of the result rest, besides those that exist. */
@@ -151,9 +151,9 @@ interface WrittenResult {
 /** Changes only the fields of relations that must hold otherwise. `pair.relations` hold for the stored object. */
 export function arrangeResult(
   pair: WantedPair,
-  stored: Stored,
+  stored: StoredWithCaller,
   { becomes, method }: { readonly becomes: ReadonlySet<string>; readonly method: Method },
-): WrittenResult | NotFound {
+): ArrangedResult | NotFound {
   const { resource, ownership, resources, samplesOf, newId, callerId } = pair
   const { object } = stored
   const changed = leavesIn(ownership).filter(({ name }) => pair.relations.has(name) !== becomes.has(name))
@@ -174,7 +174,7 @@ export function arrangeResult(
 }
 
 /** A new object, its caller, and the body that creates it. */
-export function arrangeCreated(pair: WantedPair): (WrittenResult & { readonly attributes: Attributes }) | NotFound {
+export function arrangeCreated(pair: WantedPair): (ArrangedResult & { readonly attributes: Attributes }) | NotFound {
   const held = leavesIn(pair.ownership).filter(({ name }) => pair.relations.has(name))
   // The server chooses the id of a new object; its times are those of the request.
   const isChosen = (name: string) => isServers(pair.resource, name) && !TIMES.has(name)

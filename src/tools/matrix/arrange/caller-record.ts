@@ -14,7 +14,7 @@ import { canLack, isAllowed } from './field-choice.ts'
 import type { Samples, SamplesOf } from './samples.ts'
 import { type Attributes, isOwn, leavesIn, type WantedObject, type WantedPair, wantedOf } from './wanted-object.ts'
 
-interface About {
+interface Given {
   readonly resources: Resources
   readonly samplesOf: SamplesOf
   /** Of the resource whose relations compare attributes. */
@@ -26,7 +26,7 @@ interface About {
 const MOST_TRIED = 16
 
 /** The likeliest first. `attributes`: those that the caller must have, without the id. */
-export function* callerRecords(about: About, id: string, attributes: Attributes): Generator<Representation, undefined> {
+export function* callerRecords(about: Given, id: string, attributes: Attributes): Generator<Representation, undefined> {
   const { resources, samplesOf, now } = about
   const [resource, samples] = [resources.byName.get(USERS), samplesOf.get(USERS)]
   if (!resource || !samples) return undefined

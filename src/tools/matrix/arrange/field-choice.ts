@@ -4,8 +4,8 @@ import { choices } from '../../../base/subsets.ts'
 import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import {
   type AcceptedValues,
-  type Asking,
   acceptsField,
+  type CallerAndTime,
   type Relation,
 } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
@@ -23,7 +23,7 @@ export interface WantedField {
   readonly wanted: readonly Relation[]
   readonly unwanted: readonly Relation[]
   /** What the relations depend on besides the field. */
-  readonly asking: Asking
+  readonly asking: CallerAndTime
   /** The id of another caller. */
   readonly somebody: string
   /** Ids of other objects, which the field may name. */
@@ -63,18 +63,23 @@ export function isAllowed(resource: Resource, name: string, value: Json): boolea
 }
 
 /** What the relations accept, as far as the field's value decides it. */
-interface Accepted {
+interface Acceptable {
   readonly wanted: readonly AcceptedValues[]
   readonly unwanted: readonly AcceptedValues[]
   /** Whether no unwanted relation accepts the value (for a list: the list or one of its members). */
   readonly avoids: (value: Json) => boolean
 }
 
-interface FieldQuestion extends Omit<WantedField, 'wanted' | 'unwanted'>, Accepted {
+interface FieldQuestion extends Omit<WantedField, 'wanted' | 'unwanted'>, Acceptable {
   readonly strangers: readonly string[]
 }
 
-function acceptedIn({ wanted, unwanted, asking, somebody }: WantedField): Accepted & Pick<FieldQuestion, 'strangers'> {
+function acceptedIn({
+  wanted,
+  unwanted,
+  asking,
+  somebody,
+}: WantedField): Acceptable & Pick<FieldQuestion, 'strangers'> {
   const acceptedBy = (relations: readonly Relation[]) =>
     relations.flatMap((relation) => kindOf(relation).accepted?.(relation, asking) ?? [])
   const [held, avoided] = [acceptedBy(wanted), acceptedBy(unwanted)]
@@ -206,7 +211,7 @@ function itemsOf({ schema }: Resource, { name }: Field) {
   }
 }
 
-interface Wanted {
+interface ChosenFor {
   readonly resource: Resource
   readonly samples: Samples
   readonly id: string
@@ -219,7 +224,7 @@ const MOST_TRIED = 200
 
 /** `choices`: the fields that relations compare. */
 export function* candidateObjects(
-  wanted: Wanted,
+  wanted: ChosenFor,
   choices: ReadonlyMap<string, FieldChoices>,
 ): Generator<Representation, undefined> {
   for (const others of otherFields(wanted, choices)) {
@@ -233,7 +238,7 @@ export function* candidateObjects(
 
 /** Values for the fields that no relation compares: first for all of them, then only for the required ones. */
 function otherFields(
-  { resource, samples, id }: Wanted,
+  { resource, samples, id }: ChosenFor,
   choices: ReadonlyMap<string, FieldChoices>,
 ): readonly Representation[] {
   const plain = [...resource.fields.values()].flatMap(({ name, readOnly }): readonly (readonly [string, Json])[] => {

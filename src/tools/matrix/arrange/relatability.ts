@@ -7,30 +7,30 @@ import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
 import { CALLER, idSeries, OBJECT, type SamplesOf } from './samples.ts'
 
-export interface Known {
+export interface Sampled {
   readonly resources: Resources
   readonly samples: SamplesOf
 }
 
-interface Way {
+interface RelatedWay {
   readonly resource: Resource
   readonly relations: ReadonlySet<string>
   /** Whether the object must have the caller's id. */
   readonly own: boolean
 }
 
-type Kind = ArrangedPair['kind']
-type Kinds = Map<string, Kind>
+type PairKind = ArrangedPair['kind']
+type Kinds = Map<string, PairKind>
 
 /** Of the relations of one resource. */
 const MOST_MEANINGS = 100
 
 const found = new WeakMap<SamplesOf, LRUCache<string, Kinds>>()
 
-export function relatability(ownership: Ownership | undefined, known: Known, way: Way): Kind {
+export function relatability(ownership: Ownership | undefined, known: Sampled, way: RelatedWay): PairKind {
   const meaning = relationsText(way.resource, ownership)
   const byMeaning = found.getOrInsertComputed(known.samples, () => new LRUCache<string, Kinds>({ max: MOST_MEANINGS }))
-  const kinds = byMeaning.get(meaning) ?? new Map<string, Kind>()
+  const kinds = byMeaning.get(meaning) ?? new Map<string, PairKind>()
   byMeaning.set(meaning, kinds)
   const key = JSON.stringify([way.resource.name, way.own, ...way.relations])
   const kind = kinds.get(key) ?? kindOf(ownership, known, way)
@@ -38,7 +38,11 @@ export function relatability(ownership: Ownership | undefined, known: Known, way
   return kind
 }
 
-function kindOf(ownership: Ownership | undefined, { resources, samples: samplesOf }: Known, way: Way): Kind {
+function kindOf(
+  ownership: Ownership | undefined,
+  { resources, samples: samplesOf }: Sampled,
+  way: RelatedWay,
+): PairKind {
   const samples = samplesOf.get(way.resource.name)
   // Built-in resources have no objects.
   if (!samples) return 'impossible'
@@ -55,7 +59,7 @@ function kindOf(ownership: Ownership | undefined, { resources, samples: samplesO
   return arrangeRelated({ ...common, ownership }).kind
 }
 
-interface About {
+interface PairedObject {
   readonly resource: Resource
   readonly ownership: Ownership | undefined
   /** Whether the object must have the caller's id. */
@@ -70,8 +74,8 @@ const MOST_COMPLETIONS = 64
  * no such object can exist. If one may exist but was not found, a set that may be possible.
  */
 export function completedSet(
-  { resource, ownership, own }: About,
-  known: Known,
+  { resource, ownership, own }: PairedObject,
+  known: Sampled,
   { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
 ): ReadonlySet<string> | undefined {
   const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))

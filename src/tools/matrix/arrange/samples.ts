@@ -189,7 +189,7 @@ function numberLike(resource: Resource, { name }: Field, value: number): Json {
 }
 
 /** A text, and the places of the characters that others may replace. */
-interface Form {
+interface TextPattern {
   readonly text: string
   readonly places: readonly number[]
 }
@@ -205,14 +205,14 @@ const MOST_TRIED = 32
  * parts as they are, another part is replaced, or made longer: `kfeopqxla@acme.com` for `a@acme.com`.
  */
 function* alike(text: string): Generator<string, undefined> {
-  const sizeOf = ({ text: one, places }: Form) =>
+  const sizeOf = ({ text: one, places }: TextPattern) =>
     places.reduce((size, place) => size * (alphabetOf(one.charAt(place))?.length ?? 1), 1)
   for (const form of formsOf(text).toSorted((a, b) => Number(sizeOf(b) > ENOUGH) - Number(sizeOf(a) > ENOUGH)))
     for (let i = 0; i < MOST_TRIED; i++) yield replaced(form, count++)
   return undefined
 }
 
-function formsOf(text: string): readonly Form[] {
+function formsOf(text: string): readonly TextPattern[] {
   const placesOf = (pattern: RegExp) => [...text.matchAll(pattern)].map(({ index }) => index)
   const parts = [...text.matchAll(/[0-9]+|[A-Z]+|[a-z]+/g)].map(({ index, 0: part }) => ({ index, part }))
   const alone = parts.map(({ index, part }) => ({ text, places: Array.from(part, (_, i) => index + i) }))
@@ -228,7 +228,7 @@ function formsOf(text: string): readonly Form[] {
 /** By how many characters a part is made longer. */
 const LONGER = 8
 
-function replaced({ text, places }: Form, nth: number): string {
+function replaced({ text, places }: TextPattern, nth: number): string {
   const characters = text.split('')
   let left = nth
   for (const place of places.toReversed()) {

@@ -30,7 +30,7 @@ export interface WantedObject {
   /** Fields with a given value; undefined means that the object lacks the field. */
   readonly fixed?: ReadonlyMap<string, Json | undefined>
   /** For relations that rest on other objects; without it, no such relation holds. */
-  readonly around?: Around
+  readonly around?: ObjectSources
 }
 
 /** A caller and an object. */
@@ -66,7 +66,7 @@ export interface PlacedObject {
 }
 
 /** What other objects are made from, and those that exist. */
-export interface Around {
+export interface ObjectSources {
   readonly resources: Resources
   readonly samplesOf: SamplesOf
   /** Another id each time. */

@@ -126,13 +126,13 @@ async function aimShort(range: Range, attack: Attack, way: Attack['way']): Promi
   return { request, attacker: caller, id: idOf(victims), world: setup.world, victims }
 }
 
-interface Parts {
+interface AttackObjects {
   readonly setup: CellSetup
   readonly own: Representation | undefined
   readonly victim: Representation | undefined
 }
 
-function withVictim(range: Range, attack: Attack, { setup, own, victim }: Parts): Json | undefined {
+function withVictim(range: Range, attack: Attack, { setup, own, victim }: AttackObjects): Json | undefined {
   const row = attack.row && rowFor(range, attack.row, { caller: setup.caller, object: victim })
   if (!isObject(setup.body ?? null)) return row ?? setup.body
   if (row) return { ...(setup.body as Representation), ...row }
@@ -175,10 +175,10 @@ interface AttackSetting {
   readonly target: TestTarget
 }
 
-type RouteMethod = Attack['routeMethod']
+type AimedMethod = Attack['routeMethod']
 
-interface Part {
-  readonly routeMethod: RouteMethod
+interface AimedPart {
+  readonly routeMethod: AimedMethod
   readonly column: MatrixColumn
   readonly way: Way
   /** For a list of the caller's own objects, or the relations of a new object. */
@@ -186,13 +186,13 @@ interface Part {
 }
 
 /** With attributes that no other attack has, where the schemas allow new values. */
-function setUpVictim({ suite, target }: AttackSetting, part: Part): Promise<CellSetup> {
+function setUpVictim({ suite, target }: AttackSetting, part: AimedPart): Promise<CellSetup> {
   const values = freshValues(suite, attributesOn(suite.policy, part.routeMethod.resource), 0)
   return setUpCell(suite, target, boundOf(part), values)
 }
 
 /** The attacker with an object or a new object of their own. */
-function setUpAttacker(setting: AttackSetting, attack: Attack, part: Part, victim: CellSetup): Promise<CellSetup> {
+function setUpAttacker(setting: AttackSetting, attack: Attack, part: AimedPart, victim: CellSetup): Promise<CellSetup> {
   const names = attributesOn(setting.suite.policy, part.routeMethod.resource)
   return setUpCell(setting.suite, setting.target, boundOf(part), valuesFor(setting.suite, attack, names, victim))
 }
@@ -259,7 +259,7 @@ function fitsFields({ policy, resources }: Suite, attribute: string, value: stri
 }
 
 /** The cell that describes the setup. */
-function boundOf({ routeMethod, column, way, asks }: Part): BoundExpectation {
+function boundOf({ routeMethod, column, way, asks }: AimedPart): BoundExpectation {
   const { route, resource, endpoint, method } = routeMethod
   const { relations: names } = way
   const own: ObjectState = names.length > 0 ? { kind: 'relations', names } : { kind: 'other' }

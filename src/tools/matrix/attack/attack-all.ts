@@ -62,13 +62,13 @@ function cellOf({ routeMethod: { method, route }, attacker: column }: Attack, { 
   return { place, method, path: route.path, object: { kind: 'other' }, column, when, expected: { status: 200 } }
 }
 
-interface Sending {
+interface AttackToSend {
   readonly target: TestTarget
   readonly predicted: Predicted
   readonly met: Met
 }
 
-async function send(sending: Sending, attack: Attack, ready: Ready): Promise<TrialResult> {
+async function send(sending: AttackToSend, attack: Attack, ready: Ready): Promise<TrialResult> {
   const { route, resource, method } = attack.routeMethod
   const id = ready.id === undefined ? undefined : encodeURIComponent(ready.id)
   const predicted = await predictFor(sending, attack, ready)
@@ -81,7 +81,7 @@ async function send(sending: Sending, attack: Attack, ready: Ready): Promise<Tri
 }
 
 function predictFor(
-  { target, predicted: { evaluated, predictor }, met }: Sending,
+  { target, predicted: { evaluated, predictor }, met }: AttackToSend,
   { routeMethod }: Attack,
   { request, attacker, id, world }: Ready,
 ): Promise<Answer> {
@@ -103,7 +103,7 @@ function predictFor(
   })
 }
 
-interface Compared {
+interface ComparedAnswer {
   readonly attack: Attack
   readonly predicted: Answer
   readonly answer: HttpAnswer
@@ -112,7 +112,7 @@ interface Compared {
 }
 
 /** One sentence; undefined if the attacker reached exactly what the policy says. */
-function differenceOf(compared: Compared): string | undefined {
+function differenceOf(compared: ComparedAnswer): string | undefined {
   const { predicted, answer, attack } = compared
   // A server may refuse the query with 400. Its effect is checked only if the server obeys it.
   const refused = attack.vector.endsWith('in query') && answer.status === 400
@@ -125,7 +125,7 @@ function differenceOf(compared: Compared): string | undefined {
 }
 
 /** The query asks for objects of the victim alone. */
-function rowDifference({ answer, victims }: Compared, items: NonNullable<Answer['items']>): string | undefined {
+function rowDifference({ answer, victims }: ComparedAnswer, items: NonNullable<Answer['items']>): string | undefined {
   const { items: rows = [], next = null } = (answer.json ?? {}) as {
     readonly items?: readonly Representation[]
     readonly next?: string | null
@@ -142,7 +142,7 @@ function rowDifference({ answer, victims }: Compared, items: NonNullable<Answer[
   return known.map((row) => comparedFields(row, allowed.get(row.id ?? null))).find((why) => why !== undefined)
 }
 
-function fieldDifference({ answer, predicted, attack, victims }: Compared): string | undefined {
+function fieldDifference({ answer, predicted, attack, victims }: ComparedAnswer): string | undefined {
   const { json } = answer
   if (!isObject(json ?? null)) return predicted.shown ? 'the answer shows no object' : undefined
   const shown = json as Representation

@@ -16,7 +16,7 @@ import { arrangeObject } from '../arrange/arrange-object.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
-import type { Named } from '../run/set-up-caller.ts'
+import type { NamedCaller } from '../run/set-up-caller.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { itemRouteOf, type Predicted, type Short, type Way, waysShortOf, waysTo } from './ways.ts'
 
@@ -24,7 +24,7 @@ import { itemRouteOf, type Predicted, type Short, type Way, waysShortOf, waysTo 
  * What is put into the request: ids and values of the victim, or a row that relates the attacker to the victim's object.
  * In `relation missing`, the attacker relates to the object as the victim does, except for one relation.
  */
-type Vector =
+type AttackVector =
   | 'id in path'
   | 'owner in body'
   | 'parent in body'
@@ -38,7 +38,7 @@ type Vector =
   | 'id in query'
 
 export interface Attack {
-  readonly vector: Vector
+  readonly vector: AttackVector
   readonly routeMethod: RouteMethod
   /** The owner of the object, who may make the request. */
   readonly victim: Extract<MatrixColumn, { kind: 'roles' }>
@@ -58,7 +58,7 @@ export interface Attack {
 
 type Victim = Attack['victim']
 type Attacker = Pick<Attack, 'attacker' | 'attributes'>
-type Aim = Pick<Attack, 'vector' | 'home' | 'way' | 'reference' | 'row' | 'short'>
+type AttackAim = Pick<Attack, 'vector' | 'home' | 'way' | 'reference' | 'row' | 'short'>
 
 /** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
 export async function planAttacks(suite: Predicted, narrow: readonly string[] = []): Promise<readonly Attack[]> {
@@ -97,7 +97,7 @@ function attackersOn(
   { policy }: Predicted,
   roles: readonly Victim[],
   { endpoint }: RouteMethod,
-  { home, row, short }: Aim,
+  { home, row, short }: AttackAim,
 ): readonly Attacker[] {
   if (short) return roles.map((attacker) => ({ attacker }))
   const resources = [home.resource, ...(row ? [row.resource] : [])]
@@ -116,7 +116,7 @@ function attackersOn(
  */
 function isApt(
   { policy }: Predicted,
-  { vector }: Aim,
+  { vector }: AttackAim,
   { route, resource }: RouteMethod,
   { attacker, attributes }: Attacker,
 ): boolean {
@@ -125,7 +125,7 @@ function isApt(
   return !(fromOwn && attributes === 'same' && isNamedByAttribute(policy, resource))
 }
 
-async function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): Promise<readonly Aim[]> {
+async function aimsOf(suite: Predicted, routeMethod: RouteMethod, victim: Victim): Promise<readonly AttackAim[]> {
   const { route, resource } = routeMethod
   const references = referencesOf(suite.policy, resource)
   if (route.kind !== 'collection') {
@@ -152,12 +152,12 @@ async function shortAims(
   routeMethod: RouteMethod,
   victim: Victim,
   ways: readonly Way[],
-): Promise<readonly Aim[]> {
+): Promise<readonly AttackAim[]> {
   if (routeMethod.route.kind !== 'item' || routeMethod.endpoint.operation === 'options') return []
   const allowed = ways.filter(({ isAllowed }) => isAllowed)
   const aims = await Array.fromAsync(allowed, async (way) =>
     (await waysShortOf(suite, routeMethod, victim, way)).map(
-      (short): Aim => ({ vector: 'relation missing', home: routeMethod, way, short }),
+      (short): AttackAim => ({ vector: 'relation missing', home: routeMethod, way, short }),
     ),
   )
   return [...new Map(aims.flat().map((one) => [one.short?.way.relations.join('+'), one])).values()]
@@ -165,15 +165,15 @@ async function shortAims(
 
 const NO_WAY: Way = { relations: [], isAllowed: false }
 
-function vectorsOf({ policy }: Predicted, { route, method, endpoint, resource }: RouteMethod): readonly Vector[] {
+function vectorsOf({ policy }: Predicted, { route, method, endpoint, resource }: RouteMethod): readonly AttackVector[] {
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
-  const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
-  const body: readonly Vector[] = isWrite(endpoint.operation)
+  const path: readonly AttackVector[] = route.kind === 'item' ? ['id in path'] : []
+  const body: readonly AttackVector[] = isWrite(endpoint.operation)
     ? [...(owner ? (['owner in body'] as const) : []), 'id in body']
     : []
-  const query: readonly Vector[] =
+  const query: readonly AttackVector[] =
     endpoint.operation === 'list' && method === 'GET' && owner?.indexed ? ['owner in query'] : []
-  const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' ? ['id in query'] : []
+  const asked: readonly AttackVector[] = endpoint.operation === 'read' && method === 'GET' ? ['id in query'] : []
   return [...path, ...body, ...query, ...asked]
 }
 
@@ -183,7 +183,7 @@ function referenceAims(
   { endpoint, method, resource, route }: RouteMethod,
   { home, ways }: { readonly home: RouteMethod; readonly ways: readonly Way[] },
   reference: Reference,
-): readonly Aim[] {
+): readonly AttackAim[] {
   const about = relationsAbout(policy, resource, reference.field)
   const relating = ways.filter(({ relations }) => relations.some((one) => about.includes(one)))
   if (route.kind !== 'collection') {
@@ -201,9 +201,9 @@ async function rowAims(
   suite: Predicted,
   { endpoint, resource, route }: RouteMethod,
   victim: Victim,
-): Promise<readonly Aim[]> {
+): Promise<readonly AttackAim[]> {
   if (endpoint.operation !== 'create' || route.redirect) return []
-  const aims = await Array.fromAsync(rowsNaming(suite.policy, resource), async (row): Promise<readonly Aim[]> => {
+  const aims = await Array.fromAsync(rowsNaming(suite.policy, resource), async (row): Promise<readonly AttackAim[]> => {
     const of = suite.resources.byName.get(row.of)
     const home = of && itemRouteOf(suite, of)
     if (!home || !mayReach(suite.evaluated, victim, home)) return []
@@ -239,10 +239,10 @@ export interface RowOf {
   readonly step: RelationStep
 }
 
-type Policy = Suite['policy']
+type SuitePolicy = Suite['policy']
 
 /** Each field once. In users, the attributes of callers are such fields too. */
-function referencesOf(policy: Policy, resource: Resource): readonly Reference[] {
+function referencesOf(policy: SuitePolicy, resource: Resource): readonly Reference[] {
   const attributes = [
     ...leavesOn(policy, resource.name).flatMap(ownAttribute),
     ...(resource.name === USERS ? attributesIn(policy) : []),
@@ -256,7 +256,7 @@ function referencesOf(policy: Policy, resource: Resource): readonly Reference[] 
 }
 
 /** The declared relations that look at the field, or have a part that does. */
-function relationsAbout(policy: Policy, resource: Resource, field: string): readonly string[] {
+function relationsAbout(policy: SuitePolicy, resource: Resource, field: string): readonly string[] {
   const declared = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return declared
     .filter((one) => leavesOf(one).some((leaf) => comparedFields(leaf).includes(field)))
@@ -264,7 +264,7 @@ function relationsAbout(policy: Policy, resource: Resource, field: string): read
 }
 
 /** Relations of other resources that rest on objects of this one which name them. */
-function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
+function rowsNaming(policy: SuitePolicy, resource: Resource): readonly RowOf[] {
   return [...policy.ownership.keys()].flatMap((of) =>
     leavesByRelation(policy, of).flatMap(({ relation, leaf }) => {
       const step = stepOf(leaf)
@@ -274,20 +274,20 @@ function rowsNaming(policy: Policy, resource: Resource): readonly RowOf[] {
 }
 
 /** The attributes of callers that relations of this resource compare, without the id. */
-export function attributesOn({ ownership }: Policy, { name }: Resource): readonly string[] {
+export function attributesOn({ ownership }: SuitePolicy, { name }: Resource): readonly string[] {
   const compared = [...(ownership.get(name)?.relations.values() ?? [])].flatMap(comparedAttributes)
   return [...new Set(compared)].filter((attribute) => attribute !== 'id')
 }
 
 /** Whether an attribute is the id of an object, or another value that no two objects have. */
-function isNamedByAttribute(policy: Policy, { name, fields }: Resource): boolean {
+function isNamedByAttribute(policy: SuitePolicy, { name, fields }: Resource): boolean {
   return leavesOn(policy, name).some((leaf) => {
     const { field = '', attribute = 'id' } = kindOf(leaf).equates?.(leaf) ?? {}
     return attribute !== 'id' && (field === 'id' || fields.get(field)?.unique === true)
   })
 }
 
-function attributesIn({ ownership }: Policy): readonly string[] {
+function attributesIn({ ownership }: SuitePolicy): readonly string[] {
   const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
   return relations.flatMap(comparedAttributes).filter((attribute) => attribute !== 'id')
 }
@@ -297,13 +297,13 @@ function ownAttribute(leaf: Relation): readonly string[] {
   return attribute === 'id' ? [] : [field]
 }
 
-function leavesByRelation({ ownership }: Policy, resource: string) {
+function leavesByRelation({ ownership }: SuitePolicy, resource: string) {
   const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
   return relations.flatMap((relation) => leavesOf(relation).map((leaf) => ({ relation, leaf })))
 }
 
-interface Between {
-  readonly caller: Named | undefined
+interface AttackPair {
+  readonly caller: NamedCaller | undefined
   readonly object: Representation | undefined
 }
 
@@ -311,7 +311,7 @@ interface Between {
 export function rowFor(
   { suite, target }: { readonly suite: Suite; readonly target: Pick<TestTarget, 'now'> },
   { resource, step }: RowOf,
-  { caller, object }: Between,
+  { caller, object }: AttackPair,
 ): Representation {
   const relations = [step.relation, ...leavesOf(step.relation)]
   const ownership = { conceal: false, relations: new Map(relations.map((one) => [one.name, one])) }

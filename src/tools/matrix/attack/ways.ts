@@ -33,17 +33,17 @@ export interface Short {
 /** How many sets of relations are tried for one way. */
 const MOST_TRIED = 256
 
-type About = Pick<RouteMethod, 'route' | 'method' | 'endpoint' | 'resource'>
+type AttackedRoute = Pick<RouteMethod, 'route' | 'method' | 'endpoint' | 'resource'>
 
 /**
  * One way for each set of relations that hold whoever asks (such as states) and, on the object of an owner, for each
  * relation of a caller. One for which no object was found is given too, so that the report says that it wasn't tried.
  */
-export function waysTo(suite: Predicted, about: About, column: KnownColumn): Promise<readonly Way[]> {
+export function waysTo(suite: Predicted, about: AttackedRoute, column: KnownColumn): Promise<readonly Way[]> {
   return remembered(suite, ['ways', keyOf(about), columnText(column)], () => findWays(suite, about, column))
 }
 
-async function findWays(suite: Predicted, about: About, column: KnownColumn): Promise<readonly Way[]> {
+async function findWays(suite: Predicted, about: AttackedRoute, column: KnownColumn): Promise<readonly Way[]> {
   const { resource, route } = about
   const declared = [...(suite.policy.ownership.get(resource.name)?.relations.values() ?? [])]
   const sets = possibleSets(declared, resource, { ownRecord: route.kind === 'caller' })
@@ -67,7 +67,7 @@ async function findWays(suite: Predicted, about: About, column: KnownColumn): Pr
  */
 export async function waysShortOf(
   suite: Predicted,
-  about: About,
+  about: AttackedRoute,
   column: KnownColumn,
   way: Way,
 ): Promise<readonly Short[]> {
@@ -87,11 +87,11 @@ export async function waysShortOf(
 }
 
 /** The relations of an object that this caller may create; undefined if there are none. */
-export function wayToCreate(suite: Predicted, about: About, column: KnownColumn): Promise<Way | undefined> {
+export function wayToCreate(suite: Predicted, about: AttackedRoute, column: KnownColumn): Promise<Way | undefined> {
   return remembered(suite, ['create', keyOf(about), columnText(column)], () => findCreation(suite, about, column))
 }
 
-async function findCreation(suite: Predicted, about: About, column: KnownColumn): Promise<Way | undefined> {
+async function findCreation(suite: Predicted, about: AttackedRoute, column: KnownColumn): Promise<Way | undefined> {
   const declared = [...(suite.policy.ownership.get(about.resource.name)?.relations.values() ?? [])]
   const sets = possibleSets(declared, about.resource).slice(0, MOST_TRIED)
   for (const relations of sets.map(sorted)) {
@@ -111,11 +111,11 @@ export function itemRouteOf({ resources }: Pick<Predicted, 'resources'>, { name 
 
 async function bestOf(
   suite: Predicted,
-  about: About,
+  about: AttackedRoute,
   column: KnownColumn,
   sets: readonly ReadonlySet<string>[],
 ): Promise<Way | undefined> {
-  const tried: Tried[] = []
+  const tried: TriedWay[] = []
   for (const set of sets.slice(0, MOST_TRIED)) {
     const one = await tryWay(suite, about, column, sorted(set))
     if (one.way.isAllowed) return one.way
@@ -124,17 +124,17 @@ async function bestOf(
   return (tried.find(({ kind }) => kind === 'answer') ?? tried.find(({ kind }) => kind === 'unarranged'))?.way
 }
 
-interface Tried {
+interface TriedWay {
   readonly kind: Prediction['kind']
   readonly way: Way
 }
 
 async function tryWay(
   suite: Predicted,
-  about: About,
+  about: AttackedRoute,
   column: KnownColumn,
   relations: readonly string[],
-): Promise<Tried> {
+): Promise<TriedWay> {
   const object = objectOf(relations)
   const first = await predicted(suite, about, { column, object })
   if (isSuccess(first)) return { kind: 'answer', way: { relations, isAllowed: true } }
@@ -151,13 +151,17 @@ function objectOf(names: readonly string[]): Cell['object'] {
 }
 
 /** Bodies with one field each. */
-function singleFields({ samples }: Predicted, { resource }: About): readonly Representation[] {
+function singleFields({ samples }: Predicted, { resource }: AttackedRoute): readonly Representation[] {
   return [...(samples.get(resource.name)?.values ?? [])].flatMap(([field, [value]]) =>
     value === undefined || resource.fields.get(field)?.readOnly ? [] : [{ [field]: value }],
   )
 }
 
-function predicted(suite: Predicted, about: About, cell: Pick<Cell, 'column' | 'object' | 'becomes' | 'content'>) {
+function predicted(
+  suite: Predicted,
+  about: AttackedRoute,
+  cell: Pick<Cell, 'column' | 'object' | 'becomes' | 'content'>,
+) {
   const { route, method } = about
   const { when } = mostConditions(suite.evaluated, about, cell.column, suite.predictor.now)
   return predictCell(suite.predictor, suite.evaluated, { ...cell, path: route.path, method, when })
@@ -175,7 +179,7 @@ function remembered<T>(suite: Predicted, key: readonly string[], find: () => T):
   return found.getOrInsertComputed(key.join(' '), find) as T
 }
 
-function keyOf({ method, route }: About): string {
+function keyOf({ method, route }: AttackedRoute): string {
   return `${method} ${route.path}`
 }
 
@@ -197,7 +201,7 @@ const metBy = new WeakMap<EvaluatedPolicy, Map<string, Met>>()
 /** The most conditions that a request of this caller can meet together. `now`: milliseconds since the epoch. */
 export function mostConditions(
   evaluated: EvaluatedPolicy,
-  about: Pick<About, 'resource' | 'endpoint'>,
+  about: Pick<AttackedRoute, 'resource' | 'endpoint'>,
   column: MatrixColumn,
   now: number,
 ): Met {
@@ -209,7 +213,7 @@ export function mostConditions(
 
 function findMost(
   { policy, grants }: EvaluatedPolicy,
-  about: Pick<About, 'resource' | 'endpoint'>,
+  about: Pick<AttackedRoute, 'resource' | 'endpoint'>,
   column: MatrixColumn,
   now: number,
 ): Met {

@@ -16,7 +16,7 @@ export interface AskedColumn {
   readonly concerns: (routeMethod: RouteMethod) => boolean
 }
 
-interface Context {
+interface ColumnSources {
   readonly policy: Policy
   readonly resources: Resources
   readonly grants: DirectPolicy
@@ -72,7 +72,7 @@ function keyOf({ resource, action }: Pick<RouteMethod, 'resource' | 'action'>): 
   return `${resource.name} ${action.name}`
 }
 
-function keysWhere({ routeMethods }: Context, fits: (routeMethod: RouteMethod) => boolean): SpotKeys {
+function keysWhere({ routeMethods }: ColumnSources, fits: (routeMethod: RouteMethod) => boolean): SpotKeys {
   return new Set([...routeMethods].flatMap(([key, routeMethod]) => (fits(routeMethod) ? [key] : [])))
 }
 
@@ -90,7 +90,7 @@ function tableOf(
 
 /** The rules that could match for a caller of this column. */
 function rulesAt(
-  { grants }: Context,
+  { grants }: ColumnSources,
   column: MatrixColumn,
   routeMethod: Pick<RouteMethod, 'resource' | 'action'>,
 ): readonly Rule[] {
@@ -98,7 +98,7 @@ function rulesAt(
 }
 
 /** Whether a rule about the resource names the user. */
-function isNamed(context: Context, user: MatrixColumn, resource: RouteMethod['resource']): boolean {
+function isNamed(context: ColumnSources, user: MatrixColumn, resource: RouteMethod['resource']): boolean {
   return [...resource.actions.values()].some((action) =>
     rulesAt(context, user, { resource, action }).some(({ subject }) => subject.startsWith('user:')),
   )
@@ -106,7 +106,7 @@ function isNamed(context: Context, user: MatrixColumn, resource: RouteMethod['re
 
 /** Whether no other column has exactly the rules for everybody. */
 function showsAlone(
-  context: Context,
+  context: ColumnSources,
   routeMethod: RouteMethod,
   nobody: MatrixColumn,
   usual: readonly MatrixColumn[],
@@ -119,7 +119,7 @@ function showsAlone(
 
 /** For each deny that no single caller shows at some resource and action: the first two roles that show it. */
 function pairsOf(
-  context: Context,
+  context: ColumnSources,
   single: readonly MatrixColumn[],
   pairs: readonly MatrixColumn[],
 ): readonly (readonly [MatrixColumn, SpotKeys])[] {

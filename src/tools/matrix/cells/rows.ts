@@ -10,7 +10,7 @@ import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { conditionsAbout } from '../arrange/arrange-request.ts'
-import { completedSet, type Known, relatability } from '../arrange/relatability.ts'
+import { completedSet, relatability, type Sampled } from '../arrange/relatability.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
@@ -31,7 +31,7 @@ export interface AskedRow extends Situation {
  */
 export function rowsOf(
   policies: readonly Policy[],
-  known: Known,
+  known: Sampled,
   asks: (routeMethod: RouteMethod) => boolean = () => true,
 ): readonly AskedRow[] {
   const routeMethods = routeMethodsOf(known.resources).filter((one) => one.route.path !== '*' && asks(one))
@@ -86,7 +86,7 @@ export type Situation = Pick<Cell, 'object' | 'when' | 'becomes'>
 function* statesOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
-  known: Known,
+  known: Sampled,
 ): Generator<Situation, undefined> {
   const objects = objectsOf(policies, routeMethod, known)
   for (const when of conditionSets(policies, routeMethod)) for (const object of objects) yield { object, ...when }
@@ -106,7 +106,7 @@ export function whenOf(when: readonly string[]): Pick<Situation, 'when'> {
   return when.length === 0 ? {} : { when: when.toSorted() }
 }
 
-function objectsOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Known): readonly ObjectState[] {
+function objectsOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Sampled): readonly ObjectState[] {
   const [policy] = policies
   if (!policy || routeMethod.route.kind === 'collection') return [{ kind: 'none' }]
   const named = namedBy(policies, routeMethod)
@@ -136,7 +136,7 @@ function setsOf(
 export function completed(
   { ownership }: Policy,
   { resource, route }: RouteMethod,
-  known: Known,
+  known: Sampled,
   sets: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
 ): ReadonlySet<string> | undefined {
   const about = { resource, ownership: ownership.get(resource.name), own: route.kind === 'caller' }
@@ -172,7 +172,7 @@ export function stateOf(names: ReadonlySet<string>): ObjectState {
 function* resultsOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
-  known: Known,
+  known: Sampled,
 ): Generator<Situation, undefined> {
   const [policy] = policies
   if (!policy || routeMethod.route.redirect) return undefined
@@ -186,7 +186,7 @@ function* resultsOf(
 const found = new WeakMap<Policy, Map<string, readonly Situation[]>>()
 
 /** For each rule with a right side, and for each of its terms, a write that it decides. */
-function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Known): readonly Situation[] {
+function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Sampled): readonly Situation[] {
   const key = `${routeMethod.route.path} ${routeMethod.endpoint.operation}`
   const known = found.getOrInsertComputed(policy, () => new Map<string, readonly Situation[]>())
   return known.getOrInsertComputed(key, () =>
@@ -197,7 +197,7 @@ function writesByTerm(policy: Policy, routeMethod: RouteMethod, files: Known): r
 function writesOf(
   pair: readonly [Policy, Policy],
   routeMethod: RouteMethod,
-  known: Known,
+  known: Sampled,
 ): IteratorObject<Situation, undefined> {
   const writes = tellingWrites(pair, routeMethod)
   return writes.flatMap((write) => situationOf(pair, routeMethod, known, write))
@@ -207,7 +207,7 @@ function writesOf(
 export function situationOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
-  known: Known,
+  known: Sampled,
   { stored, result, when }: Write,
 ): readonly Situation[] {
   const [policy] = policies
@@ -225,7 +225,7 @@ export function situationOf(
 function* createdOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
-  known: Known,
+  known: Sampled,
 ): Generator<Situation, undefined> {
   const [policy] = policies
   const named = namedBy(policies, routeMethod)
@@ -241,7 +241,7 @@ function* createdOf(
 function isPossible(
   policy: Policy,
   { resource, route }: RouteMethod,
-  known: Known,
+  known: Sampled,
   relations: ReadonlySet<string>,
 ): boolean {
   return (

@@ -121,7 +121,7 @@ function attributesOf(caller: Caller | undefined): Attributes {
   return caller ? { ...(caller.claims as Attributes), id: caller.id } : {}
 }
 
-interface Asking {
+interface SurveyFacts {
   readonly ownership: Ownership | undefined
   readonly attributes: Attributes
   readonly now: number
@@ -130,7 +130,7 @@ interface Asking {
 function objectLeft(
   { endpoint: { operation }, resource }: RouteMethod,
   { id, body, objects }: ArrangedRequest,
-  asking: Asking,
+  asking: SurveyFacts,
 ): Representation | undefined {
   const before = objects.get(resource.name)?.get(id ?? '')
   if (!body) return undefined
@@ -146,7 +146,7 @@ function objectLeft(
 export function objectCreated(
   resource: Resource,
   body: Readonly<Record<string, Json>>,
-  { ownership, attributes, now }: Asking,
+  { ownership, attributes, now }: SurveyFacts,
 ): Representation {
   const filled = valuesToFill(filledFields(resource, ownership), askingAs(attributes, now).valuesOf)
   return proposeNew(resource, body, { id: uuidv7(), filled, now: new Date(now).toISOString() }).after

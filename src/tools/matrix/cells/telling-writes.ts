@@ -15,12 +15,10 @@ import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isAbout } from '../../../decide/rules/terms.ts'
 
-type Names = ReadonlySet<string>
-
 /** Of the relations that rules about the action name, those that hold. */
 export interface Write {
-  readonly stored: Names
-  readonly result: Names
+  readonly stored: ReadonlySet<string>
+  readonly result: ReadonlySet<string>
   readonly when: readonly string[]
 }
 
@@ -74,22 +72,19 @@ export function* tellingWrites(pair: readonly [Policy, Policy], routeMethod: Rou
   return undefined
 }
 
-/** The names of leaves. */
-type Leaves = ReadonlySet<string>
-
 /** By the leaves that hold before a write, those that can hold after it; the nearest first. */
 function resultsOf(
   pair: readonly Policy[],
   routeMethod: RouteMethod,
   named: readonly Relation[],
-): ReadonlyMap<Leaves, readonly Leaves[]> {
+): ReadonlyMap<ReadonlySet<string>, readonly ReadonlySet<string>[]> {
   const { resource, route } = routeMethod
   const leaves = named.flatMap(leavesOf)
   const changing = new Set(changingLeaves(pair, routeMethod, leaves).map(({ name }) => name))
   const sets = possibleSets([...new Set(leaves)], resource, { ownRecord: route.kind === 'caller' })
-  const kept = (set: Leaves) => [...set.difference(changing)].sort().join('+')
+  const kept = (set: ReadonlySet<string>) => [...set.difference(changing)].sort().join('+')
   const groups = Map.groupBy(sets, kept)
-  const distance = (one: Leaves, other: Leaves) => one.symmetricDifference(other).size
+  const distance = (one: ReadonlySet<string>, other: ReadonlySet<string>) => one.symmetricDifference(other).size
   return new Map(
     sets.map((before) => {
       const others = (groups.get(kept(before)) ?? []).filter((after) => after !== before)
@@ -119,9 +114,9 @@ function changingLeaves(
   })
 }
 
-interface Moments {
-  readonly before: Leaves
-  readonly after: Leaves
+interface BeforeAfterWrite {
+  readonly before: ReadonlySet<string>
+  readonly after: ReadonlySet<string>
   readonly when: readonly string[]
 }
 
@@ -142,7 +137,7 @@ function telling(
   pair: readonly [Policy, Policy],
   routeMethod: RouteMethod,
   named: readonly Relation[],
-): (write: Moments) => boolean {
+): (write: BeforeAfterWrite) => boolean {
   const leaves = [...new Set(named.flatMap(leavesOf))]
   const compared = comparedGrants(pair, routeMethod)
   if (!compared) return () => true
@@ -162,7 +157,7 @@ function telling(
 }
 
 /** The variables of the i-th name that hold; a condition if there is no leaf. */
-function heldBy({ before, after, when }: Moments, i: number, leaf: Relation | undefined, label: string) {
+function heldBy({ before, after, when }: BeforeAfterWrite, i: number, leaf: Relation | undefined, label: string) {
   const variables = variablesOf(i)
   if (!leaf) return when.includes(label) ? [variables.before] : []
   return [...(before.has(leaf.name) ? [variables.before] : []), ...(after.has(leaf.name) ? [variables.after] : [])]

@@ -43,13 +43,13 @@ export interface Coverage extends CellSurvey {
 
 export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> {
   const { met, unmet, unpredictable } = await statementsOf(suite)
-  const known = new Map<Change, Promise<boolean>>()
+  const known = new Map<Alter, Promise<boolean>>()
   const depends: Depends = (change) => known.getOrInsertComputed(change, () => isNoticed(suite, met, change))
-  const cover = (parts: readonly Part[]) => Array.fromAsync(parts, (part) => coverPart(part, depends))
+  const cover = (parts: readonly CoverablePart[]) => Array.fromAsync(parts, (part) => coverPart(part, depends))
   const rules = rulesServed(suite).map((rule) => ({ rule, gone: { change: replaced(rule, []) } }))
-  const shown = (sides: (rule: Rule) => readonly Side[]) =>
+  const shown = (sides: (rule: Rule) => readonly RuleWithoutPart[]) =>
     rules.flatMap(({ rule, gone }) =>
-      sides(rule).map(({ less, never, always }): Part => {
+      sides(rule).map(({ less, never, always }): CoverablePart => {
         const needs = [
           { ...gone, lack: never },
           { change: replaced(rule, [less]), lack: always },
@@ -75,21 +75,21 @@ export async function measureCoverage(suite: PredictedSuite): Promise<Coverage> 
   }
 }
 
-type Change = (policy: Policy) => Policy
+type Alter = (policy: Policy) => Policy
 
 /** Whether an expectation fails under the changed policy. */
-type Depends = (change: Change) => Promise<boolean>
+type Depends = (change: Alter) => Promise<boolean>
 
 /** What an expectation can depend on: it is covered if expectations notice each of these changes. */
-interface Part extends Omit<CoveredPart, 'covered'> {
+interface CoverablePart extends Omit<CoveredPart, 'covered'> {
   readonly needs: readonly {
-    readonly change: Change
+    readonly change: Alter
     /** What expectations that don't notice the change never show. */
     readonly lack?: string
   }[]
 }
 
-async function coverPart({ place, text, needs }: Part, depends: Depends): Promise<CoveredPart> {
+async function coverPart({ place, text, needs }: CoverablePart, depends: Depends): Promise<CoveredPart> {
   for (const { change, lack } of needs) {
     if (await depends(change)) continue
     return { place, text: lack === undefined ? text : `${text}: ${lack}`, covered: false }
@@ -107,7 +107,7 @@ export function percentOf(parts: readonly { readonly covered: boolean }[]): numb
   return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
 }
 
-async function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: Change): Promise<boolean> {
+async function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: Alter): Promise<boolean> {
   const evaluated = evaluatePolicy(change(suite.evaluated.policy), suite.resources, suite.predictor.now)
   return (await noticing({ ...suite, stated }, evaluated)) !== undefined
 }
@@ -117,7 +117,7 @@ function rulesServed({ evaluated, resources }: PredictedSuite): readonly Rule[] 
   return evaluated.policy.rules.filter(({ resource }) => !resources.byName.get(resource)?.external)
 }
 
-function replaced({ line }: Rule, by: readonly Rule[]): Change {
+function replaced({ line }: Rule, by: readonly Rule[]): Alter {
   return (policy) => ({ ...policy, rules: policy.rules.flatMap((one) => (one.line === line ? by : [one])) })
 }
 
@@ -130,13 +130,13 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
  * A part of a rule: the rule without it, and what matrices that don't show it both ways never show. An expectation that
  * needs the rule sees its terms hold; one that fails without a term sees this term alone not hold.
  */
-interface Side {
+interface RuleWithoutPart {
   readonly less: Rule
   readonly never: string
   readonly always: string
 }
 
-function termsOf(rule: Rule): readonly Side[] {
+function termsOf(rule: Rule): readonly RuleWithoutPart[] {
   const { before, after = [] } = rule
   const left = before.map((term, i) => ({ term, less: { ...rule, before: before.toSpliced(i, 1) } }))
   // A right side of one term is shown as a whole.
@@ -149,7 +149,7 @@ function termsOf(rule: Rule): readonly Side[] {
   }))
 }
 
-function resultsOf({ after, ...less }: Rule): readonly Side[] {
+function resultsOf({ after, ...less }: Rule): readonly RuleWithoutPart[] {
   if (!after) return []
   const text = sideText(after)
   return [
@@ -172,7 +172,7 @@ function namesIn<T>(
   declared: ReadonlyMap<string, T>,
   namesOf: (declared: T) => Iterable<string>,
   without: (policy: Policy, resource: string, name: string) => Policy,
-): readonly Part[] {
+): readonly CoverablePart[] {
   const served = [...declared].filter(([resource]) => !resources.byName.get(resource)?.external)
   return served.flatMap(([resource, some]) =>
     [...namesOf(some)].map((name) => ({

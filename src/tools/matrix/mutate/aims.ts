@@ -15,7 +15,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { conditionsAbout } from '../arrange/arrange-request.ts'
-import type { Known } from '../arrange/relatability.ts'
+import type { Sampled } from '../arrange/relatability.ts'
 import { columnKinds } from '../cells/columns.ts'
 import {
   type AskedRow,
@@ -39,7 +39,7 @@ export interface Aim {
 }
 
 /** One caller alone before two together; each request once for each set of fields. */
-export function aimsOf(policies: Sides<Policy>, known: Known, changed: readonly ChangedDecision[]): readonly Aim[] {
+export function aimsOf(policies: Sides<Policy>, known: Sampled, changed: readonly ChangedDecision[]): readonly Aim[] {
   const aims = new Map<string, Aim>()
   for (const one of changed.toSorted((a, b) => a.callers.length - b.callers.length)) {
     const column = columnOf(one.callers)
@@ -57,7 +57,7 @@ export function aimsOf(policies: Sides<Policy>, known: Known, changed: readonly 
  */
 export function plainCells(
   { before, after }: Sides<Policy>,
-  known: Known,
+  known: Sampled,
   settings: readonly SettingChange[],
 ): readonly Cell[] {
   const { usual, nobody, pairs, users } = columnKinds([before, after])
@@ -81,7 +81,7 @@ function matters({ kind, name, resource }: SettingChange, policy: Policy, routeM
 /** The rows of a policy for each resource, made once: a mistake changes few of them. */
 const rowsKnown = new WeakMap<Policy, Map<string, readonly AskedRow[]>>()
 
-function rowsAbout(policy: Policy, known: Known, name: string): readonly AskedRow[] {
+function rowsAbout(policy: Policy, known: Sampled, name: string): readonly AskedRow[] {
   return rowsKnown
     .getOrInsertComputed(policy, () => new Map<string, readonly AskedRow[]>())
     .getOrInsertComputed(name, () => rowsOf([policy], known, ({ resource }) => resource.name === name))
@@ -93,7 +93,7 @@ interface AimedRow {
 }
 
 /** First the situations in which the decision differs, made from them, then the rows of the policy that are in one. */
-function* rowsAt(policies: Sides<Policy>, known: Known, changed: ChangedDecision): Generator<AimedRow> {
+function* rowsAt(policies: Sides<Policy>, known: Sampled, changed: ChangedDecision): Generator<AimedRow> {
   const rows = rowsAbout(policies.before, known, changed.topic.resource.name).filter(({ routeMethod }) =>
     concerns(changed, routeMethod),
   )
@@ -165,7 +165,7 @@ interface SituationThere {
 /** For each class of fields whose grant differs; those with the fewest relations and conditions first. */
 function situationsOf(
   { before, after }: Sides<Policy>,
-  known: Known,
+  known: Sampled,
   { topic, changed }: ChangedDecision,
   routeMethod: RouteMethod,
 ): readonly SituationThere[] {

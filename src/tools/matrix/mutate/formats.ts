@@ -5,7 +5,7 @@ import { percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText } from '../read/expectation.ts'
 import { situationText } from '../read/words.ts'
-import { type Judged, type Mutation, scoreOf, type Verdict } from './judge-mutant.ts'
+import { type JudgedMutant, type Mutation, scoreOf, type Verdict } from './judge-mutant.ts'
 import { pasteOf, type Witness } from './witness.ts'
 
 export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
@@ -25,20 +25,20 @@ export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
   }
 })
 
-function survivorLines(one: Judged): readonly string[] {
+function survivorLines(one: JudgedMutant): readonly string[] {
   const { verdict } = one
   return verdict.kind === 'survived'
     ? [placeLine(one), ...witnessLines(verdict.witness).map((line) => `  ${line}`), '']
     : []
 }
 
-function notFoundLines(one: Judged): readonly string[] {
+function notFoundLines(one: JudgedMutant): readonly string[] {
   const { verdict } = one
   if (verdict.kind !== 'not-found') return []
   return [placeLine(one), ...verdict.differs.map((text) => `  ${text}`), `  tried ${verdict.tried}`]
 }
 
-function placeLine({ mutant }: Judged): string {
+function placeLine({ mutant }: JudgedMutant): string {
   return `${mutant.file}:${mutant.line}  ${mutant.operator}  ${mutant.change}`
 }
 
@@ -106,7 +106,7 @@ function toJson(mutation: Mutation) {
   }
 }
 
-function mutantJson({ mutant, verdict }: Judged) {
+function mutantJson({ mutant, verdict }: JudgedMutant) {
   const { operator, file, line, change } = mutant
   return { operator, place: `${file}:${line}`, change, outcome: verdict.kind, ...detailOf(verdict) }
 }

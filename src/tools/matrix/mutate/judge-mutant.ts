@@ -43,13 +43,13 @@ import type { Operator } from './operators.ts'
 import { findWitness, type Pair, Tries, type Witness } from './witness.ts'
 import { findBeyondRows, findByMeaning, findByValues } from './witness-beyond-rows.ts'
 
-export interface Judged {
+export interface JudgedMutant {
   readonly mutant: Mutant
   readonly verdict: Verdict
 }
 
 export interface Mutation {
-  readonly judged: readonly Judged[]
+  readonly judged: readonly JudgedMutant[]
   /** How many expectations the current policy doesn't meet; they notice nothing. */
   readonly unmet: number
   /** How many cases can't be predicted; they notice nothing. */
@@ -80,7 +80,7 @@ export async function mutate(
   }).filter(({ resource }) => !about || concerns(resources, about, resource))
   observe(0, mutants.length)
   const { met, unmet, unpredictable } = await statementsOf(suite)
-  const judged: Judged[] = []
+  const judged: JudgedMutant[] = []
   for (const mutant of mutants) {
     await setImmediate()
     judged.push({ mutant, verdict: await judgeMutant({ ...suite, stated: met, about }, mutant) })
@@ -106,7 +106,7 @@ function concerns({ byName }: Resources, about: ReadonlySet<string>, resource: s
   return [...about].some(isCovered)
 }
 
-export interface Wanted {
+export interface MutantFilter {
   readonly valuesOf: ValuesOf
   /** Undefined for all. */
   readonly only: ReadonlySet<Operator> | undefined
@@ -116,7 +116,7 @@ export interface Wanted {
  * In the order of the files' lines: the same policy has the same mutants in the same order. No expectation can notice a
  * mistake about a resource that is kept elsewhere.
  */
-export function makeMutants(source: Source, policy: Policy, { valuesOf, only }: Wanted): readonly Mutant[] {
+export function makeMutants(source: Source, policy: Policy, { valuesOf, only }: MutantFilter): readonly Mutant[] {
   const vocabulary = vocabularyOf(policy)
   return [
     ...mutateRules(source, vocabulary),
@@ -155,7 +155,7 @@ export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'sam
 }
 
 /** A mutant's policy, and the first expectation that notices it. */
-export interface Tried {
+export interface TriedMutant {
   readonly evaluated: EvaluatedPolicy
   readonly noticed: Place | undefined
   /** Undefined for a mistake that is noticed, or that is proven to change no decision. */
@@ -163,7 +163,7 @@ export interface Tried {
 }
 
 /** The tried mutant, or the parser's message. */
-export async function tryMutant(context: MutationContext, mutant: Mutant): Promise<Tried | string> {
+export async function tryMutant(context: MutationContext, mutant: Mutant): Promise<TriedMutant | string> {
   const parsed = parseMutant(context, mutant)
   if (typeof parsed === 'string') return parsed
   const evaluated = evaluatePolicy(parsed, context.resources, context.predictor.now)

@@ -23,11 +23,11 @@ import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
 import { differing, type FieldValue, isGood, type Pair, type Tries, type Witness, witnessIn } from './witness.ts'
 
-type Suite = Pick<PredictedSuite, 'predictor' | 'samples' | 'resources'>
+type SampledSuite = Pick<PredictedSuite, 'predictor' | 'samples' | 'resources'>
 
 /** The first that a row with a body shows, if there is one. */
 export async function findBeyondRows(
-  suite: Suite,
+  suite: SampledSuite,
   pair: Pair,
   aims: readonly Aim[],
   tries: Tries,
@@ -45,7 +45,7 @@ export async function findBeyondRows(
 }
 
 async function* byGateway(
-  { predictor }: Suite,
+  { predictor }: SampledSuite,
   pair: Pair,
   { cell, routeMethod }: Aim,
   tries: Tries,
@@ -56,10 +56,8 @@ async function* byGateway(
   if (expected) yield { kind: 'fields', cell, expected, asksFor: routeMethod.route.gateway?.name ?? '' }
 }
 
-type Body = Readonly<Record<string, Json>>
-
 /** A value of a field, and the objects that it names. */
-interface Named {
+interface NamedValue {
   readonly field: string
   readonly value: Json
   readonly placed: readonly PlacedObject[]
@@ -67,7 +65,7 @@ interface Named {
 
 const WITH_BODY: ReadonlySet<string> = new Set(['create', 'replace', 'update'])
 
-async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): AsyncGenerator<Witness> {
+async function* byBodies(suite: SampledSuite, pair: Pair, aim: Aim, tries: Tries): AsyncGenerator<Witness> {
   const { cell, routeMethod } = aim
   if (!WITH_BODY.has(routeMethod.endpoint.operation) || routeMethod.resource.builtIn) return
   const request = requestOfCell(suite.predictor, pair.before.policy, cell)
@@ -85,13 +83,13 @@ async function* byBodies(suite: Suite, pair: Pair, aim: Aim, tries: Tries): Asyn
 interface Sent {
   readonly aim: Aim
   readonly request: Request
-  readonly content: Body
+  readonly content: Representation
   readonly placed: readonly PlacedObject[]
 }
 
 /** A row with this body, if it shows the difference too. */
 async function byBody(
-  { predictor }: Suite,
+  { predictor }: SampledSuite,
   pair: Pair,
   { aim, request, content, placed }: Sent,
 ): Promise<Witness | undefined> {
@@ -105,7 +103,11 @@ async function byBody(
 }
 
 /** What else the body says: what the row leaves; else the smallest body, and nothing. A PATCH needs nothing else. */
-function bodiesAround({ becomes }: Cell, { endpoint }: RouteMethod, arranged: Body = {}): readonly Body[] {
+function bodiesAround(
+  { becomes }: Cell,
+  { endpoint }: RouteMethod,
+  arranged: Representation = {},
+): readonly Representation[] {
   if (becomes) return [arranged]
   return endpoint.operation === 'update' ? [{}] : [arranged, {}]
 }
@@ -114,14 +116,14 @@ function bodiesAround({ becomes }: Cell, { endpoint }: RouteMethod, arranged: Bo
 const VALUES = 6
 
 /** Valid values of the fields, and those of another object to which the caller relates in the same way. */
-function namedBy(suite: Suite, pair: Pair, aim: Aim, request: ArrangedRequest): readonly Named[] {
+function namedBy(suite: SampledSuite, pair: Pair, aim: Aim, request: ArrangedRequest): readonly NamedValue[] {
   const { resource } = aim.routeMethod
   const known = suite.samples.get(resource.name)?.values
   const stored = request.objects.get(resource.name)?.get(request.id ?? '')
   const twin = twinOf(suite, pair, aim, request)
   return [...aim.fields]
     .filter((field) => resource.fields.get(field)?.readOnly === false)
-    .flatMap((field): readonly Named[] => {
+    .flatMap((field): readonly NamedValue[] => {
       const values = (known?.get(field) ?? []).slice(0, VALUES).map((value) => ({ field, value, placed: [] }))
       const other = twin?.object[field]
       if (!twin || other === undefined || isDeepStrictEqual(other, stored?.[field])) return values
@@ -132,7 +134,7 @@ function namedBy(suite: Suite, pair: Pair, aim: Aim, request: ArrangedRequest): 
 /** In the form of the server's ids. */
 const TWIN = '01980000-0000-7000-8000-0000000f000a'
 
-function twinOf(suite: Suite, { before }: Pair, { cell, routeMethod }: Aim, { caller }: ArrangedRequest) {
+function twinOf(suite: SampledSuite, { before }: Pair, { cell, routeMethod }: Aim, { caller }: ArrangedRequest) {
   const { resources, samples, predictor } = suite
   if (cell.object.kind !== 'relations') return undefined
   const { resource } = routeMethod
@@ -261,7 +263,7 @@ const MOST_VALUES = 12
 
 /** Undefined if no relation has another meaning, or no answer differs. */
 export async function findByValues(
-  suite: Suite,
+  suite: SampledSuite,
   pair: Pair,
   cells: Iterable<Cell>,
   tries: Tries,
@@ -295,7 +297,7 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
 }
 
 async function witnessAmong(
-  suite: Suite,
+  suite: SampledSuite,
   pair: Pair,
   cell: Cell,
   fields: ReadonlySet<string>,
@@ -312,7 +314,7 @@ async function witnessAmong(
 }
 
 function valuesFor(
-  { samples }: Suite,
+  { samples }: SampledSuite,
   resource: string,
   { caller }: ArrangedRequest,
   fields: ReadonlySet<string>,

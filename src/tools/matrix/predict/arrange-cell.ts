@@ -27,7 +27,7 @@ const MISSING = '01980000-0000-7000-8000-00000000000b'
 const MOST_MEANINGS = 100
 
 /** Reuses an earlier setup for relations with the same meanings. */
-export function createArrange(files: Parts): Arrange {
+export function createArrange(files: ArrangeParts): Arrange {
   const known = new LRUCache<string, Remembering>({ max: MOST_MEANINGS })
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
   const callers = new Map<string, Caller | undefined>()
@@ -40,8 +40,8 @@ export function createArrange(files: Parts): Arrange {
   }
 }
 
-interface Remembering extends Parts {
-  readonly found: Found
+interface Remembering extends ArrangeParts {
+  readonly found: ArrangedBefore
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
   /** Reuses caller objects, because a policy remembers the subjects of each caller object. */
@@ -55,7 +55,7 @@ function arrangeCell(parts: Remembering, policy: Policy, cell: Cell): Arranged {
   return arrangeOn(parts, { policy, cell, route, resource })
 }
 
-function arrangeOn(parts: Remembering, about: About): Arranged {
+function arrangeOn(parts: Remembering, about: CellOfRoute): Arranged {
   const { cell, route } = about
   const lacking = lackOf(parts, about)
   if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
@@ -91,7 +91,7 @@ export function credentialOf({ credential, authTime, acr }: Omit<ConditionFacts,
 }
 
 /** A request that meets exactly the wanted conditions, of those that rules about it name. */
-function requestFor({ now, found }: Remembering, { policy, cell, route, resource }: About) {
+function requestFor({ now, found }: Remembering, { policy, cell, route, resource }: CellOfRoute) {
   const wanted = new Set(cell.when)
   const hasCredentials = cell.column.kind !== 'anonymous'
   if (policy.conditions.size === 0 && wanted.size === 0)
@@ -108,7 +108,7 @@ function requestFor({ now, found }: Remembering, { policy, cell, route, resource
 }
 
 /** Undefined for a request that needs no values: no object is made for it, and it sends no body of the schema. */
-function lackOf({ samples }: Parts, about: About): string | undefined {
+function lackOf({ samples }: ArrangeParts, about: CellOfRoute): string | undefined {
   const { cell, resource } = about
   const known = samples.get(resource.name)
   const sends = WITH_BODY.includes(cell.method) && cell.content === undefined && cell.body === undefined
@@ -116,7 +116,7 @@ function lackOf({ samples }: Parts, about: About): string | undefined {
   return known && (sends || needsObject) ? lackingValue(resource.name, known) : undefined
 }
 
-function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json>> | undefined {
+function bodyFor(parts: Remembering, about: CellOfRoute): Readonly<Record<string, Json>> | undefined {
   const { cell, resource } = about
   if (!WITH_BODY.includes(cell.method)) return undefined
   if (cell.content !== undefined) return cell.content
@@ -126,8 +126,8 @@ function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json
 
 /** Without the owner, which the server fills in; with new values in unique fields. */
 export function smallestBody(
-  { samples }: Pick<Parts, 'samples'>,
-  { policy, resource }: Pick<About, 'policy' | 'resource'>,
+  { samples }: Pick<ArrangeParts, 'samples'>,
+  { policy, resource }: Pick<CellOfRoute, 'policy' | 'resource'>,
 ): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
@@ -145,7 +145,7 @@ type Arranged =
 /** Sets up a cell as a policy's relations and conditions mean it. */
 export type Arrange = (policy: Policy, cell: Cell) => Arranged
 
-export interface Parts {
+export interface ArrangeParts {
   readonly resources: Resources
   readonly samples: SamplesOf
   /** The content of a body file; undefined where there is no such file. */
@@ -165,13 +165,13 @@ export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | '
 }
 
 /** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
-interface Found {
+interface ArrangedBefore {
   readonly bodies: Map<string, Representation>
   readonly worlds: Map<string, World | NotFound>
   readonly requests: Map<string, ConditionFacts | undefined>
 }
 
-function nothingFound(): Found {
+function nothingFound(): ArrangedBefore {
   return { bodies: new Map(), worlds: new Map(), requests: new Map() }
 }
 
@@ -183,7 +183,7 @@ function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () 
   return value
 }
 
-export interface About {
+export interface CellOfRoute {
   readonly policy: Policy
   readonly cell: Cell
   readonly route: Route
@@ -208,11 +208,11 @@ const EMPTY: World = { kind: 'world', attributes: {}, ways: [], objects: new Map
 
 /** `found`: the worlds that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
 export function arrangeWorld(
-  parts: Pick<Parts, 'resources' | 'samples' | 'now'> & {
-    readonly found?: Pick<Found, 'worlds'>
+  parts: Pick<ArrangeParts, 'resources' | 'samples' | 'now'> & {
+    readonly found?: Pick<ArrangedBefore, 'worlds'>
     readonly idOf?: (nth: number) => string
   },
-  about: About,
+  about: CellOfRoute,
 ): World | NotFound {
   const { cell, route, resource } = about
   if (route.kind === 'collection') {
@@ -246,7 +246,7 @@ export function arrangeWorld(
 
 function stored(
   common: Common,
-  { route, cell }: About,
+  { route, cell }: CellOfRoute,
   { relations, id }: Pick<WantedPair, 'relations' | 'id'>,
 ): World | NotFound {
   const pair = { ...common, relations, own: route.kind === 'caller', id }
@@ -268,7 +268,7 @@ function stored(
     : result
 }
 
-function created(common: Common, { cell }: About, id: string): World | NotFound {
+function created(common: Common, { cell }: CellOfRoute, id: string): World | NotFound {
   if (!cell.becomes) return EMPTY
   const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id })
   if (found.kind !== 'result') return found
@@ -293,7 +293,7 @@ function objectsOf(placed: readonly PlacedObject[]): Objects {
   return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
 }
 
-function apartIn({ policy, route, resource, cell: { method, apart = [] } }: About): readonly string[] {
+function apartIn({ policy, route, resource, cell: { method, apart = [] } }: CellOfRoute): readonly string[] {
   const endpoint = route.endpoints.get(method)
   const action = endpoint && resource.actions.get(endpoint.action)
   const named = action ? toldApartBy(policy, { resource, action }) : []
@@ -305,7 +305,7 @@ function nthObject(i: number): string {
   return `${OBJECT.slice(0, -4)}${(i + 16).toString(16).padStart(4, '0')}`
 }
 
-function hasList({ route, cell }: Pick<About, 'route' | 'cell'>): boolean {
+function hasList({ route, cell }: Pick<CellOfRoute, 'route' | 'cell'>): boolean {
   return route.endpoints.get(cell.method)?.operation === 'list'
 }
 
@@ -316,8 +316,8 @@ export function relatingOf(
     samples: samplesOf,
     now,
     newId,
-  }: Pick<Parts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
-  { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: MatrixColumn },
+  }: Pick<ArrangeParts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
+  { policy, resource, column }: Pick<CellOfRoute, 'policy' | 'resource'> & { readonly column: MatrixColumn },
 ): Common | undefined {
   const samples = samplesOf.get(resource.name)
   const ownership = policy.ownership.get(resource.name)

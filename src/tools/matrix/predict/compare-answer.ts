@@ -85,15 +85,15 @@ function listWords(given: AnsweredRequest): readonly ListedRows[] {
 }
 
 /** By the objects of a store and the meanings of relations: many policies are asked about the same objects. */
-const related = new WeakMap<Objects, WeakMap<object, readonly Placed[]>>()
+const related = new WeakMap<Objects, WeakMap<object, readonly CellObject[]>>()
 
 const NO_OWNERSHIP = {}
 
 /** The objects of the request's resource, with the relations of the caller to each. */
-function placedIn({ evaluated, routeMethod, caller, objects, facts }: PredictedRequest): readonly Placed[] {
+function placedIn({ evaluated, routeMethod, caller, objects, facts }: PredictedRequest): readonly CellObject[] {
   const { name } = routeMethod.resource
   const ownership = evaluated.policy.ownership.get(name)
-  const byOwnership = related.getOrInsertComputed(objects, () => new WeakMap<object, readonly Placed[]>())
+  const byOwnership = related.getOrInsertComputed(objects, () => new WeakMap<object, readonly CellObject[]>())
   return byOwnership.getOrInsertComputed(ownership ?? NO_OWNERSHIP, () => {
     const attributes = caller ? { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id } : {}
     const among = { ownership, attributes: attributes as Attributes, now: facts.now, world: worldOf(objects) }
@@ -184,7 +184,7 @@ function exactWay({ relations }: Listable, names: readonly string[]): RowTerm {
 }
 
 /** An object of the cell, and the names of all relations that hold between the caller and it. */
-export interface Placed {
+export interface CellObject {
   readonly object: Representation
   readonly relations: ReadonlySet<string>
 }
@@ -197,7 +197,7 @@ export interface GivenAnswer {
   readonly rows: readonly { readonly shown: Representation; readonly objects: readonly Representation[] }[]
   readonly isList: boolean
   readonly views: Views | undefined
-  readonly placed: () => readonly Placed[]
+  readonly placed: () => readonly CellObject[]
   /** Whether the caller owns no other objects. */
   readonly alone: boolean
 }
@@ -221,7 +221,7 @@ export function answerFault({ status, list, view }: Expected, given: GivenAnswer
 function listFault(list: ListedRows, given: GivenAnswer): string | undefined {
   const placed = given.placed()
   const rows = given.rows.map(({ shown }) => shown)
-  const idsOf = (some: readonly Placed[]) => new Set(some.map(({ object }) => object.id))
+  const idsOf = (some: readonly CellObject[]) => new Set(some.map(({ object }) => object.id))
   const wanted = idsOf(placed.filter(({ relations }) => isListed(list, relations)))
   const listed = new Set(rows.map(({ id }) => id))
   if (rows.some((row) => !Object.hasOwn(row, 'id')))

@@ -15,7 +15,7 @@ import { compareSortValues, fitsComparison, sortValue } from '../../../store/lis
 /** By resource and id. */
 export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
 
-type Written = Permit<'create'> | Permit<'update'>
+type WritePermit = Permit<'create'> | Permit<'update'>
 
 export class MemoryStore implements Store {
   readonly #resources: Resources
@@ -54,7 +54,7 @@ export class MemoryStore implements Store {
     return lookUpIn((name) => this.#all(name))(lookup)
   }
 
-  async lookupAfter(permit: Written, lookup: Lookup): Promise<boolean> {
+  async lookupAfter(permit: WritePermit, lookup: Lookup): Promise<boolean> {
     const after = this.#with(permit.resource, this.#written(permit))
     return lookUpIn((name) => after.get(name)?.values() ?? [])(lookup)
   }
@@ -97,14 +97,14 @@ export class MemoryStore implements Store {
     )
   }
 
-  async #write(permit: Written, { time }: WriteOptions = {}): Promise<StoredObject> {
+  async #write(permit: WritePermit, { time }: WriteOptions = {}): Promise<StoredObject> {
     const written = this.#written(permit, time)
     this.#refuseTaken(permit.resource, written)
     this.objects = this.#with(permit.resource, written)
     return storedOf(written)
   }
 
-  #written(permit: Written, time = new Date().toISOString()): Representation {
+  #written(permit: WritePermit, time = new Date().toISOString()): Representation {
     const before = this.get(permit.resource, permit.id) ?? { createdAt: time }
     const object = isCreation(permit) ? createdObject(permit, time) : updatedObject(permit, before, time)
     return represent(object)
@@ -124,7 +124,7 @@ export class MemoryStore implements Store {
   }
 }
 
-function isCreation(permit: Written): permit is Permit<'create'> {
+function isCreation(permit: WritePermit): permit is Permit<'create'> {
   return permit.kind === 'create'
 }
 

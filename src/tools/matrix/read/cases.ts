@@ -14,14 +14,14 @@ import type { KnownColumn } from './expectation.ts'
 import { readSource } from './read-matrices.ts'
 import { parseColumn } from './words.ts'
 
-interface Written {
+interface WrittenCase {
   readonly name: string
   readonly callers?: Readonly<Record<string, string>>
-  readonly steps: readonly Step[]
+  readonly steps: readonly CaseStep[]
 }
 
 /** Compiled when the first case is read. */
-let shape: Shape<readonly Written[]> | undefined
+let shape: Shape<readonly WrittenCase[]> | undefined
 
 /** In the order of files. Throws FileError. */
 export async function readCases(files: readonly string[]): Promise<readonly Case[]> {
@@ -35,15 +35,15 @@ export async function readCases(files: readonly string[]): Promise<readonly Case
 }
 
 // docs/ is beside src/ in a checkout, and beside dist/ in the package.
-function caseShape(): Shape<readonly Written[]> {
+function caseShape(): Shape<readonly WrittenCase[]> {
   const file = new URL('../../../../docs/schemas/matrix-case.schema.json', import.meta.url)
-  shape ??= shapeOf<readonly Written[]>(JSON.parse(readFileSync(file, 'utf8')))
+  shape ??= shapeOf<readonly WrittenCase[]>(JSON.parse(readFileSync(file, 'utf8')))
   return shape
 }
 
 function caseOf(
-  file: YamlFile<readonly Written[]>,
-  { name, callers = {}, steps }: Written,
+  file: YamlFile<readonly WrittenCase[]>,
+  { name, callers = {}, steps }: WrittenCase,
   at: number,
   report: (diagnostic: Diagnostic) => void,
 ): Case {
@@ -72,7 +72,7 @@ interface StepExpected {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-interface Step {
+interface CaseStep {
   /** A name of the case's callers, or `anonymous`. */
   readonly as: string
   readonly method: Method
@@ -88,7 +88,7 @@ export interface Case {
   readonly name: string
   readonly place: Place
   readonly callers: ReadonlyMap<string, KnownColumn>
-  readonly steps: readonly Step[]
+  readonly steps: readonly CaseStep[]
 }
 
 interface StepAnswer {
@@ -108,7 +108,7 @@ export class UnknownName extends Error {
 
 /** A step with its names filled in. */
 export interface FilledStep<C> {
-  readonly step: Step
+  readonly step: CaseStep
   /** Percent-encoded. */
   readonly path: string
   readonly body: Json | undefined
@@ -165,7 +165,7 @@ function pointedAt(json: Json | undefined, pointer: string): Json | undefined {
 }
 
 /** The body of a step, with the names filled in. Throws UnknownName. */
-function bodyOf(names: ReadonlyMap<string, Json>, { body }: Step): Json | undefined {
+function bodyOf(names: ReadonlyMap<string, Json>, { body }: CaseStep): Json | undefined {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
   return body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(body), inJson)) as Json)
 }
@@ -234,7 +234,7 @@ function nameOf(names: ReadonlyMap<string, Json>, id: string): string {
 }
 
 /** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */
-function saveParts(names: Map<string, Json>, { save = {} }: Step, { json }: StepAnswer): string | undefined {
+function saveParts(names: Map<string, Json>, { save = {} }: CaseStep, { json }: StepAnswer): string | undefined {
   for (const [name, pointer] of Object.entries(save)) {
     const value = pointedAt(json, pointer)
     if (value === undefined) return `the answer has nothing at \`${pointer}\` to save as \`${name}\``

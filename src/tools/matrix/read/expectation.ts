@@ -132,7 +132,7 @@ export function isWritable(relation: string): boolean {
 }
 
 /** The text between the brackets. */
-export function parseRows(text: string): Parsed<ListedRows> {
+export function parseRows(text: string): ParsedWord<ListedRows> {
   const word = text.trim().toLowerCase()
   if (word === 'all' || word === 'none') return parsed({ kind: word })
   const ways = text.split('+').map(wayIn)
@@ -189,14 +189,14 @@ function sorted(names: readonly string[]): readonly string[] {
 }
 
 /** A value, or the fault of the word and what to write instead. */
-export type Parsed<T> =
+export type ParsedWord<T> =
   | { readonly kind: 'parsed'; readonly value: T }
   | { readonly kind: 'wrong'; readonly message: string; readonly hint: string }
 
-export function parsed<T>(value: T): Parsed<T> {
+export function parsed<T>(value: T): ParsedWord<T> {
   return { kind: 'parsed', value }
 }
 
-export function failed(message: string, hint: string): Parsed<never> {
+export function failed(message: string, hint: string): ParsedWord<never> {
   return { kind: 'wrong', message, hint }
 }

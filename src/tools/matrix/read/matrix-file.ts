@@ -4,16 +4,16 @@
  */
 import { dirname, join } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
-import { type Diagnostic, type Place, placeAt, type SourceFile } from '../../../base/diagnostic.ts'
+import { type Place, placeAt, type Reporter, type SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
-import type { Expectation, MatrixColumn, Parsed } from './expectation.ts'
+import type { Expectation, MatrixColumn, ParsedWord } from './expectation.ts'
 import { parseColumn, parseExpected, parseMethods, parseObject, parseTransition, parseWhen } from './words.ts'
 
 /** Bodies are in this folder beside the matrix. */
 export const BODIES = 'bodies'
 
 /** In the order of the file. Faults go to `report`. Reads no file: a matrix names its bodies, and others read them. */
-export function parseMatrix(source: SourceFile, report: Report): readonly Expectation[] {
+export function parseMatrix(source: SourceFile, report: Reporter): readonly Expectation[] {
   const rows = readTable(source, report)
   if (!rows) return []
   const [first = [], ...rest] = rows
@@ -21,7 +21,7 @@ export function parseMatrix(source: SourceFile, report: Report): readonly Expect
   return head ? rest.flatMap((row) => parseRow(row, head, report)) : []
 }
 
-function parseRow(row: TableRow, head: Head, report: Report): readonly Expectation[] {
+function parseRow(row: TableRow, head: Head, report: Reporter): readonly Expectation[] {
   const cellOf = (at: number | undefined): TableCell => cellAt(row, at)
   reportBeyond(row, head, report)
   const methods = take(cellOf(head.known.get('method')), 'matrix-method', parseMethods, report)
@@ -57,7 +57,7 @@ function cellAt(row: TableRow, at: number | undefined): TableCell {
 }
 
 /** Spreadsheet programs write empty columns at the end. A column without a head must be empty. */
-function reportBeyond(row: TableRow, { headed }: Head, report: Report): void {
+function reportBeyond(row: TableRow, { headed }: Head, report: Reporter): void {
   const stray = row.find(({ text }, at) => text !== '' && !headed.has(at))
   if (!stray) return
   const message = `the cell \`${stray.text}\` is in a column without a head`
@@ -73,8 +73,8 @@ function reportBeyond(row: TableRow, { headed }: Head, report: Report): void {
 function take<T>(
   { text, place }: TableCell,
   code: string,
-  parse: (text: string) => Parsed<T>,
-  report: Report,
+  parse: (text: string) => ParsedWord<T>,
+  report: Reporter,
 ): T | undefined {
   const result = parse(text)
   if (result.kind === 'parsed') return result.value
@@ -82,14 +82,14 @@ function take<T>(
   return undefined
 }
 
-function parsePath(text: string): Parsed<string> {
+function parsePath(text: string): ParsedWord<string> {
   if (/^\/\S*$/.test(text)) return { kind: 'parsed', value: text }
   const message = text === '' ? 'the path is empty' : `\`${text}\` is not a path`
   return { kind: 'wrong', message, hint: 'write it as the schema does, as in /api/orders/{id}' }
 }
 
 /** A name, not a path: files of other folders are never sent to a server. */
-function bodyOf({ text, place }: TableCell, report: Report): string | undefined {
+function bodyOf({ text, place }: TableCell, report: Reporter): string | undefined {
   if (text === '') return undefined
   if (/^[^/\\]+$/.test(text) && !text.startsWith('.')) return join(dirname(place.file), BODIES, text)
   const message = `\`${text}\` is not the name of a body file`
@@ -100,11 +100,11 @@ function bodyOf({ text, place }: TableCell, report: Report): string | undefined 
 const NEEDED = ['method', 'path', 'object'] as const
 const KNOWN = [...NEEDED, 'when', 'becomes', 'body', 'note'] as const
 
-type Known = (typeof KNOWN)[number]
+type ColumnName = (typeof KNOWN)[number]
 
 interface Head {
   /** The positions of the cells that describe the request. */
-  readonly known: ReadonlyMap<Known, number>
+  readonly known: ReadonlyMap<ColumnName, number>
   /** The position of each caller's answers. */
   readonly columns: ReadonlyMap<number, MatrixColumn>
   /** Every position with a head, wrong heads included. */
@@ -112,8 +112,8 @@ interface Head {
 }
 
 /** Faults go to `report`. Undefined if no row can be read with this head. */
-function parseHead(row: TableRow, file: string, report: Report): Head | undefined {
-  const known = new Map<Known, number>()
+function parseHead(row: TableRow, file: string, report: Reporter): Head | undefined {
+  const known = new Map<ColumnName, number>()
   const columns = new Map<number, MatrixColumn>()
   const seen = new Set<string>()
   const fault = (at: number, message: string, hint: string) =>
@@ -172,8 +172,6 @@ interface TableCell {
 
 type TableRow = readonly TableCell[]
 
-export type Report = (diagnostic: Diagnostic) => void
-
 interface CsvRecord {
   readonly record: readonly string[]
   /** The text that the record was read from. */
@@ -187,7 +185,7 @@ type Separator = ',' | ';'
  * without a byte order mark, with any line ends. A row may have any number of cells. Faults go to `report`, and then
  * there are no rows.
  */
-function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
+function readTable(source: SourceFile, report: Reporter): readonly TableRow[] | undefined {
   // Editors don't count a byte order mark. A lone carriage return ends a line on old Macs.
   const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)
@@ -210,7 +208,12 @@ function separatorOf(text: string): Separator {
   return line.split(';').length > line.split(',').length ? ';' : ','
 }
 
-function recordsOf(name: string, text: string, separator: Separator, report: Report): readonly CsvRecord[] | undefined {
+function recordsOf(
+  name: string,
+  text: string,
+  separator: Separator,
+  report: Reporter,
+): readonly CsvRecord[] | undefined {
   try {
     return parse(text, {
       delimiter: separator,

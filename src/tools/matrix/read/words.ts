@@ -10,7 +10,7 @@ import {
   type MatrixColumn,
   type ObjectState,
   objectText,
-  type Parsed,
+  type ParsedWord,
   parsed,
   parseRows,
   whenText,
@@ -22,7 +22,7 @@ const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 const OBJECTS = ['none', 'missing', 'other'] as const
 
 /** `GET|HEAD`. */
-export function parseMethods(text: string): Parsed<readonly Method[]> {
+export function parseMethods(text: string): ParsedWord<readonly Method[]> {
   const words = partsOf(text, '|').map((word) => word.toUpperCase())
   const wrong = words.find((word) => !METHODS.includes(word))
   if (wrong !== undefined) {
@@ -34,7 +34,7 @@ export function parseMethods(text: string): Parsed<readonly Method[]> {
 }
 
 /** `none`, `missing`, `other`, `own`, or relations joined with `+`. */
-export function parseObject(text: string): Parsed<ObjectState> {
+export function parseObject(text: string): ParsedWord<ObjectState> {
   const kind = OBJECTS.find((word) => word === text.toLowerCase())
   if (kind) return parsed({ kind })
   const names = partsOf(text, '+').map((name) => (name.toLowerCase() === 'own' ? 'owner' : name))
@@ -46,7 +46,7 @@ export function parseObject(text: string): Parsed<ObjectState> {
 }
 
 /** Conditions joined with `+`, as in `office+fresh` or `!office`; empty if no condition holds. */
-export function parseWhen(text: string): Parsed<Pick<Expectation, 'when' | 'whenNot'>> {
+export function parseWhen(text: string): ParsedWord<Pick<Expectation, 'when' | 'whenNot'>> {
   if (text === '') return parsed({})
   const terms = partsOf(text, '+').map((term) => ({ name: term.replace(/^!/, ''), negated: term.startsWith('!') }))
   if (terms.some(({ name }) => name === '' || /[\s!<>]/.test(name))) {
@@ -61,7 +61,7 @@ export function parseWhen(text: string): Parsed<Pick<Expectation, 'when' | 'when
 }
 
 /** `anonymous`, `everyone`, `user:<id>`, or roles joined with `+`. */
-export function parseColumn(text: string): Parsed<MatrixColumn> {
+export function parseColumn(text: string): ParsedWord<MatrixColumn> {
   const word = text.toLowerCase()
   if (word === 'anonymous') return parsed({ kind: 'anonymous' })
   if (word === 'everyone') return parsed({ kind: 'roles', roles: [] })
@@ -78,7 +78,7 @@ export function parseColumn(text: string): Parsed<MatrixColumn> {
 }
 
 /** `200`, `200 public`, `200 [own+team]`; undefined for `-`, which states nothing. */
-export function parseExpected(text: string): Parsed<Expected | undefined> {
+export function parseExpected(text: string): ParsedWord<Expected | undefined> {
   if (text === '-') return parsed(undefined)
   const { status, list, view } =
     /^(?<status>[1-5]\d\d)(\s+(\[(?<list>[^[\]]*)\]|(?<view>[\w.-]+)))?$/.exec(text)?.groups ?? {}
@@ -99,7 +99,7 @@ export function parseExpected(text: string): Parsed<Expected | undefined> {
   })
 }
 
-function parseUser(id: string): Parsed<MatrixColumn> {
+function parseUser(id: string): ParsedWord<MatrixColumn> {
   if (id !== '') return parsed({ kind: 'user', id })
   return failed('the column `user:` names nobody', 'write the id after it, as in user:alice')
 }
@@ -125,7 +125,7 @@ const WRITES: readonly string[] = ['POST', 'PUT', 'PATCH']
  * All relations of the result, sorted; undefined for an empty cell. `draft>placed` replaces relations of the stored
  * object and keeps the others. For a new object, the cell names all of them, as in `owner+draft`.
  */
-export function parseTransition(text: string, row: WrittenRow): Parsed<readonly string[] | undefined> {
+export function parseTransition(text: string, row: WrittenRow): ParsedWord<readonly string[] | undefined> {
   if (text === '' || !row.methods || !row.object) return parsed(undefined)
   const unwritten = row.methods.find((method) => !WRITES.includes(method))
   if (unwritten !== undefined) return failed(`${unwritten} leaves no object to describe`, 'empty the cell')
@@ -153,13 +153,13 @@ export function situationText(situation: Pick<Expectation, 'object' | 'when' | '
   return [objectText(situation.object), ...parts].join(' ')
 }
 
-function parseCreated(text: string): Parsed<readonly string[]> {
+function parseCreated(text: string): ParsedWord<readonly string[]> {
   if (text.includes('>'))
     return failed('a new object has no relations before', 'write its relations, as in owner+draft')
   return parseSide(text)
 }
 
-function parseChange(text: string, object: ObjectState): Parsed<readonly string[]> {
+function parseChange(text: string, object: ObjectState): ParsedWord<readonly string[]> {
   const [left = '', right, more] = text.split('>').map((side) => side.trim())
   if (right === undefined || more !== undefined)
     return failed(`\`${text}\` is not a change of relations`, 'write draft>placed, other>owner or owner>other')
@@ -178,7 +178,7 @@ function parseChange(text: string, object: ObjectState): Parsed<readonly string[
 }
 
 /** `other` for no relation. */
-function parseSide(text: string): Parsed<readonly string[]> {
+function parseSide(text: string): ParsedWord<readonly string[]> {
   const side = parseObject(text)
   if (side.kind === 'wrong') return side
   if (side.value.kind !== 'none' && side.value.kind !== 'missing') return parsed(namesIn(side.value))

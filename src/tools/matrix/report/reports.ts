@@ -11,13 +11,13 @@ import { columnText, expectedText, objectText, whenText } from '../read/expectat
 import { transitionText } from '../read/words.ts'
 import {
   type Cause,
-  type Counts,
   causesOf,
   countOf,
   countsByFile,
   type Exchange,
   isGreen,
   OUTCOME_WORDS,
+  type OutcomeCounts,
   placeOf,
   type Result,
   type Run,
@@ -78,7 +78,7 @@ function causeLines(cause: Cause): Paragraph {
 function tableLines(run: Run): Paragraph {
   const counted = [...countsByFile(run.results)]
   const shown = OUTCOMES.filter((outcome) => outcome === 'passed' || counted.some(([, counts]) => counts[outcome] > 0))
-  const numbers = (counts: Counts) => shown.map((outcome) => String(counts[outcome]))
+  const numbers = (counts: OutcomeCounts) => shown.map((outcome) => String(counts[outcome]))
   const head = ['file', ...shown.map((outcome) => OUTCOME_WORDS[outcome])]
   return table([head, ...counted.map(([file, counts]) => [printable(file), ...numbers(counts)])], 1)
 }
@@ -174,7 +174,10 @@ function cellJson(expectation: NonNullable<Result['expectation']>) {
   }
 }
 
-const CODES: Readonly<Partial<Record<Result['outcome'], string>>> = { failed: 'cell-wrong', impossible: 'cell-untried' }
+const CODES: Readonly<Partial<Record<Result['outcome'], string>>> = {
+  failed: 'cell-wrong',
+  impossible: 'cell-untried',
+}
 
 const RULES: readonly FindingRule[] = [
   {

@@ -95,16 +95,16 @@ export interface Run<R extends Timed = Result> {
   readonly remarks: readonly string[]
 }
 
-export type Counts = Readonly<Record<TestOutcome, number>>
+export type OutcomeCounts = Readonly<Record<TestOutcome, number>>
 
-export function countOf(results: readonly TrialResult[]): Counts {
+export function countOf(results: readonly TrialResult[]): OutcomeCounts {
   const counts = { passed: 0, failed: 0, impossible: 0, 'left-out': 0 }
   for (const { outcome } of results) counts[outcome]++
   return counts
 }
 
 /** By file, in their order. */
-export function countsByFile(results: readonly Result[]): ReadonlyMap<string, Counts> {
+export function countsByFile(results: readonly Result[]): ReadonlyMap<string, OutcomeCounts> {
   return new Map([...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => [file, countOf(some)]))
 }
 

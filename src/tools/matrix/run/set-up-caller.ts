@@ -19,13 +19,13 @@ import { relationsIn } from '../read/expectation.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
 
-export interface Named extends TestCaller {
+export interface NamedCaller extends TestCaller {
   /** Includes the id. */
   readonly attributes: Attributes
 }
 
 interface Made {
-  readonly caller: Named | undefined
+  readonly caller: NamedCaller | undefined
   /** The object of the cell's resource with the caller's id, if one exists. */
   readonly record: Representation | undefined
   /** The objects that were made for the caller. */
@@ -80,7 +80,7 @@ async function putRecord(
   target: TestTarget,
   bound: BoundExpectation,
   plan: SetupPlan,
-  { id }: Named,
+  { id }: NamedCaller,
 ): Promise<Representation> {
   const { name } = bound.resource
   const record = await target.put(
@@ -95,13 +95,18 @@ function isSafe({ expectation }: BoundExpectation): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
-interface Place {
+interface CallerPlace {
   readonly name: string
   readonly id: string
   readonly now: number
 }
 
-function recordOf(suite: Suite, bound: BoundExpectation, plan: SetupPlan, { name, id, now }: Place): Representation {
+function recordOf(
+  suite: Suite,
+  bound: BoundExpectation,
+  plan: SetupPlan,
+  { name, id, now }: CallerPlace,
+): Representation {
   const resource = suite.resources.byName.get(name)
   const common = relatingIn(suite, bound, now)
   if (!resource || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)

@@ -20,21 +20,21 @@ import {
   wantedText,
 } from '../arrange/wanted-object.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
-import type { Placed } from '../predict/compare-answer.ts'
+import type { CellObject } from '../predict/compare-answer.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { BoundExpectation } from './bind.ts'
-import { makeCaller, type Named, planSetup, relatingIn, type SetupPlan } from './set-up-caller.ts'
+import { makeCaller, type NamedCaller, planSetup, relatingIn, type SetupPlan } from './set-up-caller.ts'
 
 export interface CellSetup {
-  readonly caller: Named | undefined
+  readonly caller: NamedCaller | undefined
   /** The path, with an id instead of `{id}`. */
   readonly path: string
   /** That id, percent-encoded; undefined if the path has none. */
   readonly id: string | undefined
   readonly body: Json | undefined
   /** The objects created for this cell, of its resource. */
-  readonly placed: readonly Placed[]
+  readonly placed: readonly CellObject[]
   /** All objects that were made for it: those, and all that relations rest on. */
   readonly world: readonly PlacedObject[]
 }
@@ -121,9 +121,9 @@ function bodyOf(suite: Suite, { expectation, resource, body }: BoundExpectation)
   return smallestBody(suite, { policy: suite.policy, resource })
 }
 
-interface Wanted {
+interface SetUpInput {
   readonly bound: BoundExpectation
-  readonly caller: Named | undefined
+  readonly caller: NamedCaller | undefined
   /** The object whose id is the caller's. */
   readonly record: Representation | undefined
   /** The objects that were made with the caller. */
@@ -139,7 +139,7 @@ interface MadeObject {
 }
 
 /** Throws CannotSetUp. */
-async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<MadeObject> {
+async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput): Promise<MadeObject> {
   const { caller, record, relations, bound } = wanted
   const now = target.now()
   if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
@@ -164,7 +164,7 @@ async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Pro
 async function place(
   suite: Suite,
   target: TestTarget,
-  { bound, caller, relations }: Wanted,
+  { bound, caller, relations }: SetUpInput,
   { found, stranger }: { readonly found: Extract<ObjectFound, { kind: 'object' }>; readonly stranger: string },
 ): Promise<MadeObject> {
   const { name } = bound.resource
@@ -189,7 +189,7 @@ function toPlace({ policy, resources }: Suite, { resource: name, object }: Place
 }
 
 /** Undefined if only the caller's own record can have these relations. */
-function arranged(suite: Suite, wanted: Wanted, somebody: string, now: number): ObjectFound | undefined {
+function arranged(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
   const { policy, samples, resources } = suite
   const { bound, caller, relations, known } = wanted
   const { resource } = bound
@@ -208,7 +208,7 @@ function arranged(suite: Suite, wanted: Wanted, somebody: string, now: number): 
 
 function isAsWanted(
   { policy }: Suite,
-  { bound, caller, relations, known }: Wanted,
+  { bound, caller, relations, known }: SetUpInput,
   { object, others }: MadeObject,
   now: number,
 ): boolean {
@@ -279,7 +279,7 @@ function names(object: Representation, other: Representation): boolean {
 }
 
 interface Before {
-  readonly caller: Named | undefined
+  readonly caller: NamedCaller | undefined
   /** Undefined for a new object. */
   readonly stored: MadeObject | undefined
   /** The objects that were made with the caller. */

@@ -21,7 +21,7 @@ export function rulesOfRun(suite: Suite): RulesOfRun {
   return { suite, grants: directPolicy(suite.policy, suite.resources) }
 }
 
-interface Wanted {
+interface WantedRequest {
   /** Those that rules about the request name for this caller, and those that the cell names. */
   readonly conditions: readonly RequestCondition[]
   readonly when: ReadonlySet<string>
@@ -71,7 +71,7 @@ export function deploymentFacts(
 function wantedBy(
   { suite: { policy, resources }, grants }: RulesOfRun,
   { path, method, when = [], column }: Expectation,
-): Wanted {
+): WantedRequest {
   const route = resources.routes.find((one) => one.path === path)
   const resource = resources.byName.get(route?.resource ?? '')
   const subject = grants.subjectOf(callerIn(column))
@@ -86,14 +86,14 @@ function wantedBy(
   }
 }
 
-function arrange(wanted: Wanted, now: number): ConditionFacts {
+function arrange(wanted: WantedRequest, now: number): ConditionFacts {
   const { conditions, when, hasCredentials } = wanted
   const facts = arrangeRequest(conditions, when, { now, hasCredentials })
   if (!facts) throw unmet(wanted)
   return facts
 }
 
-function unmet(wanted: Wanted): CannotSetUp {
+function unmet(wanted: WantedRequest): CannotSetUp {
   const { conditions, when, hasCredentials } = wanted
   const signedIn = conditions.filter(
     ({ kind, name }) => when.has(name) && (kind === 'signedIn' || kind === 'credential'),
@@ -106,11 +106,11 @@ function unmet(wanted: Wanted): CannotSetUp {
   return new CannotSetUp(`a caller without credentials has no sign-in, which ${needing} needs: write \`-\``)
 }
 
-function isAsWanted({ conditions, when }: Wanted, facts: ConditionFacts): boolean {
+function isAsWanted({ conditions, when }: WantedRequest, facts: ConditionFacts): boolean {
   return conditions.every((condition) => conditionHolds(condition, facts) === when.has(condition.name))
 }
 
-function textOf({ conditions, when }: Wanted): string {
+function textOf({ conditions, when }: WantedRequest): string {
   const others = conditions.map(({ name }) => name).filter((name) => !when.has(name))
   const terms = [...when, ...others.map((name) => `!${name}`)]
   return namesText(terms, ' and ')

@@ -29,7 +29,7 @@ interface GivenCaller {
   readonly subject: string
 }
 
-interface Claims {
+interface TokenAudience {
   readonly issuer: string
   readonly audience: string
 }
@@ -69,7 +69,7 @@ export async function readTokens(file: string): Promise<TokenSource> {
 }
 
 /** A private key (JWK or PKCS#8 PEM) that the deployment trusts. Throws ToolError. */
-export async function readMint(file: string, claims: Claims): Promise<TokenSource> {
+export async function readMint(file: string, claims: TokenAudience): Promise<TokenSource> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new ToolError(
       `there is no signing key ${file}: name one with --key or --data, or tokens with --tokens ` +
@@ -86,7 +86,7 @@ export interface MintKey {
   readonly kid: string
 }
 
-export function mintWith({ key, algorithm, kid }: MintKey, { issuer, audience }: Claims): TokenSource {
+export function mintWith({ key, algorithm, kid }: MintKey, { issuer, audience }: TokenAudience): TokenSource {
   const mint: Mint = (subject, roles, { authTime, acr } = {}) =>
     new SignJWT({
       roles: [...roles],

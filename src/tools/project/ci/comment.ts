@@ -41,7 +41,7 @@ export async function putComment(
       return found.body === text ? { kind: 'unchanged' } : await write(place, 'updated', text, found.id)
     } catch (error) {
       // The next attempt looks for the comment again: an answer that was lost may have been one that made it.
-      if (!(error instanceof Refused) || attempt === ATTEMPTS || !error.isPassing) return refusal(error)
+      if (!(error instanceof RefusedByGitHub) || attempt === ATTEMPTS || !error.isPassing) return refusal(error)
       await sleep(Math.min(error.pauseMs ?? PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS))
     }
   }
@@ -76,7 +76,7 @@ async function write(place: CommentPlace, kind: 'created' | 'updated', body: str
 }
 
 /** GitHub answered with an error, or not at all. */
-class Refused extends Error {
+class RefusedByGitHub extends Error {
   /** Whether the same request may be answered later. */
   readonly isPassing: boolean
   readonly pauseMs: number | undefined
@@ -103,14 +103,14 @@ async function ask(place: CommentPlace, method: string, path: string, body?: unk
     signal: AbortSignal.timeout(REQUEST_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((error: Error) => {
-    throw new Refused(`GitHub can't be reached (${error.message})`, true)
+    throw new RefusedByGitHub(`GitHub can't be reached (${error.message})`, true)
   })
   if (answer.ok) return answer.json()
   await answer.body?.cancel()
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
   const pauseMs = Number.isFinite(seconds) ? seconds * 1000 : undefined
   const isPassing = answer.status >= 500 || answer.status === 429 || (answer.status === 403 && pauseMs !== undefined)
-  throw new Refused(`GitHub answered ${answer.status}`, isPassing, pauseMs)
+  throw new RefusedByGitHub(`GitHub answered ${answer.status}`, isPassing, pauseMs)
 }
 
 function refusal(error: unknown): Commented {

@@ -2,12 +2,13 @@
 import { constants } from 'node:fs'
 import { realpath, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
+import type { Environment } from '../../../base/command-process.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
 import { type Commented, putComment } from './comment.ts'
 import { refuseLinksOut, refuseWithoutGit } from './inside.ts'
-import { type Environment, findBase, type Occasion, readOccasion } from './occasion.ts'
+import { findBase, type Occasion, readOccasion } from './occasion.ts'
 import { jobReport } from './report.ts'
 import { type JobStep, type JobWishes, runSteps, STEPS, type StepCode } from './steps.ts'
 import { annotations, appendTo, command, group, outputLines } from './workflow-commands.ts'
@@ -84,14 +85,14 @@ async function writeSarif(
   }
 }
 
-interface Told {
+interface JobReport {
   readonly steps: readonly JobStep[]
   readonly report: string
   readonly project: string
 }
 
 async function comment(
-  { steps, report, project }: Told,
+  { steps, report, project }: JobReport,
   { pullRequest }: Occasion,
   env: Environment,
 ): Promise<Commented> {

@@ -3,11 +3,10 @@
  * change is compared with.
  */
 import { readFile } from 'node:fs/promises'
+import type { Environment } from '../../../base/command-process.ts'
 import { isObject } from '../../../base/is-object.ts'
 import { askGit, gitText } from '../../diff/git.ts'
 import { ToolError } from '../../load-policy.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Occasion {
   readonly event: string

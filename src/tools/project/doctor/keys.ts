@@ -3,7 +3,7 @@ import { type Checked, faulted, passed, unchecked, warned } from '../../../base/
 import type { Config } from '../../../config/config.ts'
 import { fixOf } from '../../../config/fix-of.ts'
 import { inspectKeyFolder } from '../../../identity/keys/embedded/key-folder.ts'
-import type { Keys } from '../../../identity/keys/embedded/key-place.ts'
+import type { RingKeys } from '../../../identity/keys/embedded/key-place.ts'
 import { type KeysSecrets, WITH_NEW_SECRET } from '../../../identity/keys/embedded/keys-secret.ts'
 import { discoveryUrl, fetchKeys, fetchKeysOf } from '../../../identity/keys/key-server.ts'
 import { readPolicyKeys, readPolicySigner } from '../../../identity/keys/policy-keys.ts'
@@ -64,7 +64,7 @@ async function inDatabase(
   return [ageOf(await readStoredKeys(keys, secrets, database.name))]
 }
 
-function ageOf({ current: { createdAt } }: Keys): Checked {
+function ageOf({ current: { createdAt } }: RingKeys): Checked {
   const days = Math.floor((Date.now() - createdAt) / DAY_MS)
   const told = `the key that signs can be read, and is ${days} days old`
   return days > OLD_DAYS ? warned(CHECK, told, 'sallyport signing-keys rotate') : passed(CHECK, told)

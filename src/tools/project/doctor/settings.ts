@@ -1,5 +1,6 @@
 /** The settings: each faulty one is told, and the others still count, so that the other checks can go on. */
 
+import type { Environment } from '../../../base/command-process.ts'
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { type Checked, faulted, passed, warned } from '../../../base/problems/checked.ts'
 import { AGAIN } from '../../../base/problems/fix.ts'
@@ -11,8 +12,6 @@ import { OPENID_NAMES } from '../../../identity/tokens/openid-settings.ts'
 const CHECK = 'settings'
 /** Short names have many neighbours: HOME is not HOST. */
 const SHORTEST = 6
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 export interface ReadSettings {
   readonly config: Config

@@ -210,7 +210,7 @@ async function compareMatrices(sides: UpgradeSides, holding: readonly string[]):
   }
 }
 
-interface Cell {
+interface PrintedCell {
   readonly caller: string
   readonly method: string
   readonly path: string
@@ -223,13 +223,13 @@ interface Cell {
  * What any version prints, by what a cell is about; what an earlier one didn't print is left empty. Undefined for another
  * shape: then nothing can be said.
  */
-function cellsIn(matrix: unknown): ReadonlyMap<string, Cell> | undefined {
+function cellsIn(matrix: unknown): ReadonlyMap<string, PrintedCell> | undefined {
   if (!isObject(matrix) || !Array.isArray(matrix.rows)) return undefined
   const cells = matrix.rows.map(cellsOf)
   return cells.includes(undefined) ? undefined : new Map(cells.flatMap((some) => some ?? []))
 }
 
-function cellsOf(row: unknown): readonly (readonly [string, Cell])[] | undefined {
+function cellsOf(row: unknown): readonly (readonly [string, PrintedCell])[] | undefined {
   if (!isObject(row) || !isTexts(row.methods) || !Array.isArray(row.cells)) return undefined
   const { methods, path, action, object, relation, becomes, view } = row
   if (!isTexts([path, action, object, relation, ...row.cells.map((cell) => cell?.caller)])) return undefined
@@ -262,7 +262,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-function changeOf({ answer: old, ...about }: Cell, { answer: young }: Cell, holding: readonly string[]) {
+function changeOf({ answer: old, ...about }: PrintedCell, { answer: young }: PrintedCell, holding: readonly string[]) {
   // Which lines decide is no part of the answer.
   const textOf = ({ outcome, granted, fields, conditions }: CellAnswer) =>
     JSON.stringify([outcome, granted, fields.toSorted(), conditions.toSorted()])
@@ -278,8 +278,8 @@ function effectOf(before: CellAnswer, after: CellAnswer): CellChange['effect'] {
 }
 
 /** Cells that the other version lacks: of a route that it doesn't serve, and one for each route that it does. */
-function only(own: ReadonlyMap<string, Cell>, other: ReadonlyMap<string, Cell>) {
-  const routeOf = ({ method, path }: Cell) => `${method} ${path}`
+function only(own: ReadonlyMap<string, PrintedCell>, other: ReadonlyMap<string, PrintedCell>) {
+  const routeOf = ({ method, path }: PrintedCell) => `${method} ${path}`
   const served = new Set([...other.values()].map(routeOf))
   const alone = [...own].flatMap(([key, cell]) => (other.has(key) ? [] : [cell]))
   const [cells, routes] = [true, false].map((isServed) =>
@@ -288,9 +288,9 @@ function only(own: ReadonlyMap<string, Cell>, other: ReadonlyMap<string, Cell>) 
   return { routes: routes ?? [], cells: new Map(cells?.map((cell) => [routeOf(cell), cell])).values().toArray() }
 }
 
-function routesOf(kind: RouteChange['kind'], cells: readonly Cell[]): readonly RouteChange[] {
+function routesOf(kind: RouteChange['kind'], cells: readonly PrintedCell[]): readonly RouteChange[] {
   const byRoute = Map.groupBy(cells, ({ method, path }) => `${method} ${path}`)
-  const callersOf = ({ method, path }: Cell) => {
+  const callersOf = ({ method, path }: PrintedCell) => {
     const allowed = byRoute.get(`${method} ${path}`)?.filter(({ answer }) => answer.outcome === 'allowed')
     return [...new Set(allowed?.map(({ caller }) => caller))]
   }

@@ -67,7 +67,7 @@ export const PROMISES: Readonly<Record<UpgradeReport['step'], string>> = {
 /** Stands on a line of its own; a list follows. */
 const MARK = 'An upgrade must know:'
 
-type Told<Part extends keyof UpgradeReport> = Pick<UpgradeReport, Part | 'undecided'>
+type Compared<Part extends keyof UpgradeReport> = Pick<UpgradeReport, Part | 'undecided'>
 
 /** What the new version tells and the old one didn't: two builds may have one number, and an unreleased section that grows. */
 export async function readChangelog({ old, new: young }: UpgradeSides): Promise<UpgradeReport['changelog']> {
@@ -94,7 +94,7 @@ function entriesIn(changelog: string): UpgradeReport['changelog'] {
   })
 }
 
-export async function compareData({ old, new: young, project }: UpgradeSides): Promise<Told<'data'>> {
+export async function compareData({ old, new: young, project }: UpgradeSides): Promise<Compared<'data'>> {
   const { engine, location } = project.database
   const own = LAYOUTS.at(-1)?.layouts ?? {}
   const [before, layout] = [old.version === young.version ? own : layoutsOf(old.version), own[engine]]
@@ -113,7 +113,7 @@ export async function compareData({ old, new: young, project }: UpgradeSides): P
   return undecided(`${location} has layout ${stored}, and ${young.version} knows layouts up to ${layout}`, [change])
 }
 
-function undecided(reason: string, data: UpgradeReport['data'] = []): Told<'data'> {
+function undecided(reason: string, data: UpgradeReport['data'] = []): Compared<'data'> {
   return { data, undecided: [{ part: 'data', reason }] }
 }
 

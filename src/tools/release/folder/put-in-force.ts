@@ -5,7 +5,7 @@ import { removeUnfinished } from '../../../base/files/new-files.ts'
 import { readBlockedFile, revisionOfContent } from '../../../policy/policy-files.ts'
 import { ToolError } from '../../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from '../content.ts'
-import { readHistory, sweepUnused, type Version, writeVersion } from '../version.ts'
+import { type PolicyVersion, readHistory, sweepUnused, writeVersion } from '../version.ts'
 import { type Home, nameOf, removeFormer, settleHome } from './layout.ts'
 import { withLock } from './lock.ts'
 import { exchangeFiles, restore } from './swap-policy-files.ts'
@@ -27,7 +27,7 @@ export interface VersionChange {
  * Returns the version that is now in force. A command that is killed at any point in here leaves either the files of
  * before or the new ones in force.
  */
-export async function putInForce(given: Home, change: VersionChange): Promise<Version> {
+export async function putInForce(given: Home, change: VersionChange): Promise<PolicyVersion> {
   const { directory } = given
   return withLock(directory, async () => {
     await refuseChanged(directory, change.over)
@@ -54,13 +54,13 @@ async function refuseChanged(directory: string, over: string): Promise<void> {
 }
 
 /** The version in force. Before the first version, or if somebody has edited the files, the current files become one. */
-async function keepPresent(home: Home, now: Date): Promise<Version> {
+async function keepPresent(home: Home, now: Date): Promise<PolicyVersion> {
   const last = (await readHistory(home)).at(-1)
   const present = await readContent(home.directory)
   return last?.digest === digestOf(present) ? last : keepAs(home, present, (last?.number ?? 0) + 1, now)
 }
 
-async function keepAs(home: Home, content: PolicyContent, number: number, now: Date): Promise<Version> {
+async function keepAs(home: Home, content: PolicyContent, number: number, now: Date): Promise<PolicyVersion> {
   const change = { content, kind: 'kept', reason: undefined, of: undefined, now } as const
   const version = await nextVersion(home.directory, change, number)
   await writeVersion(home, version, content)
@@ -70,9 +70,9 @@ async function keepAs(home: Home, content: PolicyContent, number: number, now: D
 
 async function nextVersion(
   directory: string,
-  { content, kind, reason, of, now }: Omit<VersionChange, 'kind' | 'over'> & Pick<Version, 'kind'>,
+  { content, kind, reason, of, now }: Omit<VersionChange, 'kind' | 'over'> & Pick<PolicyVersion, 'kind'>,
   number: number,
-): Promise<Version> {
+): Promise<PolicyVersion> {
   const blocked = await readBlockedFile(directory).catch(() => undefined)
   return {
     number,

@@ -65,13 +65,13 @@ function namesOf(old: SchemaSide, next: SchemaSide): readonly string[] {
   return [...new Set([...old.files.keys(), ...next.files.keys()])].sort()
 }
 
-interface Sides {
+interface SchemaSides {
   readonly old: SchemaSide
   readonly next: SchemaSide
   readonly filling: Filling
 }
 
-function compareResource(name: string, { old, next, filling }: Sides) {
+function compareResource(name: string, { old, next, filling }: SchemaSides) {
   const [before, after] = [old.resources.byName.get(name), next.resources.byName.get(name)]
   const file = next.files.get(name) ?? old.files.get(name)
   const placed =
@@ -255,10 +255,10 @@ function misfitText(reason: FitReason): Phrase {
 
 // Where a schema file says what a change is about.
 
-type Around = { readonly [K in 'path' | 'route']: Unplaced[K] | undefined }
+type UnplacedParts = { readonly [K in 'path' | 'route']: Unplaced[K] | undefined }
 
 /** The nearest part of the file that still exists. */
-function placeOf(file: SchemaFile, { path = [], route }: Around): Place {
+function placeOf(file: SchemaFile, { path = [], route }: UnplacedParts): Place {
   return file.place(route === undefined ? schemaPath(file, path) : routePlace(file, route))
 }
 

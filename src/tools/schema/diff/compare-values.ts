@@ -67,13 +67,13 @@ function readChanges(old: Resource, next: Resource): readonly Unplaced[] {
   })
 }
 
-type Told = readonly [code: string, sentence: Phrase]
+type CodedSentence = readonly [code: string, sentence: Phrase]
 
 interface Telling {
-  required(place: Phrase): Told
-  refused(place: Phrase): Told
-  value(place: Phrase, values: Phrase): Told
-  unknown(place: Phrase, keyword: string): Told
+  required(place: Phrase): CodedSentence
+  refused(place: Phrase): CodedSentence
+  value(place: Phrase, values: Phrase): CodedSentence
+  unknown(place: Phrase, keyword: string): CodedSentence
 }
 
 function compared(

@@ -6,9 +6,9 @@ import { count } from '../../../present/text.ts'
 import { type CodeEntry, codeEntry as entry } from '../../check/check.ts'
 import {
   breakingCounts,
+  type ChangeEffect,
   CONCERNS,
   type Concern,
-  type Effect,
   isBreaking,
   type SchemaChange,
   type SchemaDiff,
@@ -19,7 +19,7 @@ const HEADINGS: Readonly<Record<Concern, string>> = {
   data: 'Stored data',
   policies: 'Policies',
 }
-const SIGNS: Readonly<Record<Effect, string>> = { breaking: '!', unknown: '?', compatible: '+' }
+const SIGNS: Readonly<Record<ChangeEffect, string>> = { breaking: '!', unknown: '?', compatible: '+' }
 
 export const SCHEMA_DIFF_FORMATS = formatsOf((diff: SchemaDiff) => {
   const { names, changes, data } = diff

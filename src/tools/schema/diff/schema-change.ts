@@ -8,11 +8,11 @@ export const CONCERNS = ['clients', 'data', 'policies'] as const
 export type Concern = (typeof CONCERNS)[number]
 
 /** `unknown`: it may break something, and the schemas alone don't tell; it counts like `breaking`. */
-export type Effect = 'breaking' | 'unknown' | 'compatible'
+export type ChangeEffect = 'breaking' | 'unknown' | 'compatible'
 
 export interface SchemaChange extends Place {
   readonly concern: Concern
-  readonly effect: Effect
+  readonly effect: ChangeEffect
   readonly code: string
   /** Empty for a finding about policy files. */
   readonly resource: string
@@ -31,7 +31,7 @@ export type Unplaced = Omit<SchemaChange, keyof Place | 'concern' | 'resource' |
 }
 
 /** What is told of one change. */
-export type ToldChange = readonly [code: string, effect: Effect, sentence: Phrase]
+export type ToldChange = readonly [code: string, effect: ChangeEffect, sentence: Phrase]
 
 /** The values of --fail-on, and the concern that each is about. */
 const CONCERN_OF: Readonly<Record<string, Concern>> = { breaking: 'clients', data: 'data', policy: 'policies' }
