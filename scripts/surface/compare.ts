@@ -58,7 +58,7 @@ export function lastWord(member: string): string {
 }
 
 /** Members that went since the last release, and that the newest section of CHANGELOG.md doesn't name. */
-export function untold(gone: readonly string[], changelog: string): readonly string[] {
+export function unmentioned(gone: readonly string[], changelog: string): readonly string[] {
   const [, newest = ''] = changelog.split(/^## /m)
   return gone.filter((member) => !newest.includes(lastWord(member)))
 }

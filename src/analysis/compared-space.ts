@@ -101,13 +101,13 @@ function declaredIn({ ownership, conditions }: Policy, { name }: Resource): Read
     needsCaller: needsCaller(leaf),
     meaning: meaningOf(leaf),
   }))
-  const told = [...conditions].map(([one, condition]) => ({
+  const ofConditions = [...conditions].map(([one, condition]) => ({
     name: one,
     leaf: undefined,
     needsCaller: conditionNeedsCaller(condition),
     meaning: meaningOfCondition(condition),
   }))
-  return new Map([...relations, ...told].map((one) => [keyOf(one.leaf, one.name), one]))
+  return new Map([...relations, ...ofConditions].map((one) => [keyOf(one.leaf, one.name), one]))
 }
 
 interface NamedAction {
@@ -167,9 +167,9 @@ function atomsOf({ declared, identity }: NamedAction, keys: readonly string[]): 
     const kind = known.leaf ? 'relation' : 'condition'
     const atom = byIdentity.getOrInsertComputed(isNamed ? key : `${kind} meaning ${known.meaning}`, () => {
       const understood = sidesOf((side) => leafOrCondition(declared[side].get(key)))
-      const told = sidesOf((side) => understood[side] ?? understood[side === 'after' ? 'before' : 'after'] ?? known)
-      const leaf = known.leaf && sidesOf((side) => told[side].leaf as Relation)
-      return { label: known.name, leaf, needsCaller: sidesOf((side) => told[side].needsCaller) }
+      const meant = sidesOf((side) => understood[side] ?? understood[side === 'after' ? 'before' : 'after'] ?? known)
+      const leaf = known.leaf && sidesOf((side) => meant[side].leaf as Relation)
+      return { label: known.name, leaf, needsCaller: sidesOf((side) => meant[side].needsCaller) }
     })
     atoms.set(key, atom)
   }

@@ -166,8 +166,8 @@ function setsByValue(group: readonly Relation[], type: FieldType | undefined): F
     return values ? [{ relation, values }] : []
   })
   const isOfType = (value: Scalar) => type !== 'integer' || typeof value !== 'number' || Number.isInteger(value)
-  const telling = accepted.flatMap(({ values }) => values.telling).filter(isOfType)
-  const sets = [...new Set([...telling, ...valuesBetween(telling, type)])].map((value) =>
+  const distinguishing = accepted.flatMap(({ values }) => values.distinguishing).filter(isOfType)
+  const sets = [...new Set([...distinguishing, ...valuesBetween(distinguishing, type)])].map((value) =>
     accepted.filter(({ values }) => values.accepts(value)).map(({ relation }) => relation),
   )
   return [...new Map([[], ...sets].map((set) => [set.map(({ name }) => name).join('+'), set])).values()]
@@ -177,11 +177,11 @@ function setsByValue(group: readonly Relation[], type: FieldType | undefined): F
  * Values beside those that relations name: ranges and `present` accept them too. A text is among them for every type: an
  * object may be older than its schema.
  */
-function valuesBetween(telling: readonly Scalar[], type: FieldType | undefined): readonly Scalar[] {
-  const other = `other than ${telling.join()}`
+function valuesBetween(distinguishing: readonly Scalar[], type: FieldType | undefined): readonly Scalar[] {
+  const other = `other than ${distinguishing.join()}`
   if (type === 'boolean') return [true, false, other]
   if (type === 'string') return [other]
-  const numbers = [0, ...telling.filter((value) => typeof value === 'number')].toSorted((a, b) => a - b)
+  const numbers = [0, ...distinguishing.filter((value) => typeof value === 'number')].toSorted((a, b) => a - b)
   const near = numbers.flatMap((value) => [value - 1, value + 1])
   const between = type === 'integer' ? [] : numbers.slice(1).map((value, i) => (value + (numbers[i] ?? value)) / 2)
   return [...near, ...between, other]

@@ -62,8 +62,8 @@ export class FileError extends Error {
   constructor(diagnostics: readonly Diagnostic[], more = 0) {
     const sorted = diagnostics.toSorted(byPlace)
     const lines = sorted.slice(0, MOST_LINES).map(formatDiagnostic)
-    const untold = sorted.length - lines.length + more
-    super([...lines, ...(untold > 0 ? [`and ${untold} more`] : [])].join('\n'))
+    const leftOut = sorted.length - lines.length + more
+    super([...lines, ...(leftOut > 0 ? [`and ${leftOut} more`] : [])].join('\n'))
     this.name = 'FileError'
     this.diagnostics = sorted
     this.more = more

@@ -99,7 +99,7 @@ export function missingDay(text: string): string | undefined {
 const DAY = /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})(?!\d)/
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Tells users what `readMoment` takes. */
+/** For messages: what `readMoment` takes. */
 export const MOMENT_FORMS =
   'a time with an offset, like 2026-12-04T18:00:00Z, a day (its beginning in UTC), like 2026-12-04, or `now`, ' +
   '`today`, `yesterday` or `tomorrow`'
@@ -117,7 +117,7 @@ export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
 }
 
-/** Tells users what `readDuration` takes. */
+/** For messages: what `readDuration` takes. */
 export const DURATION_FORM = 'It is a whole number and a unit, as in 90s, 10m, 12h or 30d.'
 
 /** Milliseconds; undefined for anything else. */

@@ -5,7 +5,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { type Diagnostic, type Place, placesIn, type SourceFile } from './diagnostic.ts'
 import { type Path, pathOfPointer } from './json-pointer.ts'
-import { shapeHint, shapeSentence, tellable } from './problems/shape-faults.ts'
+import { reportable, shapeHint, shapeSentence } from './problems/shape-faults.ts'
 
 export interface YamlFile<T> {
   readonly value: T
@@ -81,7 +81,7 @@ function readYaml<T>(
   if (aliases.length > 0) return undefined
   const checked = shape(document.toJS() ?? {})
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
-  for (const error of tellable(checked.errors)) {
+  for (const error of reportable(checked.errors)) {
     report(fault(place(pathOf(error)), 'yaml-shape', shapeSentence(error), shapeHint(error)))
   }
   return undefined

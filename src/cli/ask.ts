@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers'
 import { commandProcess } from '../base/command-process.ts'
 import { DirectoryError } from '../identity/directory/directory-access.ts'
 import { passwordFault } from '../identity/sign-in/password.ts'
-import { tell } from '../present/print.ts'
+import { printNote } from '../present/print.ts'
 
 /** The answer; undefined where standard input has ended. `lines` outlives the question: typed lines may come early. */
 export async function askLine(question: string, lines: AsyncIterator<string>): Promise<string | undefined> {
-  tell(question)
+  printNote(question)
   const { done, value } = await lines.next()
   return done ? undefined : value
 }

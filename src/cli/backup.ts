@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
 import { readConfig } from '../config/config.ts'
-import { printResult, tell, tellProblem } from '../present/print.ts'
+import { printNote, printProblem, printResult } from '../present/print.ts'
 import type { Manifest } from '../tools/backup/archive/manifest.ts'
 import type { Backup } from '../tools/backup/back-up.ts'
 import { gather, POLICIES, SCHEMAS, TEXT_OR_JSON, withHelp } from './options.ts'
@@ -25,7 +25,7 @@ export function backupCommand(program: string): Command {
       const { backUp } = await import('../tools/backup/back-up.ts')
       const config = readConfig(environment(), folders)
       const made = await backUp({ config, file, recipients: recipient, program, now: new Date() })
-      tell(made.leftovers.map(sentenceOf).join(''))
+      printNote(made.leftovers.map(sentenceOf).join(''))
       const { parts: _, ...facts } = made.manifest
       const result = { file: made.file, encrypted: recipient.length > 0, bytes: bytesOf(made.manifest), ...facts }
       printResult(format, result, `Archived in ${made.file}.\n${describeManifest(made.manifest)}`)
@@ -65,7 +65,7 @@ function addKey(backup: Command): void {
     .action(async (file, { format }) => {
       const { makeKeyFile } = await import('../tools/backup/key-file.ts')
       const { recipient } = await makeKeyFile(file, new Date())
-      tell(`The key file is ${file}. Only who has it can read archives for this recipient:\n`)
+      printNote(`The key file is ${file}. Only who has it can read archives for this recipient:\n`)
       printResult(format, { file, recipient }, `${recipient}\n`)
     })
 }
@@ -96,7 +96,7 @@ export function restoreCommand() {
       const restored = await restoreArchive({ archive: { file, identity }, directory })
       if ('faults' in restored) return damage(format, file, restored.faults)
       for (const { folder } of restored.leftovers)
-        tell(`Removed ${folder}: a restore was ended before it was complete.\n`)
+        printNote(`Removed ${folder}: a restore was ended before it was complete.\n`)
       const { parts: _, ...facts } = restored.manifest
       printResult(
         format,
@@ -106,11 +106,11 @@ export function restoreCommand() {
     })
 }
 
-/** Tells the faults on one line each, and sets the exit code for findings. */
+/** Prints the faults on one line each, and sets the exit code for findings. */
 function damage(format: 'text' | 'json', file: string, faults: readonly string[]): void {
   setExitCode(1)
   if (format === 'json') printResult(format, { file, whole: false, faults }, '')
-  else tellProblem(`sallyport: the archive \`${file}\` is damaged: ${faults.join('; ')}\n`)
+  else printProblem(`sallyport: the archive \`${file}\` is damaged: ${faults.join('; ')}\n`)
 }
 
 /** What an archive has, and what a server needs to use it. */

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { environment, setExitCode } from '../base/command-process.ts'
 import { withCommands } from '../present/invocation.ts'
-import { print, printReport, tell } from '../present/print.ts'
+import { print, printNote, printReport } from '../present/print.ts'
 import { targetSettings } from './matrix/target-options.ts'
 import {
   commandGroup,
@@ -44,7 +44,9 @@ Exit code: 0 without errors, 1 with errors, 2 when the check could not run.`,
       if (!report || report.findings.length === 0) return
       printReport('text', CHECK_FORMATS.text(report))
       if (report.errors === 0) return
-      tell('sallyport: the staged files have errors, so there is no commit: fix them, stage them, and commit again\n')
+      printNote(
+        'sallyport: the staged files have errors, so there is no commit: fix them, stage them, and commit again\n',
+      )
       setExitCode(1)
     })
 }

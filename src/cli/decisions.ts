@@ -7,7 +7,7 @@ import { readConfig } from '../config/config.ts'
 import { type DecisionRecord, fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
 import { filesOfLog, followLines, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-line.ts'
-import { print, printReport, tell } from '../present/print.ts'
+import { print, printNote, printReport } from '../present/print.ts'
 import { gather, SINCE, TEXT_OR_JSON, UNTIL, wholeNumber, withHelp } from './options.ts'
 
 interface QueryFlags extends RecordFilter {
@@ -86,8 +86,8 @@ async function query(log: string, flags: QueryFlags): Promise<void> {
       }
     }
   }
-  if (found === 0) tellNone(flags)
-  tellOtherLines(others)
+  if (found === 0) noteNoMatch(flags)
+  noteOtherLines(others)
 }
 
 /** Undefined for a line that isn't a record. */
@@ -104,7 +104,7 @@ async function tail(file: string, flags: TailFlags): Promise<void> {
   const last = await lastRecords(file, end, flags)
   for (const record of last) printRecord(record, flags)
   if (flags.follow) await follow(file, end, flags)
-  else if (last.length === 0) tellNone(flags)
+  else if (last.length === 0) noteNoMatch(flags)
 }
 
 /** `end`: the number of bytes to read; the file may be growing. */
@@ -130,7 +130,7 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
     if (!record) others += 1
     else if (fitsFilter(record, flags)) printRecord(record, flags)
   }
-  tellOtherLines(others)
+  noteOtherLines(others)
 }
 
 /** Throws ToolError, like `existing`. */
@@ -155,13 +155,13 @@ function printRecord(record: DecisionRecord, { format }: QueryFlags): void {
 }
 
 /** Standard output holds only records; with `--format json`, no record is an empty list. */
-function tellNone({ format }: QueryFlags): void {
-  tell('sallyport: no records match\n')
+function noteNoMatch({ format }: QueryFlags): void {
+  printNote('sallyport: no records match\n')
   if (format === 'json') print('[]\n')
 }
 
-function tellOtherLines(count: number): void {
-  if (count > 0) tell(`sallyport: skipped ${count} lines that are not decision records\n`)
+function noteOtherLines(count: number): void {
+  if (count > 0) printNote(`sallyport: skipped ${count} lines that are not decision records\n`)
 }
 
 /** Returns the ids in the form that records use. */

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command, type CommandUnknownOpts } from 'commander'
 import { commandProcess, environment } from '../base/command-process.ts'
-import { tellProblem } from '../present/print.ts'
+import { printProblem } from '../present/print.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
@@ -86,7 +86,7 @@ function prepare(command: CommandUnknownOpts): void {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => commandProcess().stdout.write(text),
-      writeErr: tellProblem,
+      writeErr: printProblem,
       outputError: (text, write) => write(sentenceOf(text)),
     })
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })

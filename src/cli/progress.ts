@@ -2,7 +2,7 @@
 
 import type { SingleBar } from 'cli-progress'
 import { commandProcess, onSignals } from '../base/command-process.ts'
-import { tell } from '../present/print.ts'
+import { printNote } from '../present/print.ts'
 
 /** `format` is a format of cli-progress. No bar is shown if standard error is not a terminal. */
 export async function withProgress<T>(format: string, work: (bar: SingleBar) => Promise<T> | T): Promise<T> {
@@ -15,11 +15,11 @@ export async function withProgress<T>(format: string, work: (bar: SingleBar) => 
   }
 }
 
-/** The first Ctrl-C ends the command after what it has begun, and tells so; the second ends the program at once. */
+/** The first Ctrl-C ends the command after what it has begun, and says so; the second ends the program at once. */
 export function stopSignal(stopping: string, ended: string): AbortSignal {
   const abort = new AbortController()
   onSignals(['SIGINT', 'SIGTERM'] as const, () => {
-    tell(`\nsallyport: ${abort.signal.aborted ? ended : stopping}\n`)
+    printNote(`\nsallyport: ${abort.signal.aborted ? ended : stopping}\n`)
     if (abort.signal.aborted) process.exit(2)
     abort.abort()
   })

@@ -179,7 +179,7 @@ Exit code: 0, 1 for files with faults, or 2 when it could not run; then it chang
     )
 }
 
-/** So that a file that is there, or a folder that can't be written, is told before anything has changed. */
+/** So that a file that is there, or a folder that can't be written, is reported before anything has changed. */
 async function reserve(path: string): Promise<void> {
   try {
     await writeFile(path, '', { flag: 'wx', mode: 0o600 })
@@ -218,7 +218,7 @@ export function upgradeCommand() {
     about: 'say what this version changes for a project that has an earlier one installed',
     note: `Run it as the newer version, in the folder of the project: npx sallyport@latest upgrade --check
 Folders are looked for in the folder of the project. The earlier program runs too: both print the access matrix.
-What can't be compared is told as undecided, also where a command of a version takes more than 2 minutes.
+What can't be compared is reported as undecided, also where a command of a version takes more than 2 minutes.
 Exit code: 0 when there is nothing to do, 1 when there is, or 2 when it could not run.`,
     examples: ['upgrade --check', 'upgrade --check my-api --from before/node_modules/sallyport'],
   })

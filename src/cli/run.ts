@@ -10,7 +10,7 @@ import {
   type Variables,
 } from '../base/command-process.ts'
 import { failureText } from '../config/fix-of.ts'
-import { tellProblem } from '../present/print.ts'
+import { printProblem } from '../present/print.ts'
 import { runProgram } from './program.ts'
 
 /** Errors whose message was written for whoever starts the program, by name: most of their classes aren't loaded. */
@@ -62,13 +62,13 @@ export function runAs({ cwd, env, stdin, stdout, stderr }: CommandPlace, work: (
   return mine
 }
 
-/** Runs a command as this process. Throws only if a file of the program is missing, which its launcher tells. */
+/** Runs a command as this process. Throws only if a file of the program is missing, which its launcher reports. */
 export async function runHere(argv: readonly string[]): Promise<void> {
   try {
     await runProgram(argv)
   } catch (error) {
     if (error instanceof CommanderError) commandProcess().exitCode = error.exitCode === 0 ? 0 : 2
-    // bin/sallyport.js tells of a lost file, because the one that tells could be lost too.
+    // bin/sallyport.js reports a lost file, because the one that reports could be lost too.
     else if ((error as NodeJS.ErrnoException)?.code === 'ERR_MODULE_NOT_FOUND') throw error
     else fail(error, argv)
   }
@@ -78,6 +78,6 @@ export async function runHere(argv: readonly string[]): Promise<void> {
 function fail(error: unknown, argv: readonly string[]): void {
   const known = FOR_PEOPLE.has((error as Error)?.name) || (error as NodeJS.ErrnoException)?.syscall
   const { stack } = error instanceof Error ? error : new Error(String(error))
-  tellProblem(`sallyport: ${known ? failureText(error as Error, argv) : stack}\n`)
+  printProblem(`sallyport: ${known ? failureText(error as Error, argv) : stack}\n`)
   setExitCode(2)
 }

@@ -96,9 +96,9 @@ export function* decideHypothetical(
   if (grants.kind !== 'grants') return grants
   const grant = grantOn(grants, relations)
   const refusal = checkObject(grants, question.endpoint.operation, relations)
-  const told = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
-  if (!told && result) return assumeResult(grants, result)
-  return { kind: 'hypothetical', grant, readable: readableOn(grants, relations), refusal: told }
+  const withEvidence = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
+  if (!withEvidence && result) return assumeResult(grants, result)
+  return { kind: 'hypothetical', grant, readable: readableOn(grants, relations), refusal: withEvidence }
 }
 
 /** The part that can be known where the object is stored elsewhere: whether the caller may do this with some object. */

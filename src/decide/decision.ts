@@ -141,12 +141,12 @@ export class UpdateDecision {
 
   /** Refuses a field that the caller can neither read nor write, whatever its value. */
   checkNamed(named: Iterable<string>): Refusal | undefined {
-    return this.#tell(checkNamed(this.#grants, this.#evidence, named))
+    return this.#evidenceOrRefusal(checkNamed(this.#grants, this.#evidence, named))
   }
 
   /** Refuses a field that the caller can't read if the request would reveal its stored value; it also names fields. */
   checkRead(read: Iterable<string>, named: Iterable<string>): Refusal | undefined {
-    return this.#tell(checkRead(this.#grants, this.#evidence, { read: [...read], named: [...named] }))
+    return this.#evidenceOrRefusal(checkRead(this.#grants, this.#evidence, { read: [...read], named: [...named] }))
   }
 
   /** Also checks the fields that the proposal reads and names. */
@@ -161,7 +161,7 @@ export class UpdateDecision {
     return cutUnlessNothing(represent(object), yield* readableOf(this.#grants, object))
   }
 
-  #tell(result: Evidence | Refusal): Refusal | undefined {
+  #evidenceOrRefusal(result: Evidence | Refusal): Refusal | undefined {
     if (isRefusal(result)) return result
     this.#evidence = result
     return undefined

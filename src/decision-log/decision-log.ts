@@ -29,9 +29,9 @@ export interface DecisionLog {
 
 export async function openDecisionLog(
   { sink, outbox }: { readonly sink: Sink; readonly outbox: Outbox },
-  tell: (event: DecisionLogEvent) => void,
+  report: (event: DecisionLogEvent) => void,
 ): Promise<DecisionLog> {
-  const lines = new Lines((text) => sink.append(text), tell)
+  const lines = new Lines((text) => sink.append(text), report)
   const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
   return {
     note: (line) => lines.written(line),
@@ -63,15 +63,15 @@ type AppendLines = (lines: string) => void | Promise<void>
 /** Lines of the same turn of the event loop are written together. */
 export class Lines {
   readonly #append: AppendLines
-  readonly #tell: (event: DecisionLogEvent) => void
+  readonly #report: (event: DecisionLogEvent) => void
   #pending: PendingLine[] = []
   #lost = 0
   #noteFails = false
   #shippingFails = false
 
-  constructor(append: AppendLines, tell: (event: DecisionLogEvent) => void) {
+  constructor(append: AppendLines, report: (event: DecisionLogEvent) => void) {
     this.#append = append
-    this.#tell = tell
+    this.#report = report
   }
 
   get failing(): boolean {
@@ -109,7 +109,7 @@ export class Lines {
 
   #written(pending: readonly PendingLine[]): void {
     for (const { done } of pending) done?.()
-    this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
+    this.#setFailing({ noteFails: false, shippingFails: this.#shippingFails })
   }
 
   /**
@@ -125,26 +125,26 @@ export class Lines {
       else failed?.(error)
       if (lines <= begun) continue
       this.#lost += 1
-      this.#tell({ kind: 'lost' })
+      this.#report({ kind: 'lost' })
     }
-    this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
+    this.#setFailing({ noteFails: true, shippingFails: this.#shippingFails }, error)
   }
 
   shipping(error: unknown): void {
-    this.#turn({ noteFails: this.#noteFails, shippingFails: error !== undefined }, error)
+    this.#setFailing({ noteFails: this.#noteFails, shippingFails: error !== undefined }, error)
   }
 
   /** Reports once when the log begins to fail, and once when it works again. */
-  #turn({ noteFails, shippingFails }: { noteFails: boolean; shippingFails: boolean }, error?: unknown): void {
+  #setFailing({ noteFails, shippingFails }: { noteFails: boolean; shippingFails: boolean }, error?: unknown): void {
     const before = this.failing
     this.#noteFails = noteFails
     this.#shippingFails = shippingFails
     if (this.failing === before) return
     if (this.failing) {
-      this.#tell({ kind: 'failing', error })
+      this.#report({ kind: 'failing', error })
       return
     }
-    this.#tell({ kind: 'working', lost: this.#lost })
+    this.#report({ kind: 'working', lost: this.#lost })
     this.#lost = 0
   }
 }

@@ -25,7 +25,7 @@ export interface DecisionRecord {
   readonly authentication?: string | undefined
   /** The credential, if the subject doesn't show it: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
-  /** The time and the class (`acr`) of the sign-in, as far as the credential tells them; absent for API keys. */
+  /** The time and the class (`acr`) of the sign-in, as far as the credential has them; absent for API keys. */
   readonly signedIn?: { readonly at?: string | undefined; readonly acr?: string | undefined } | undefined
   /** The reason why a credential was refused. */
   readonly reason?: string | undefined
@@ -37,7 +37,7 @@ export interface DecisionRecord {
   /** The lines that decided, such as `policy.csv:14`. */
   readonly rules?: readonly string[] | undefined
   readonly fieldsRefused?: readonly string[] | undefined
-  /** The answer told what the caller can do with each object (`?can=true`). */
+  /** The answer showed what the caller can do with each object (`?can=true`). */
   readonly can?: true | undefined
   /** For a batch of a migration: the ids of the objects that it changed or deleted. */
   readonly migrated?: { readonly changed: readonly string[]; readonly deleted: readonly string[] } | undefined
@@ -78,7 +78,7 @@ export interface AskedRecord
   readonly decision: boolean
   /** The place of the question of the same record, from 0, that has the same facts. */
   readonly factsOf?: number | undefined
-  /** Too long to be told whole. */
+  /** Too long to be recorded whole. */
   readonly cut?: true | undefined
 }
 

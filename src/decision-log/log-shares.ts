@@ -24,14 +24,14 @@ export interface LogSharesOptions {
   /** In bytes; infinite where no file of the log is ever deleted. */
   readonly share: number
   /** Somebody used up a share. */
-  readonly tell?: () => void
+  readonly report?: () => void
   /** Milliseconds, 0 or more; monotonic. */
   readonly now?: () => number
 }
 
 interface SharedWriter {
   readonly written: SlidingWindow
-  isTold: boolean
+  isReported: boolean
   refusals: { since: number; count: number; left: number }
 }
 
@@ -43,13 +43,13 @@ export interface LogWriter {
 
 export class LogShares {
   readonly #quota: Quota
-  readonly #tell: () => void
+  readonly #report: () => void
   readonly #now: () => number
   readonly #writers = new LRUCache<string, SharedWriter>({ maxSize: MOST_CALLERS, sizeCalculation: () => 1 })
 
-  constructor({ share, tell = () => {}, now = () => performance.now() }: LogSharesOptions) {
+  constructor({ share, report = () => {}, now = () => performance.now() }: LogSharesOptions) {
     this.#quota = { name: 'decision-log', key: '', allow: share, windowMs: DAY_MS }
-    this.#tell = tell
+    this.#report = report
     this.#now = now
   }
 
@@ -58,11 +58,11 @@ export class LogShares {
     const writer = this.#writers.get(keyOf(whose))
     if (!writer) return 0
     if (!this.#isFull(writer)) {
-      writer.isTold = false
+      writer.isReported = false
       return 0
     }
-    if (!writer.isTold) this.#tell()
-    writer.isTold = true
+    if (!writer.isReported) this.#report()
+    writer.isReported = true
     return Math.max(1, (writer.written.freesAtMicros(this.#quota.allow) - this.#micros()) / 1000)
   }
 
@@ -105,7 +105,7 @@ export class LogShares {
     const known = this.#writers.get(key)
     if (known) return known
     const written = new SlidingWindow(stepMicros(this.#quota), this.#micros())
-    const made = { written, isTold: false, refusals: { since: this.#now(), count: 0, left: 0 } }
+    const made = { written, isReported: false, refusals: { since: this.#now(), count: 0, left: 0 } }
     this.#writers.set(key, made)
     return made
   }

@@ -127,7 +127,10 @@ function maskFacts(facts: Facts, { attribute, field }: MaskedNames, hidden: Hidd
 
 function maskValues(values: MaskableValues, isMasked: IsMasked, hidden: Hidden): MaskableValues {
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, isMasked(name) || tells(value, hidden) ? hide(value) : value]),
+    Object.entries(values).map(([name, value]) => [
+      name,
+      isMasked(name) || reveals(value, hidden) ? hide(value) : value,
+    ]),
   )
 }
 
@@ -137,7 +140,7 @@ function hide(value: Json): Json {
 }
 
 /** Whether a value contains a hidden one; a refused body may have any value in place of a field. */
-function tells(value: Json, hidden: Hidden): boolean {
+function reveals(value: Json, hidden: Hidden): boolean {
   if (typeof value !== 'object' || value === null) return hidden.has(value)
-  return Object.entries(value).some(([name, one]) => hidden.has(name) || tells(one, hidden))
+  return Object.entries(value).some(([name, one]) => hidden.has(name) || reveals(one, hidden))
 }

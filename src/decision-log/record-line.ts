@@ -32,23 +32,23 @@ function boundedText(record: DecisionRecord): string {
   return JSON.stringify({ ...record, facts: undefined, cut: true } satisfies DecisionRecord)
 }
 
-/** Many questions may share their facts, which are then told once. */
+/** Many questions may share their facts, which are then written once. */
 function askedTexts(asked: readonly AskedRecord[]): readonly string[] {
-  const told = new Map<string, number>()
+  const written = new Map<string, number>()
   let left = LONGEST_BATCH
   return asked.map((one, place) => {
-    const text = left > 0 ? askedText(one, place, told) : undefined
+    const text = left > 0 ? askedText(one, place, written) : undefined
     const kept = text !== undefined && text.length <= LONGEST ? text : JSON.stringify(brief(one))
     left -= kept.length
     return kept
   })
 }
 
-function askedText({ facts, ...rest }: AskedRecord, place: number, told: Map<string, number>): string {
+function askedText({ facts, ...rest }: AskedRecord, place: number, written: Map<string, number>): string {
   const text = JSON.stringify(rest)
   if (!facts) return text
   const own = JSON.stringify(facts)
-  const first = told.getOrInsert(own, place)
+  const first = written.getOrInsert(own, place)
   return `${text.slice(0, -1)},${first === place ? `"facts":${own}` : `"factsOf":${first}`}}`
 }
 

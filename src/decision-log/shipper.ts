@@ -30,8 +30,8 @@ export interface Shipper {
   close(): Promise<void>
 }
 
-/** Calls `tell` with each error, and with undefined when shipping works (again). */
-export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unknown) => void): Promise<Shipper> {
+/** Calls `report` with each error, and with undefined when shipping works (again). */
+export async function startShipper(outbox: Outbox, sink: Sink, report: (error: unknown) => void): Promise<Shipper> {
   // If nothing waits, no other process left half-shipped records, so the log needn't be searched for them.
   const isNothingLeft = await outbox.waiting(1).then(
     (left) => left.length === 0,
@@ -45,10 +45,10 @@ export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unk
   const shipAll = async () => {
     try {
       const shipped = await shipment.shipAll()
-      tell(undefined)
+      report(undefined)
       return shipped
     } catch (error) {
-      tell(error)
+      report(error)
       return 0
     }
   }

@@ -32,8 +32,8 @@ async function look(client: Redis, url: string): Promise<readonly Checked[]> {
   const [seconds, micros] = await client.time()
   const aroundMs = performance.now() - begun
   const info = await client.info()
-  const told = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
-  const version = told('redis_version')
+  const infoOf = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const version = infoOf('redis_version')
   const answers = passed(CHECK, `${nameOf(url)} answers in ${aroundMs.toFixed(1)} ms: Redis ${version}`)
   const theirs = Number(seconds) * 1000 + Number(micros) / 1000
   return [
@@ -50,7 +50,7 @@ async function look(client: Redis, url: string): Promise<readonly Checked[]> {
     ...(aroundMs > SLOW_MS
       ? [warned(CHECK, `its answer took ${aroundMs.toFixed(0)} ms; each request waits for one`)]
       : []),
-    ...(told('role') === 'slave'
+    ...(infoOf('role') === 'slave'
       ? [faulted(CHECK, 'it is a replica, which counts nothing', againWith('REDIS_URL', 'redis://<primary>:6379'))]
       : []),
     ...((await isOfCluster(client))
@@ -62,7 +62,7 @@ async function look(client: Redis, url: string): Promise<readonly Checked[]> {
           ),
         ]
       : []),
-    evictions(told('maxmemory_policy'), url),
+    evictions(infoOf('maxmemory_policy'), url),
     clockChecked(CHECK, { theirs, ours: Date.now(), aroundMs }),
   ]
 }
@@ -76,8 +76,8 @@ function evictions(policy: string, url: string): Checked {
 
 function refused(url: string, { message }: Error): Checked {
   if (message.startsWith('Unknown RESP type')) {
-    const told = `${nameOf(url)} answers, but not as Redis does, so each process counts limits alone`
-    return faulted(CHECK, told, againWith('REDIS_URL', 'redis://<host>:6379'))
+    const message = `${nameOf(url)} answers, but not as Redis does, so each process counts limits alone`
+    return faulted(CHECK, message, againWith('REDIS_URL', 'redis://<host>:6379'))
   }
   const fault = `${nameOf(url)} can't be used (${message.replaceAll(passwordOf(url) || '\0', '…')}), so each process counts limits alone`
   if (/NOAUTH|WRONGPASS|invalid password|AUTH/.test(message)) return faulted(CHECK, fault, withPassword(url))

@@ -18,13 +18,13 @@ export function print(text: string): void {
 }
 
 /** Prints remarks about it on standard error. */
-export function tell(text: string): void {
+export function printNote(text: string): void {
   commandProcess().stderr.write(escaped(withCommands(text)))
 }
 
 /** Prints on standard error why a command ends; invisible characters are shown too. */
-export function tellProblem(text: string): void {
-  tell(text.split('\n').map(printable).join('\n'))
+export function printProblem(text: string): void {
+  printNote(text.split('\n').map(printable).join('\n'))
 }
 
 /** Prints a result in the requested format. */

@@ -35,14 +35,14 @@ const RENDERERS: { readonly [F in keyof ReportParts]: (part: ReportParts[F]) => 
   csv: csvText,
 }
 
-type Formats<T, R> = { readonly [F in keyof R]: (told: T) => string }
+type Formats<T, R> = { readonly [F in keyof R]: (value: T) => string }
 
 type Report = { readonly [F in keyof ReportParts]?: () => ReportParts[F] }
 
 /** The formats of a tool, by name; a part is made only where its format is asked for. */
-export function formatsOf<T, R extends Report>(reportOf: (told: T) => R): Formats<T, R> {
+export function formatsOf<T, R extends Report>(reportOf: (value: T) => R): Formats<T, R> {
   const formats = Object.entries(RENDERERS).map(([format, render]) => {
-    return [format, (told: T) => render(reportOf(told)[format as keyof Report]?.() as never)] as const
+    return [format, (value: T) => render(reportOf(value)[format as keyof Report]?.() as never)] as const
   })
   return Object.fromEntries(formats) as Formats<T, R>
 }
@@ -86,9 +86,9 @@ export function markdownTable({ head, rows, more }: MarkdownTable, most = Number
     left -= row.length + 1
     return left >= 0 && i < most
   })
-  const untold = rows.length - shown.length
-  const last = head.map((_, i) => (i === more.column ? `and ${untold} more, which ${more.where}` : ''))
-  return [rowText(head), rowText(head.map(() => '---')), ...shown, ...(untold > 0 ? [rowText(last)] : [])].join('\n')
+  const leftOut = rows.length - shown.length
+  const last = head.map((_, i) => (i === more.column ? `and ${leftOut} more, which ${more.where}` : ''))
+  return [rowText(head), rowText(head.map(() => '---')), ...shown, ...(leftOut > 0 ? [rowText(last)] : [])].join('\n')
 }
 
 function rowText(cells: readonly string[]): string {

@@ -26,7 +26,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts'
 import { createDescribe } from './openapi/document.ts'
 import { claimForDemo, claimForProduction } from './parts/demo.ts'
 import { fitData } from './parts/fit-data.ts'
-import { logSharesOf, openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
+import { logSharesOf, openLog, recorderOf, reportToLog, startCandidate } from './parts/open-decision-log.ts'
 import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
@@ -55,10 +55,10 @@ export interface App extends Omit<OpenedStore, 'attempts' | 'migrations'> {
 
 export interface WorkerParts {
   /** The shared knowledge of all workers about the end of policy.csv. */
-  readonly policyEnd: { readonly known: boolean; readonly tell: () => void }
-  readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
+  readonly policyEnd: { readonly known: boolean; readonly report: () => void }
+  readonly decisionLog: (report: (event: DecisionLogEvent) => void) => DecisionLog
   readonly answerChecks: (checks: Services['checks']) => void
-  readonly tellMetrics: (metrics: Metrics) => Promise<void>
+  readonly reportMetrics: (metrics: Metrics) => Promise<void>
 }
 
 export interface AppOptions {
@@ -92,15 +92,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => faults.close())
     await refuseMissingFolders(config)
     const { resources, sources: schemas } = await readingSchemas(config, () => loadSchemas(config.schemas))
-    const teller = createPolicyLog(log, { schemas })
-    closing.push(() => teller.close())
+    const policyLog = createPolicyLog(log, { schemas })
+    closing.push(() => policyLog.close())
     const opened = await openPolicy({
       config,
       log,
       now,
       options: {
         resources,
-        observe: (event) => observePolicy(event, teller, metrics),
+        observe: (event) => observePolicy(event, policyLog, metrics),
         parse: createPolicyParser({ resources, schemas }),
         warm: warmInSlices,
         ...(worker && { end: worker.policyEnd }),
@@ -119,7 +119,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, seeding, now, log, tokens: verifier })
     closing.push(() => identity.close())
-    const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
+    const decisionLog = await openLog(config, outbox, reportToLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
     const logShares = logSharesOf(config, log)
     warnOfLoss(log)
@@ -172,7 +172,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           directory,
           verifier: identity.verifier,
           publicUrl: () => config.publicUrl ?? url,
-          turns: new SliceQueue(),
+          slices: new SliceQueue(),
         },
       },
       policy,
@@ -196,7 +196,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     })
     url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
-    await worker?.tellMetrics(metrics)
+    await worker?.reportMetrics(metrics)
     worker?.answerChecks(checks)
 
     const drain = async () => {
@@ -221,8 +221,8 @@ async function openAdmin(
   return listen(admin, host, { name: 'ADMIN_PORT', port })
 }
 
-function observePolicy(event: PolicyEvent, teller: PolicyLog, metrics: Metrics): void {
+function observePolicy(event: PolicyEvent, policyLog: PolicyLog, metrics: Metrics): void {
   if (event.kind === 'activated') metrics.policyActivated(event.revision, Date.now())
   if (event.kind === 'failed') metrics.policyFailed()
-  teller.report(event)
+  policyLog.report(event)
 }

@@ -81,7 +81,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
       cursors: new Cursors(await store.secret('cursor')),
       tags: new EntityTags(await store.secret('tag')),
       describe: parts.describe ?? createDescribe(resources, 'folder'),
-      access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', turns: new SliceQueue() },
+      access: { resources, store, directory, verifier: parts.subjects, publicUrl: () => '', slices: new SliceQueue() },
     },
     policy: parts.policy,
     channel: parts.channel,

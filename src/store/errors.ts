@@ -110,11 +110,11 @@ export function isOfContract(error: unknown): error is Error {
   return KINDS.some((kind) => error instanceof kind)
 }
 
-/** Opens, does the work and closes, whatever becomes of it. `told`: the error for a store that isn't available. */
+/** Opens, does the work and closes, whatever becomes of it. `explained`: the error for a store that isn't available. */
 export async function whileOpen<Opened extends { close(): unknown }, T>(
   open: () => Promise<Opened>,
   work: (opened: Opened) => Promise<T>,
-  told: (error: StoreUnavailable) => Error | Promise<Error> = (error) => error,
+  explained: (error: StoreUnavailable) => Error | Promise<Error> = (error) => error,
 ): Promise<T> {
   try {
     const opened = await open()
@@ -124,6 +124,6 @@ export async function whileOpen<Opened extends { close(): unknown }, T>(
       await opened.close()
     }
   } catch (error) {
-    throw error instanceof StoreUnavailable ? await told(error) : error
+    throw error instanceof StoreUnavailable ? await explained(error) : error
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The published versions of the policy in a database, and what instances tell about the versions that they follow. The
+ * The published versions of the policy in a database, and what instances report about the versions that they follow. The
  * texts are opaque here: versions are signed, and whoever reads one verifies it. test/store/contract-policy-versions.ts
  * tests every engine.
  */
@@ -27,7 +27,7 @@ interface NewVersion extends StoredVersion {
   readonly files: ReadonlyMap<string, string>
 }
 
-/** What an instance told last. */
+/** What an instance reported last. */
 export interface InstanceNote {
   readonly name: string
   readonly state: string
@@ -55,7 +55,7 @@ export interface PolicyVersions {
    * of several publishers with one number, one wins.
    */
   publish(version: NewVersion): Promise<boolean>
-  /** Replaces what the instance told before. Forgets instances that told nothing for a day. */
+  /** Replaces what the instance reported before. Forgets instances that reported nothing for a day. */
   note(name: string, state: string): Promise<void>
   forget(name: string): Promise<void>
   /** By name. */
@@ -66,7 +66,7 @@ export interface PolicyVersions {
 /** Publishers write no longer text. Somebody else's could keep instances from reading anything. */
 export const LONGEST_SIGNED = 100_000
 
-/** Instances that told nothing for so long are forgotten. */
+/** Instances that reported nothing for so long are forgotten. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60 * 1000
 
 // The contract's PolicyVersions in the tables of an SQL database.
@@ -95,7 +95,7 @@ export async function policyVersionsIn(database: InstanceDatabase): Promise<Poli
     rows: HOME,
     fill: function* (): Work<void> {
       const signed = yield sql('select signed from policy_versions')
-      const former = signed.map(([text]) => createHash('sha256').update(dialect.told(text)).digest('hex'))
+      const former = signed.map(([text]) => createHash('sha256').update(dialect.fromStored(text)).digest('hex'))
       const insert = 'insert into policy_database (one, id, former) values (1, $1, $2)'
       yield sql(insert, randomUUID(), JSON.stringify(former))
     },
@@ -190,10 +190,14 @@ class SqlPolicyVersions implements PolicyVersions {
   }
 
   async instances(): Promise<readonly InstanceNote[]> {
-    const { now, greatest, told } = this.#dialect
+    const { now, greatest, fromStored } = this.#dialect
     const age = `${greatest}(0, ${now} - at)`
     const rows = await this.#ask(`select name, state, ${age} from policy_instances order by name`)
-    return rows.map(([name, state, ageMs]) => ({ name: told(name), state: told(state), ageMs: Number(ageMs) }))
+    return rows.map(([name, state, ageMs]) => ({
+      name: fromStored(name),
+      state: fromStored(state),
+      ageMs: Number(ageMs),
+    }))
   }
 
   close(): Promise<void> {
@@ -205,10 +209,10 @@ class SqlPolicyVersions implements PolicyVersions {
   }
 
   #stored([number, signed]: Row): StoredVersion {
-    return { number: Number(number), signed: this.#dialect.told(signed) }
+    return { number: Number(number), signed: this.#dialect.fromStored(signed) }
   }
 
   #textIn([row]: readonly Row[]): string | undefined {
-    return row && this.#dialect.told(row[0])
+    return row && this.#dialect.fromStored(row[0])
   }
 }

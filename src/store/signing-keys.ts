@@ -56,7 +56,7 @@ export async function signingKeysIn(database: InstanceDatabase): Promise<Signing
 }
 
 /** The table must be there. */
-export function* storedKeys({ now, told }: SqlDialect): Work<StoredKeys> {
+export function* storedKeys({ now, fromStored }: SqlDialect): Work<StoredKeys> {
   // Without keys, this is one row that has only the time.
   const rows = yield sql(`select ${now}, k.number, k.text, k.created_at, k.tokens_end_at
     from (select 1) as one left join signing_keys k on true order by k.number`)
@@ -65,7 +65,7 @@ export function* storedKeys({ now, told }: SqlDialect): Work<StoredKeys> {
     now: Number(rows[0]?.[0]),
     keys: keys.map(([, number, text, createdAt, tokensEndAt]) => ({
       number: Number(number),
-      text: told(text),
+      text: fromStored(text),
       createdAt: Number(createdAt),
       tokensEndAt: Number(tokensEndAt),
     })),

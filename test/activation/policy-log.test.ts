@@ -69,13 +69,13 @@ describe('the log of policies that took over', () => {
   })
 
   it('is whole when the server closes at once', async () => {
-    const teller = await openTeller({})
-    teller.report(taking(shipped, withRules('p, user:x, notes, list, any, *, allow')))
-    await teller.close()
+    const policyLog = await openPolicyLog({})
+    policyLog.report(taking(shipped, withRules('p, user:x, notes, list, any, *, allow')))
+    await policyLog.close()
     expect(lines.map(({ msg }) => msg)).to.deep.equal(['policy activated'])
   })
 
-  async function openTeller(options: Partial<ComparerOptions>) {
+  async function openPolicyLog(options: Partial<ComparerOptions>) {
     const { sources } = await readSchemas(join(ROOT, 'schemas'))
     return createPolicyLog(pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), {
       schemas: sources,
@@ -84,10 +84,10 @@ describe('the log of policies that took over', () => {
   }
 
   async function tellAll(options: Partial<ComparerOptions>, events: readonly PolicyEvent[]): Promise<void> {
-    const teller = await openTeller(options)
-    for (const event of events) teller.report(event)
+    const policyLog = await openPolicyLog(options)
+    for (const event of events) policyLog.report(event)
     for (let i = 0; i < 500 && lines.length < events.length; i++) await sleep(20)
-    await teller.close()
+    await policyLog.close()
   }
 
   function withRules(...rules: readonly string[]): PolicySources {

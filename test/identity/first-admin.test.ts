@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { makeFirstAdmin, tellFirstAdmin } from '../../src/server/parts/first-admin.ts'
+import { firstAdminText, makeFirstAdmin } from '../../src/server/parts/first-admin.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -47,7 +47,7 @@ describe('the first admin', () => {
   it('can not take the example for a password, which every server would then have', async () => {
     const admin = await makeFirstAdmin(server.app)
     if (!admin) throw new Error('none was made')
-    const example = /-d '(.*)'/.exec(tellFirstAdmin(server.url, admin))?.[1] ?? ''
+    const example = /-d '(.*)'/.exec(firstAdminText(server.url, admin))?.[1] ?? ''
     expect((await post(JSON.parse(example))).status).to.equal(400)
     expect((await post({ ...JSON.parse(example), newPassword: 'a password of mine' })).status).to.equal(200)
   })
@@ -72,7 +72,7 @@ describe('the first admin', () => {
     })
     const admin = await makeFirstAdmin(other.app)
     expect(admin?.role).to.equal(undefined)
-    if (admin) expect(tellFirstAdmin(other.url, admin)).to.include('roles.yaml declares no role `admin`')
+    if (admin) expect(firstAdminText(other.url, admin)).to.include('roles.yaml declares no role `admin`')
     expect((await other.app.directory.person('admin'))?.roles).to.deep.equal([])
     await other.stop()
   })

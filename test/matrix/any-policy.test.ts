@@ -106,7 +106,7 @@ async function tryMistakes(suite: PredictedSuite) {
   const { met: stated } = await statementsOf(suite)
   const named = new Set(coverage.mistakes.flatMap(({ place, operators }) => operators.map((one) => `${place} ${one}`)))
   const unneeded = new Set(coverage.rules.filter(({ covered }) => !covered).map(({ place }) => place))
-  const untold: string[] = []
+  const uncoveredMutants: string[] = []
   let noticed = 0
   for (const mutant of mutateRules({ files, resources }, vocabularyOf(evaluated.policy))) {
     const tried = await tryMutant({ ...suite, stated }, mutant)
@@ -124,10 +124,10 @@ async function tryMistakes(suite: PredictedSuite) {
     const isGone = mutant.operator === 'drop-rule' || mutant.operator === 'drop-deny'
     if (tried.noticed) noticed++
     else if (!unneeded.has(place) && (isGone || !named.has(`${place} ${mutant.operator}`))) {
-      untold.push(`${mutant.operator} ${mutant.change}`)
+      uncoveredMutants.push(`${mutant.operator} ${mutant.change}`)
     }
   }
-  return { coverage, noticed, named: named.size, untold }
+  return { coverage, noticed, named: named.size, uncoveredMutants }
 }
 
 /** Lists that are widened for one role, where some row could show it: how many a cell notices, and the others. */
@@ -170,10 +170,10 @@ describe('the matrix of any policy', () => {
     expect(things).to.match(/^GET\|HEAD,\/things\/\{id\},mine\+owner\+round,/m)
     expect(users).to.match(/^GET\|HEAD,\/users\/\{id\},mate\+owner\+peer,/m)
     for (const { name, text } of texts) if (name.startsWith('bodies/')) expect(text).to.not.include(CALLER)
-    const { coverage, untold, noticed } = await tryMistakes(suite)
+    const { coverage, uncoveredMutants, noticed } = await tryMistakes(suite)
     expect(percentOf(coverage.cells)).to.equal(100)
     expect(coverage.unasked).to.deep.equal([])
-    expect(untold).to.deep.equal([])
+    expect(uncoveredMutants).to.deep.equal([])
     expect(noticed).to.be.greaterThan(60)
     await removeFolder(folder)
   })
@@ -260,7 +260,7 @@ p, clerk, things, read, lit, *, allow
             expect(asked).to.be.greaterThan(50)
             const tried = await tryMistakes(suite)
             expect(percentOf(tried.coverage.cells)).to.equal(100)
-            expect(tried.untold).to.deep.equal([])
+            expect(tried.uncoveredMutants).to.deep.equal([])
             const lists = await widenLists(suite)
             expect(lists.unnoticed).to.deep.equal([])
             widened += lists.noticed.length

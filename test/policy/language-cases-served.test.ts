@@ -370,7 +370,7 @@ function servicesOf(store: TestStore): Services {
       directory: { accountStatus: unasked },
       verifier: { verify: unasked },
       publicUrl: () => '',
-      turns: new SliceQueue(),
+      slices: new SliceQueue(),
     },
   }
 }

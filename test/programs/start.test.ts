@@ -32,7 +32,7 @@ describe('the start of a program', () => {
   it('of a server leaves nothing for later: no answer waits for a file of the program', async () => {
     const modules = join(folder, 'modules-of-answers')
     const env = { ...process.env, MODULES: modules, DATA_DIR: join(folder, 'demo'), PORT: '0', ADMIN_PORT: '0' }
-    const hook = join(ROOT, 'test/programs/tell-modules.ts')
+    const hook = join(ROOT, 'test/programs/list-modules.ts')
     const child = spawn(process.execPath, ['--import', hook, join(ROOT, 'bin/sallyport.js'), 'serve', '--demo'], {
       cwd: ROOT,
       env,
@@ -74,7 +74,7 @@ describe('the start of a program', () => {
     environment: Readonly<Record<string, string>> = {},
   ) {
     const MODULES = join(folder, `modules-${Math.random()}`)
-    const hook = join(ROOT, 'test/programs/tell-modules.ts')
+    const hook = join(ROOT, 'test/programs/list-modules.ts')
     const env = { ...process.env, ...environment, MODULES, DATA_DIR: join(folder, 'data'), PORT: '0', ADMIN_PORT: '0' }
     const child = spawn(process.execPath, ['--import', hook, join(ROOT, 'bin/sallyport.js'), ...args], {
       cwd: ROOT,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { LivePolicy } from '../../src/policy/live/live-policy.ts'
-import { tellInstance } from '../../src/server/policy-changes/tell-instance.ts'
+import { reportInstance } from '../../src/server/policy-changes/report-instance.ts'
 import { until } from '../until.ts'
 import { PublishedPolicies, sequenceOf } from './fixture.ts'
 
@@ -40,7 +40,7 @@ describe('a server with published policies that has ended', () => {
   it('is forgotten last, whichever note of it is still on its way', async () => {
     const noted = Promise.withResolvers<void>()
     const done: string[] = []
-    const forget = tellInstance(
+    const forget = reportInstance(
       'one',
       {
         note: () => noted.promise.then(() => void done.push('note')),

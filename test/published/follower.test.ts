@@ -48,7 +48,7 @@ describe('an instance that follows versions', () => {
         return packPolicy(parsePolicy(files, resources))
       },
     })
-    follower = new VersionFollower({ policy, source, maxAgeMs: 60_000, now: () => now, reached, tell: () => {} })
+    follower = new VersionFollower({ policy, source, maxAgeMs: 60_000, now: () => now, reached, report: () => {} })
   })
   afterEach(() => {
     follower.close()

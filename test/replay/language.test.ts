@@ -94,7 +94,7 @@ async function serve(policy: ActivePolicy, asked: Asked): Promise<Served> {
   try {
     const decision = await decideRequest({ resources, store }, policy, { match, caller, at: now, address })
     exchange.decision = decision
-    if (decision.kind === 'list') decision.tellQuery({ queried: [], selected: undefined })
+    if (decision.kind === 'list') decision.recordQuery({ queried: [], selected: undefined })
     const evidence = write(decision, resource, request, world)
     exchange.outcome = { status: 200, headers: {}, body: undefined, ...(evidence ? { evidence } : {}) }
   } catch (error) {

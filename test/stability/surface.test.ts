@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { collectSurface } from '../../scripts/surface/collect.ts'
-import { compareSurfaces, lastWord, untold } from '../../scripts/surface/compare.ts'
+import { compareSurfaces, lastWord, unmentioned } from '../../scripts/surface/compare.ts'
 import type { Surface } from '../../scripts/surface/members.ts'
 import { type AcceptedSurface, readAccepted } from '../../scripts/surface.ts'
 
@@ -23,11 +23,11 @@ describe('the surface', () => {
   })
 
   it('has no member that went without a line in CHANGELOG.md', () => {
-    expect(untold(accepted.gone, changelog)).to.deep.equal([])
+    expect(unmentioned(accepted.gone, changelog)).to.deep.equal([])
     expect(
-      untold(['command policy check --never-there', 'problem not-ready'], '## 2\n\n`not-ready`\n\n## 1\n'),
+      unmentioned(['command policy check --never-there', 'problem not-ready'], '## 2\n\n`not-ready`\n\n## 1\n'),
     ).to.deep.equal(['command policy check --never-there'])
-    expect(untold(['problem not-ready'], '## 2\n\n## 1\n\n`not-ready`\n'), 'an older section').to.have.length(1)
+    expect(unmentioned(['problem not-ready'], '## 2\n\n## 1\n\n`not-ready`\n'), 'an older section').to.have.length(1)
   })
 
   it('has all kinds of members', () => {

@@ -137,7 +137,7 @@ describe('a PostgreSQL behind a network that fails', () => {
     await sleep(UNDECIDED_MS)
     await direct.query('commit')
     await slow
-    expect(performance.now() - first, 'it waited for the turn').to.be.least(UNDECIDED_MS)
+    expect(performance.now() - first, 'it waited for the write lock').to.be.least(UNDECIDED_MS)
     await direct.query('begin; update turns set taken = taken')
     const [since, write] = [performance.now(), failure(opened.store.create(creation('b', {})))]
     await sleep(50)
@@ -244,7 +244,7 @@ describe('a PostgreSQL behind a network that fails', () => {
     expect(rows[0]?.count).to.be.within(2, DEFAULT_SETTINGS.most)
   })
 
-  it('loses its turn when it stalls, and others write', async () => {
+  it('loses the write lock when it stalls, and others write', async () => {
     const other = await schema.open({ resources: RESOURCES, now })
     const stalled = await schema.raw()
     stalled.on('error', () => undefined)

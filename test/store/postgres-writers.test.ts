@@ -36,7 +36,7 @@ describe('instances that share a PostgreSQL', () => {
   it('would miss a record whose number was taken before the commit of a higher one', async () => {
     const { store, outbox } = await open()
     const late = await schema.raw()
-    // A writer that doesn't wait for its turn.
+    // A writer that doesn't wait for the write lock.
     await late.query(`begin; insert into outbox (record) values ('late')`)
     await store.create(creation('a', {}), { record: 'early' })
     const [early] = await outbox.waiting(10)

@@ -165,12 +165,12 @@ function changePhrase(change: DecisionChange, when = scopePhrase(change)): Phras
 }
 
 function callersPhrase({ callers, unchanged }: DecisionChange): Phrase {
-  const [[leader = '', partner] = [], ...others] = callers
-  if (leader === 'everyone') {
+  const [[first = '', partner] = [], ...others] = callers
+  if (first === 'everyone') {
     if (others.length === 0) return say`everyone without a role`
     return unchanged.length === 0 ? say`everyone` : say`everyone (no change for: ${listed(unchanged, say`, `)})`
   }
-  const who = partner === undefined ? say`${leader}` : say`${leader} together with ${partner}`
+  const who = partner === undefined ? say`${first}` : say`${first} together with ${partner}`
   if (others.length === 0) return who
   const also = others.map((caller) => caller.at(-1) ?? '')
   return say`${who} (also: ${listed(also, say`, `)})`

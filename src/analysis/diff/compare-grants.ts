@@ -109,9 +109,9 @@ function objectLevelGains(topic: Topic, compared: Grants): readonly GrantGain[] 
   const { decisions, space } = topic
   const { regions, rules } = space
   if (decisions.looks || !decisions.changes) return []
-  const told = freshRegions(topic, compared, rules.second)
+  const second = freshRegions(topic, compared, rules.second)
   const fresh = freshRegions(topic, compared, rules.first).map((region, i) =>
-    regions.minus(region, rules.storedSide(told[i] ?? NOWHERE)),
+    regions.minus(region, rules.storedSide(second[i] ?? NOWHERE)),
   )
   const changed = regions.any(fresh)
   if (changed === NOWHERE) return []

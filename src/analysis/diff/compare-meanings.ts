@@ -34,7 +34,7 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
   return [...before].flatMap(([name, old]): SettingChange[] => {
     const now = after.get(name)
     if (!now || meaningOf(now) === meaningOf(old)) return []
-    // What changes because it consists of other relations is told by the decisions, and by those relations.
+    // What changes because it consists of other relations is reported with the decisions, and with those relations.
     if (!isLeaf(old) && !isLeaf(now)) return []
     const [from, to] = [kindOf(old).define(old), kindOf(now).define(now)]
     const texts = { before: plainText(from), after: plainText(to) }

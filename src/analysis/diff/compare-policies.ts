@@ -75,7 +75,7 @@ export function equivalence({ changes, sameText }: PolicyDiff): string | undefin
     : 'The two policies are equivalent: only text or comments differ.'
 }
 
-// ---- The directions of changes, in the order in which a diff tells them.
+// ---- The directions of changes, in the order in which a diff reports them.
 
 export const DIRECTIONS = ['widening', 'either', 'narrowing', 'neutral'] as const
 

@@ -45,11 +45,11 @@ export function describeScope(space: ComparedSpace, { changed, kept, possible, d
   const when = cover(changed, regions.any([changed, impossible, kept]))
   const within = regions.any(when.map(({ region }) => region))
   const besides = cover(regions.both(kept, within), regions.either(kept, impossible))
-  const told = asScope(when, besides)
-  const terms = [...told.when, ...told.besides]
-  if (terms.every(isPlain)) return told
+  const scoped = asScope(when, besides)
+  const terms = [...scoped.when, ...scoped.besides]
+  if (terms.every(isPlain)) return scoped
   const isBetter = !plain.when.every(isPositive) || lengthOf(terms) < lengthOf(plain.when)
-  return terms.every(isPositive) && isBetter ? told : plain
+  return terms.every(isPositive) && isBetter ? scoped : plain
 }
 
 /** How many names the terms have, with one for each term. */

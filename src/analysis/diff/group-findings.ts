@@ -69,14 +69,14 @@ function ofPairs(
   const led = group.map((finding) => ({ ...finding, caller: byRank(finding.caller) }))
   return grouped(led, ({ caller: [leader] }) => leader).map((findings) => {
     const callers = grouped(findings, ({ caller }) => caller).flatMap(([first]) => (first ? [first.caller] : []))
-    const told = change(
+    const combined = change(
       topic,
       findings,
       callers.toSorted((a, b) => place(a) - place(b)),
       [],
     )
-    if (grouped(findings, ({ fields, scope }) => [fields, scope]).length === 1) return told
-    return { ...told, fields: told.part === 'fields' ? told.fields : undefined, scope: undefined }
+    if (grouped(findings, ({ fields, scope }) => [fields, scope]).length === 1) return combined
+    return { ...combined, fields: combined.part === 'fields' ? combined.fields : undefined, scope: undefined }
   })
 }
 

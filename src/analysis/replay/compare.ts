@@ -67,10 +67,10 @@ function atFault({ fieldsRefused }: RefusedAgain): Pick<Difference, 'fields'> {
   return fieldsRefused.length === 0 ? {} : { fields: { was: [], becomes: fieldsRefused } }
 }
 
-function compareRefusals(record: DecisionRecord, again: RefusedAgain, told: StatusChange): Difference | undefined {
+function compareRefusals(record: DecisionRecord, again: RefusedAgain, statuses: StatusChange): Difference | undefined {
   const fields = { was: (record.fieldsRefused ?? []).toSorted(), becomes: again.fieldsRefused.toSorted() }
-  if (told.was === told.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
-  return { change: 'refused-otherwise', ...told, lines: again.lines, fields }
+  if (statuses.was === statuses.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
+  return { change: 'refused-otherwise', ...statuses, lines: again.lines, fields }
 }
 
 /** Allowed then and now: a read or a list may still show something else. */
@@ -81,14 +81,14 @@ function compareShown(
 ): Difference | undefined {
   if (problem !== undefined || !(decision.kind === 'read' || decision.kind === 'list')) return undefined
   const { lines } = decision.evidence
-  const told = { was, becomes: 'allowed', lines }
+  const statuses = { was, becomes: 'allowed', lines }
   if (decision.kind === 'list' && facts?.where && !isDeepStrictEqual(facts.where, decision.where)) {
     const reach = reachOf(facts.where, decision.where)
-    return { change: 'other-objects', ...told, ...(reach && { reach }) }
+    return { change: 'other-objects', ...statuses, ...(reach && { reach }) }
   }
   if (!facts?.shown) return undefined
   const fields = { was: shownFields(facts, facts), becomes: shownFields(decision.evidence.facts, facts) }
-  return isDeepStrictEqual(fields.was, fields.becomes) ? undefined : { change: 'other-fields', ...told, fields }
+  return isDeepStrictEqual(fields.was, fields.becomes) ? undefined : { change: 'other-fields', ...statuses, fields }
 }
 
 interface StatusChange {

@@ -115,7 +115,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-// Work on several files that is done wholly or undone, also when the process is told to end meanwhile.
+// Work on several files that is done wholly or undone, also when the process gets a signal to end meanwhile.
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -127,15 +127,15 @@ export type GoOn = () => Promise<void>
  * Then the signal ends the process. Where it comes too late for that, the work is done, and the process goes on.
  */
 export async function whole<T>(work: (goOn: GoOn) => Promise<T>): Promise<T> {
-  let told: NodeJS.Signals | undefined
+  let received: NodeJS.Signals | undefined
   const note = (signal: NodeJS.Signals) => {
-    told ??= signal
+    received ??= signal
   }
   for (const signal of SIGNALS) process.on(signal, note)
   const goOn = async () => {
-    // Node tells signals between two turns of its loop.
+    // Node delivers signals between two turns of its loop.
     await setImmediate()
-    if (told) throw new Error(`stopped by ${told}, and nothing was changed`)
+    if (received) throw new Error(`stopped by ${received}, and nothing was changed`)
   }
   let undone = true
   try {
@@ -144,7 +144,7 @@ export async function whole<T>(work: (goOn: GoOn) => Promise<T>): Promise<T> {
     return result
   } finally {
     for (const signal of SIGNALS) process.off(signal, note)
-    if (told && undone) process.kill(process.pid, told)
+    if (received && undone) process.kill(process.pid, received)
   }
 }
 

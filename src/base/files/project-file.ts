@@ -19,7 +19,7 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
   const found = await file.stat()
   refuseOthers(found)
   const chunks: Buffer[] = []
-  // Files of /proc tell the size 0, and others may grow meanwhile.
+  // Files of /proc report the size 0, and others may grow meanwhile.
   for (let length = 0; ; ) {
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(Math.max(found.size + 1, LEAST_CHUNK)) })
     if (bytesRead === 0) return Buffer.concat(chunks, length)

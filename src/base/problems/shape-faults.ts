@@ -1,5 +1,5 @@
 /**
- * What a JSON Schema finds wrong with a file: of all errors the ones that people are told, one for each fault, in plain
+ * What a JSON Schema finds wrong with a file: of all errors the ones that are reported, one for each fault, in plain
  * words.
  */
 import type { ErrorObject } from 'ajv'
@@ -98,7 +98,7 @@ function quoted(value: unknown): string {
 const ECHOES: ReadonlySet<string> = new Set(['propertyNames', 'if'])
 
 /** The errors must hold their schemas and data (`verbose` of Ajv). */
-export function tellable(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+export function reportable(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf')
   const inner = errors.filter(({ keyword }) => keyword !== 'oneOf' && !ECHOES.has(keyword))
   const outside = inner.filter((error) => !choices.some((choice) => isIn(error, choice)))

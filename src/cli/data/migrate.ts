@@ -1,11 +1,11 @@
-/** Rehearses and runs migrations for `sallyport data migrate`, and tells what became of them. */
+/** Rehearses and runs migrations for `sallyport data migrate`, and reports what became of them. */
 import { existsSync } from 'node:fs'
 import { setExitCode } from '../../base/command-process.ts'
 import { withoutSecrets } from '../../base/without-secrets.ts'
 import type { Config } from '../../config/config.ts'
 import { hidesIds } from '../../decision-log/mask.ts'
 import type { RunResult } from '../../migrations/run/run-migrations.ts'
-import { print, printResult, tell } from '../../present/print.ts'
+import { print, printNote, printResult } from '../../present/print.ts'
 import { backUp } from '../../tools/backup/back-up.ts'
 import { type MigrationReport, reportOf, reportText, statusText } from '../../tools/data/migrate/formats.ts'
 import {
@@ -75,7 +75,7 @@ function outcomeWithoutRun(
 
 async function backUpFirst(config: Config, program: string): Promise<string> {
   const { file } = await backUp({ config, file: undefined, recipients: [], program, now: new Date() })
-  tell(`Archived in ${file}.\n`)
+  printNote(`Archived in ${file}.\n`)
   return file
 }
 

@@ -37,14 +37,14 @@ async function toFile(file: string): Promise<Output> {
   const handle = await open(part, 'wx', 0o600).catch((error) => {
     throw unwritable(part, error)
   })
-  const told = async (work: () => Promise<unknown>) => {
+  const explained = async (work: () => Promise<unknown>) => {
     await work().catch((error) => {
       throw error instanceof ToolError ? error : unwritable(part, error)
     })
   }
-  return gathered((text) => told(() => handle.writeFile(text)), {
+  return gathered((text) => explained(() => handle.writeFile(text)), {
     end: () =>
-      told(async () => {
+      explained(async () => {
         await handle.sync()
         await handle.close()
         await nameNew(part, file).catch((error) => {

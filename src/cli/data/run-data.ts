@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { FileError } from '../../base/diagnostic.ts'
 import type { Config } from '../../config/config.ts'
-import { tell } from '../../present/print.ts'
+import { printNote } from '../../present/print.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
@@ -96,7 +96,7 @@ export async function exportAs(flags: ExportSettings): Promise<boolean> {
       })
     })
     await output.finish()
-    tell(exportText(exported))
+    printNote(exportText(exported))
     return named.length > 0 && exported.some(({ refused }) => refused !== undefined)
   })
 }

@@ -10,7 +10,7 @@ import { type DirectoryAccess, DirectoryError } from '../../identity/directory/d
 import { issueKey } from '../../identity/directory/issue-key.ts'
 import type { KeyPlace, RetiredKey, RingKeys } from '../../identity/keys/embedded/key-place.ts'
 import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
-import { print, printResult, tell } from '../../present/print.ts'
+import { print, printNote, printResult } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { ApiKey, NewApiKey } from '../../store/directory.ts'
@@ -38,7 +38,7 @@ export function keyCommand(): Command {
       inDirectory(async (access) => {
         const { role: roles, ...wish } = flags
         const { key, text } = await issueKey({ ...wish, roles }, access)
-        tell(`${describe(key)}${await warn(key, access)}`)
+        printNote(`${describe(key)}${await warn(key, access)}`)
         printResult(flags.format, { key: text, ...publicOf(key) }, `${text}\n`)
       }),
     )
@@ -248,15 +248,15 @@ export function tokenCommand(): Command {
           'the server accepts only tokens of JWT_JWKS_URL or JWT_PUBLIC_KEY: unset it to use the embedded key',
         )
       }
-      await tellUndeclared(config, role)
+      await warnOfUndeclared(config, role)
       const settings = { dataDirectory, database, secrets: tokens.keys.secrets }
       const token = await sign(settings, config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
       printResult(format, { token, subject, roles: role, lifetimeSeconds: expires / 1000 }, `${token}\n`)
     })
 }
 
-/** Roles that roles.yaml doesn't declare grant nothing (semantics.md). Tells nothing of files that are missing or wrong. */
-async function tellUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
+/** Roles that roles.yaml doesn't declare grant nothing (semantics.md). Ignores files that are missing or wrong. */
+async function warnOfUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
   const { parseRoles } = await import('../../policy/parse/parse-vocabulary.ts')
   const { readPolicyFiles } = await import('../../policy/policy-files.ts')
   try {
@@ -266,8 +266,8 @@ async function tellUndeclared({ policies }: Config, roles: readonly string[]): P
     })
     for (const role of roles.filter((one) => !declared.has(one))) {
       const meant = didYouMean(role, declared.keys())
-      const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
-      tell(`sallyport: ${printable(told)}\n`)
+      const warning = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
+      printNote(`sallyport: ${printable(warning)}\n`)
     }
   } catch (error) {
     if (!(error instanceof FileError) && !(error as NodeJS.ErrnoException).syscall) throw error

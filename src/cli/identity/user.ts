@@ -1,7 +1,7 @@
 /** sallyport user …: the people of the embedded directory. */
 import { Command } from 'commander'
 import { type DirectoryAccess, DirectoryError, soundSubject } from '../../identity/directory/directory-access.ts'
-import { printResult, tell } from '../../present/print.ts'
+import { printNote, printResult } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { Person } from '../../store/directory.ts'
@@ -48,7 +48,7 @@ function declareAdd(user: Command): void {
         const { addUser } = await import('../../identity/directory/users.ts')
         const added = await addUser(access, { email, name, id, roles: role })
         printResult(format, { id: added, email, name, roles: role }, `${added}\n`)
-        tell(`Set a password with: sallyport user password ${email}\n`)
+        printNote(`Set a password with: sallyport user password ${email}\n`)
       }),
     )
 }
@@ -77,7 +77,7 @@ function declarePassword(user: Command): void {
         const hash = await createPasswords().hash(password)
         if (!(await access.directory.setPassword(id, { hash, oneTime })))
           throw new DirectoryError(`the user \`${id}\` is gone`)
-        tell(`${id} has a new password; all earlier sessions have ended.\n`)
+        printNote(`${id} has a new password; all earlier sessions have ended.\n`)
         const made = generate ? { id, oneTime, password } : { id, oneTime }
         printResult(format, made, generate ? `${password}\n` : '')
       }),

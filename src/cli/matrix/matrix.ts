@@ -1,7 +1,7 @@
 /** sallyport matrix …: writes, tests and measures the expected answers for each caller. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { printReport, printResult, tell } from '../../present/print.ts'
+import { printNote, printReport, printResult } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/operators.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import type { Run, Timed } from '../../tools/matrix/run/result.ts'
@@ -134,7 +134,7 @@ Exit code: 0, or 2 when it could not run; then it wrote nothing.`,
       const { initMatrix } = await import('./init.ts')
       const files = await initMatrix(await settingsWith(flags))
       printResult(flags.format, { files }, files.map((path) => `${path}\n`).join(''))
-      if (files.length === 0) tell('nothing is missing: the matrices state all possible cells\n')
+      if (files.length === 0) printNote('nothing is missing: the matrices state all possible cells\n')
     })
 }
 

@@ -157,13 +157,13 @@ async function explainRequest(
   const match = createRouteMatcher(resources.routes)(method.toUpperCase(), target)
   const path = 'path' in target ? target.path : written
   const request = matchRequest({ method: method.toUpperCase(), path, match }, resources)
-  const told = readKnownRequest(asked, reviewed.policy)
+  const assumed = readKnownRequest(asked, reviewed.policy)
   const now = timeOf(at, Date.now())
   const context = { request, policy: reviewed.policy, resources }
   const change = readStateChange(wanted, context)
   return withKnownObject(asked, { request, caller, reviewed, resources, reader }, (found) => {
     const { known, becomes } = withStates(found, change, context)
-    return explain({ reviewed, resources, caller, path, request, known, told, becomes, now })
+    return explain({ reviewed, resources, caller, path, request, known, assumed, becomes, now })
   })
 }
 

@@ -1,7 +1,7 @@
 /** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
 import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { printReport, tell } from '../../present/print.ts'
+import { printNote, printReport } from '../../present/print.ts'
 import { count } from '../../present/text.ts'
 import type { Holder } from '../../tools/permissions/matrix.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
@@ -73,7 +73,7 @@ run, for example with a broken schema file.`,
       const users = directory === undefined ? undefined : await readDirectory(directory, resources)
       if (fix) {
         for (const [file, words] of await fixFormerWords(place, resources)) {
-          tell(`${file}: ${count(words, 'former word')} replaced\n`)
+          printNote(`${file}: ${count(words, 'former word')} replaced\n`)
         }
       }
       const report = await checkPolicy({ policies: place, resources, users, now: new Date(now) })

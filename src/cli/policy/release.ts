@@ -8,7 +8,7 @@ import { setExitCode } from '../../base/command-process.ts'
 import { MOMENT_FORMS, readMoment, timeFault, timeText } from '../../base/time.ts'
 import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES, versionNamed } from '../../identity/keys/published-settings.ts'
-import { printResult, tell } from '../../present/print.ts'
+import { printNote, printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
@@ -168,7 +168,7 @@ function declareHistory(policy: Command): void {
       const target = { ...usual, policies, over: 'any' } as const
       const { versionJson } = await import('../../tools/release/version.ts')
       const history = await inReleaseTarget(target, async (found) => {
-        for (const sentence of found.refused) tell(`sallyport: ${printable(sentence)}\n`)
+        for (const sentence of found.refused) printNote(`sallyport: ${printable(sentence)}\n`)
         return (await found.history()).toReversed()
       })
       const none = `There are no versions of ${policies} yet: no policy was applied.\n`
@@ -213,7 +213,7 @@ If no user of this server has the id, the command blocks it anyway and says so.`
       const text = changed ? `${who} is blocked${end}.\n` : `${who} was already blocked for that long.\n`
       printResult(format, { user: `user:${id}`, blocked: true, changed }, text)
       const doubt = await doubtAbout(openDirectory, id)
-      if (doubt) tell(`sallyport: ${printable(doubt)}\n`)
+      if (doubt) printNote(`sallyport: ${printable(doubt)}\n`)
     })
 }
 

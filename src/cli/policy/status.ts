@@ -18,7 +18,7 @@ interface InstanceStatus {
   readonly state: 'current' | 'behind' | 'silent'
   readonly sequence: number
   readonly revision: string
-  /** Since the instance told its state. */
+  /** Since the instance reported its state. */
   readonly ageSeconds: number
   readonly faults: readonly string[]
 }
@@ -33,7 +33,7 @@ interface InstancesStatus {
 export function declareStatus(policy: Command): void {
   withHelp(policy.command('status'), {
     about: 'list the instances that follow the policy in the database (POLICIES=database:)',
-    note: `Every process of an instance tells its state at each change and every five seconds.
+    note: `Every process of an instance reports its state at each change and every five seconds.
 Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`,
     examples: ['policy status', 'policy status --wait 10s --format json'],
   })

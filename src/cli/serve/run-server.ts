@@ -7,7 +7,7 @@ import { invocation } from '../../present/invocation.ts'
 import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
 import { welcome } from '../../server/parts/demo.ts'
-import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
+import { firstAdminText, makeFirstAdmin } from '../../server/parts/first-admin.ts'
 
 const AFTER_START_MS = 1000
 
@@ -38,7 +38,7 @@ export async function runServer(flags: Flags, fromPackage: Flags | undefined): P
   // Makes the next start faster.
   setTimeout(flushCompileCache, AFTER_START_MS).unref()
   const { revision } = app.policy.active
-  if (worker) worker.tellListening(app.url, revision)
+  if (worker) worker.reportListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
   const text = config.demo ? welcomeText(config, app.url) : await firstUserText(config, app)
@@ -73,13 +73,13 @@ function reopen({ decisionLog }: App, log: Logger): void {
   }
 }
 
-function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
+function drainOnSignal(drain: () => Promise<void>, log: (message: string) => void): void {
   let stopping = false
   // A terminal's Ctrl-C reaches a worker twice: directly and from its primary.
   const stop = async () => {
     if (stopping) return
     stopping = true
-    tell('draining')
+    log('draining')
     await drain()
     process.exit(0)
   }
@@ -104,5 +104,5 @@ ${invocation(process.env)} eject
 async function firstUserText({ tokens }: Config, app: App): Promise<string> {
   if (tokens.keys.kind !== 'embedded') return ''
   const admin = await makeFirstAdmin(app)
-  return admin ? tellFirstAdmin(app.url, admin) : ''
+  return admin ? firstAdminText(app.url, admin) : ''
 }

@@ -12,7 +12,7 @@ const ENV_FILE = '.env'
 const MOST_BYTES = 1024 * 1024
 
 /**
- * Variables that tell other programs what to run, or where they find it. Programs that a command starts, like git, have
+ * Variables that say to other programs what to run, or where they find it. Programs that a command starts, like git, have
  * its environment, and the file can be part of a change that somebody only wants to look at.
  */
 const OF_PROGRAMS =

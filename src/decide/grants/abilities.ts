@@ -99,7 +99,7 @@ export class Abilities {
   get collection(): Can {
     const ways = this.#ways.filter(({ route }) => route.kind === 'collection')
     const create = ways.find(({ endpoint }) => endpoint.action === 'create')
-    return this.#told(ways, create?.grants.roleLevel.grantable)
+    return this.#abilities(ways, create?.grants.roleLevel.grantable)
   }
 
   /** Looks up the relations of the object that rest on other objects, each once. */
@@ -116,7 +116,7 @@ export class Abilities {
     return this.#fields
   }
 
-  /** What the store must tell of each row of a list: the conditions that rest on other objects. */
+  /** What the store must compute for each row of a list: the conditions that rest on other objects. */
   get marks(): readonly Condition[] {
     return this.#steps.map((relation) => kindOf(relation).condition(relation, this.#asking))
   }
@@ -137,7 +137,7 @@ export class Abilities {
         (kind === 'item' || (kind === 'caller' && isOwn)) && !checkObject(grants, endpoint.operation, relations),
     )
     const write = ways.find(({ endpoint }) => endpoint.action === this.#writing)
-    const can = this.#told(ways, write && grantOn(write.grants, relations).fields)
+    const can = this.#abilities(ways, write && grantOn(write.grants, relations).fields)
     this.#known.set(key, can)
     return can
   }
@@ -149,7 +149,7 @@ export class Abilities {
     return updates ? 'update' : 'replace'
   }
 
-  #told(ways: readonly UsableMethod[], writable: ReadonlySet<string> | undefined): Can {
+  #abilities(ways: readonly UsableMethod[], writable: ReadonlySet<string> | undefined): Can {
     if (ways.length === 0) return NOTHING
     const { actions, fields } = this.#question.resource
     const allowed = new Set(ways.map(({ endpoint }) => endpoint.action))

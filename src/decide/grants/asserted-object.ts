@@ -1,6 +1,6 @@
 /**
- * The decision about an object that isn't stored here: a PEP tells its attributes, and those that it doesn't
- * tell are unknown. What is granted is granted whatever values the unknown ones have: each relation that looks at one is
+ * The decision about an object that isn't stored here: a PEP asserts its attributes, and those that it doesn't
+ * assert are unknown. What is granted is granted whatever values the unknown ones have: each relation that looks at one is
  * taken once as holding and once as not (docs/decisions/0066).
  */
 import type { Representation } from '../../resources/resource.ts'
@@ -26,9 +26,9 @@ import {
 const MOST_UNKNOWN = 6
 
 export interface AssertedObject {
-  /** The attributes that were told, and the id. */
+  /** The asserted attributes, and the id. */
   readonly attributes: Representation
-  /** Whether the caller's attributes are told too, so that a missing one is unknown. */
+  /** Whether the caller's attributes are asserted too, so that a missing one is unknown. */
   readonly isCallerAsserted: boolean
 }
 
@@ -44,12 +44,12 @@ export interface PartialDecision {
 export function* decideWithUnknowns(
   question: Question,
   policy: Snapshot,
-  told: AssertedObject,
+  asserted: AssertedObject,
 ): Steps<PartialDecision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind === 'refused') return grants
   if (grants.kind !== 'grants') throw new Error(`${question.resource.name} has no objects to decide about`)
-  return yield* decideCases(grants, question, told)
+  return yield* decideCases(grants, question, asserted)
 }
 
 /**
@@ -75,11 +75,11 @@ export function* lacksAttributes(
 function* decideCases(
   grants: CallerGrants,
   { endpoint }: Question,
-  told: AssertedObject,
+  asserted: AssertedObject,
 ): Steps<PartialDecision | Refusal, FactNeed> {
-  const related = yield* relate(relatingBy(grants), told.attributes)
+  const related = yield* relate(relatingBy(grants), asserted.attributes)
   const leaves = [...new Set(grants.table.compared.flatMap(leavesOf))]
-  const unknown = leaves.filter((leaf) => isUnknown(leaf, grants, told))
+  const unknown = leaves.filter((leaf) => isUnknown(leaf, grants, asserted))
   const cases = casesOf(unknown).map((assumed) => {
     const holds = (leaf: Relation) => (unknown.includes(leaf) ? assumed.has(leaf) : (related.leaves.get(leaf) ?? false))
     return namesOf(grants, holds)
@@ -88,7 +88,7 @@ function* decideCases(
   const fields = granted.reduce((some, more) => some.intersection(more))
   const possible = granted.reduce((some, more) => some.union(more))
   const [names = []] = cases
-  const facts = { ...factsOf(grants, related), object: recordedOf(grants, told) }
+  const facts = { ...factsOf(grants, related), object: recordedOf(grants, asserted) }
   const evidence = evidenceOf(names, grantOn(grants, names), facts)
   const known = unknown.length > MOST_UNKNOWN ? new Set<string>() : fields
   return possible.size === 0
@@ -123,7 +123,7 @@ function namesOf({ table }: CallerGrants, holds: (leaf: Relation) => boolean): r
   return table.compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
 }
 
-/** The told fields that records keep. */
+/** The asserted fields that records keep. */
 function recordedOf({ recorded }: CallerGrants, { attributes }: AssertedObject): Representation {
   return Object.fromEntries(
     recorded.filter((name) => Object.hasOwn(attributes, name)).map((name) => [name, attributes[name] ?? null]),

@@ -25,7 +25,7 @@ export interface GrantedWhere {
   readonly where: Condition
 }
 
-/** Which values a caller lacks may be told by somebody else, and so be ever new. */
+/** Which values a caller lacks may be asserted by somebody else, and so be ever new. */
 const ROLE_LEVELS = 100
 
 /** A table tries every set of its first conditions, up to this many. */
@@ -275,7 +275,7 @@ export class CellBudget {
 }
 
 // The conditions of lists that a snapshot keeps, of all its tables together: those asked for last. What callers compare
-// may be told by somebody else, and so be ever new and long.
+// may be asserted by somebody else, and so be ever new and long.
 
 /** In characters of the keys; with the conditions, some tens of megabytes at most. */
 const MOST_KEPT = 8_000_000

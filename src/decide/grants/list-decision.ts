@@ -61,7 +61,7 @@ export class ListDecision {
   }
 
   /** Adds the query's fields to the evidence and, if only the policy refuses the query, the refused fields. */
-  tellQuery(asked: QueriedFields, refused?: 'by the policy'): void {
+  recordQuery(asked: QueriedFields, refused?: 'by the policy'): void {
     const queried = this.#declared(asked.queried)
     const selected = this.#declared(asked.selected ?? [])
     const unasked = [
@@ -102,7 +102,7 @@ export class ListDecision {
     return { kind: 'by row', compared, of }
   }
 
-  /** What the store must tell of each row beside its fields: the conditions that rest on other objects. */
+  /** What the store must compute for each row beside its fields: the conditions that rest on other objects. */
   get marks(): readonly Condition[] {
     const { table, roleLevel, asking } = this.#grants
     if (roleLevel.shownAlike) return []

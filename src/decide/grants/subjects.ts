@@ -29,7 +29,7 @@ export interface NamedSubjects {
 }
 
 /**
- * The sets of names whose tables are kept: those asked for last. Tokens and PEPs tell ever new sets, and the
+ * The sets of names whose tables are kept: those asked for last. Tokens and PEPs bring ever new sets, and the
  * tables of one take some tens of kilobytes.
  */
 const MOST_KEPT = 2000

@@ -70,15 +70,15 @@ export function* permitCreate(
     named: namesOf(resource, named),
     ...(choosesId ? { chosen: ['id'] } : {}),
   })
-  const told = short(evidence)
-  const refusal = refusalOfResult(grants, told, (asked): Unpermitted | undefined => {
+  const shortened = short(evidence)
+  const refusal = refusalOfResult(grants, shortened, (asked): Unpermitted | undefined => {
     const { fields } = grantOn(asked, related.names)
     if (fields.size === 0) return { check: 'object' }
     const refused = namesOf(resource, named, ({ name, readOnly }) => !readOnly && !fields.has(name))
     return fieldsUnpermitted(choosesId && !mayChooseId(asked) ? ['id', ...refused] : refused)
   })
   if (refusal) return refusal
-  passed(told)
+  passed(shortened)
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence })
   if (unfit) return unfit
@@ -130,7 +130,7 @@ function withFacts(evidence: Evidence, facts: Facts): Evidence {
 
 /**
  * Allowed on the stored object, and again on the result; every field that changes must be granted both times. No answer
- * may tell a value that the caller can't read.
+ * may reveal a value that the caller can't read.
  */
 export function* permitUpdate(
   grants: CallerGrants,
@@ -158,11 +158,11 @@ export function* permitUpdate(
   const granted = grantOn(grants, related.names)
   const evidence = evidenceOf(related.names, granted, facts)
   const grantedAfter = grantOnResult(grants, result.names)
-  // A result that is refused as a whole is told by the relations and rules of the second decision.
+  // A result that is refused as a whole is recorded with the relations and rules of the second decision.
   const isRefused = grantedAfter.fields.size === 0
-  const told = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
+  const shortened = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
   const refusal = refusalOfUpdate(grants, { names: result.names, fields: { all, named, changed }, read }, (isHidden) =>
-    short(isHidden ? { ...first, facts } : told),
+    short(isHidden ? { ...first, facts } : shortened),
   )
   if (refusal) return refusal
   passed(short(evidence))
@@ -203,12 +203,12 @@ function refuseUnfit(
   { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
   { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
-  const told = () => (evidence ? { evidence: short(evidence) } : {})
+  const shortened = () => (evidence ? { evidence: short(evidence) } : {})
   const found = faults()
-  if (found.length > 0) return refusalBy('schema', { ...told(), faults: found })
+  if (found.length > 0) return refusalBy('schema', { ...shortened(), faults: found })
   const size = sizeOf(document)
   if (size <= objectBytes || (before && size <= sizeOf(before))) return undefined
-  return refusalBy('size', { ...told(), limitBytes: objectBytes })
+  return refusalBy('size', { ...shortened(), limitBytes: objectBytes })
 }
 
 function sizeOf(document: Document): number {
@@ -288,7 +288,7 @@ function refusalOfUpdate(
   const unpermittedTo = (one: CallerGrants) => hiddenTo(one) ?? unpermittedResult(one, names, { ...fields, unread })
   if (!unpermittedTo(grants)) return undefined
   const refusal = refusalOfResult(grants, evidenceBy(hiddenTo(grants) !== undefined), unpermittedTo)
-  // The result of a patch that reads a hidden value would tell this value.
+  // The result of a patch that reads a hidden value would reveal this value.
   if (!refusal || refusal.stepUp || refusal.check === 'read') return refusal
   const hidden = new Set(hiddenNames(grants, names.stored, named)?.fieldsRefused)
   if (hidden.size === 0) return refusal
@@ -330,7 +330,7 @@ interface WrittenFields {
 /**
  * The second decision: the action on the result, and every field that changes. `unread`: the named fields that the
  * caller can't read now. With a sign-in that would let the caller read one, it doesn't matter whether it changes: an
- * answer before this sign-in must not tell.
+ * answer before this sign-in must not reveal.
  */
 function unpermittedResult(
   grants: CallerGrants,

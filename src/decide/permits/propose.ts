@@ -114,7 +114,7 @@ function fieldsReadBy(body: Representation): ReadonlySet<string> {
   return new Set(Object.keys(body).filter((name) => isObject(body[name])))
 }
 
-/** The faults of a stored object that a PATCH would be told that changes nothing: it sets defaults, and checks the whole. */
+/** The faults of a stored object that a PATCH without changes would meet: it sets defaults, and checks the whole. */
 export function faultsAsStored(resource: Resource, stored: Representation): readonly FieldFault[] {
   return proposeUpdate(resource, {}, stored).faults()
 }

@@ -27,7 +27,7 @@ export interface AttributeRelation {
 type AttributeForm = string | { readonly field: string; readonly equals: string; readonly fill?: boolean }
 
 const SUBJECT = 'subject.'
-/** The relation of this name fills its field on create without being told to. */
+/** The relation of this name fills its field on create by itself. */
 const OWNER = 'owner'
 
 export const attribute: RelationKind<AttributeRelation, AttributeForm> = {

@@ -48,7 +48,7 @@ export const datetime: RelationKind<DatetimeRelation, DatetimeForm> = {
     return {
       field,
       accepts: (value) => !Array.isArray(value) && meets(condition, { [field]: value }),
-      telling: [late - 60_000, early + 60_000, (late + early) / 2]
+      distinguishing: [late - 60_000, early + 60_000, (late + early) / 2]
         .map((at) => new Date(at).toISOString())
         .filter((value) => meets(condition, { [field]: value })),
       complete: false,

@@ -42,12 +42,12 @@ export const range: RelationKind<RangeRelation, RangeForm> = {
   accepted(relation) {
     const { field, atLeast, atMost } = relation
     const middle = ((atLeast ?? (atMost ?? 0) - 2) + (atMost ?? (atLeast ?? 0) + 2)) / 2
-    const telling = [atLeast, atMost, Math.floor(middle), middle].filter((value) => value !== undefined)
+    const distinguishing = [atLeast, atMost, Math.floor(middle), middle].filter((value) => value !== undefined)
     const condition = conditionOf(relation)
     return {
       field,
       accepts: (value) => !Array.isArray(value) && meets(condition, { [field]: value }),
-      telling: [...new Set(telling)].filter((value) => meets(condition, { [field]: value })),
+      distinguishing: [...new Set(distinguishing)].filter((value) => meets(condition, { [field]: value })),
       complete: false,
     }
   },

@@ -140,8 +140,8 @@ export interface AcceptedValues {
    * Values that show how relations of one field overlap: for each value that makes some relations hold, one of these
    * values makes the same relations hold. The likeliest first.
    */
-  readonly telling: readonly Scalar[]
-  /** Whether `telling` contains every accepted value. */
+  readonly distinguishing: readonly Scalar[]
+  /** Whether `distinguishing` contains every accepted value. */
   readonly complete: boolean
 }
 
@@ -187,8 +187,13 @@ export function comparedField(name: string, { resource, fault }: Declaration): F
 
 /** Exactly these values. */
 export function exactly(field: string, values: readonly Scalar[]): AcceptedValues {
-  const telling = values.filter(isComparable)
-  return { field, telling, complete: true, accepts: (value) => telling.some((one) => one === value) }
+  const distinguishing = values.filter(isComparable)
+  return {
+    field,
+    distinguishing,
+    complete: true,
+    accepts: (value) => distinguishing.some((one) => one === value),
+  }
 }
 
 /** Whether a field with this value, or with this list of values, makes the relation hold. */

@@ -44,7 +44,7 @@ export const state: RelationKind<StateRelation, StateForm> = {
       : {
           field,
           accepts: (value) => meets({ kind: 'present', field }, { [field]: value }),
-          telling: [],
+          distinguishing: [],
           complete: false,
         },
 

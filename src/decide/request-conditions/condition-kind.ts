@@ -8,7 +8,7 @@
 export interface ConditionFacts {
   /** The time of the request, in milliseconds since the epoch. */
   readonly now: number
-  /** The client's address as TRUST_PROXY tells it, whole. */
+  /** The client's address as TRUST_PROXY says, whole. */
   readonly address?: string | undefined
   /** The kind of credential: `password`, `api-key` or `provider`. */
   readonly credential?: string | undefined

@@ -27,7 +27,7 @@ export interface ConditionsAsked {
   /** The client's address, if it is known. */
   readonly address?: string | undefined
   /**
-   * The conditions that hold, where they are assumed (their names) or told by a record; otherwise they follow from the
+   * The conditions that hold, where they are assumed (their names) or taken from a record; otherwise they follow from the
    * request.
    */
   readonly holding?: readonly string[] | ((condition: RequestCondition) => boolean) | undefined
@@ -62,7 +62,7 @@ export function conditionsNow(
   }
 }
 
-/** An API key proves no sign-in, and a caller without credentials is told to send some. */
+/** An API key proves no sign-in, and a caller without credentials is asked to send some. */
 function canSignIn({ hasCredentials, credential }: Pick<ConditionFacts, 'hasCredentials' | 'credential'>): boolean {
   return hasCredentials && credential !== 'api-key'
 }

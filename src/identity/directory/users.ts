@@ -76,6 +76,6 @@ function refuseUnfit(
     throw new DirectoryError('no schema declares `users`; set SCHEMAS to the folder of a schema file users.json')
   const now = new Date().toISOString()
   const faults = users.validate({ id, ...document, createdAt: now, updatedAt: now })
-  const told = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')
-  if (faults.length > 0) throw new DirectoryError(`the schema of users refuses this record: ${told}`)
+  const reasons = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')
+  if (faults.length > 0) throw new DirectoryError(`the schema of users refuses this record: ${reasons}`)
 }

@@ -19,7 +19,7 @@ export interface PublishedSettings {
   /** Names of files, separated by commas. */
   readonly publicKeys: string | undefined
   readonly signingKey: string | undefined
-  /** The id of the database whose versions are valid; undefined takes the one that the database tells. */
+  /** The id of the database whose versions are valid; undefined takes the one that the database has. */
   readonly databaseId: string | undefined
   /** How long the last good policy decides while the published versions can't be read. */
   readonly maxAgeMs: number

@@ -14,8 +14,8 @@ export interface StartOptions
   extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hidesIds' | 'signal'> {
   /** Whether pending migrations run first. */
   readonly migrate: boolean
-  /** Is told of work that takes a while. */
-  readonly tell: (message: string, facts: Readonly<Record<string, unknown>>) => void
+  /** Logs work that takes a while. */
+  readonly log: (message: string, facts: Readonly<Record<string, unknown>>) => void
 }
 
 /** How a run and a start that begin together tell who works: each looks again so often. */
@@ -25,16 +25,16 @@ const FOREVER_MS = Number.POSITIVE_INFINITY
 
 /** Throws MigrationRefused, FileError, and what a run throws. */
 export async function fitToStart(options: StartOptions): Promise<void> {
-  const { store, resources, files, migrate, tell } = options
+  const { store, resources, files, migrate, log } = options
   const pending = pendingOf(files, await store.stored(), resources)
   if (pending.length > 0) {
     if (!(await noteBaseline(options, pending))) {
       if (!migrate)
         throw withFix(new MigrationRefused(`${sentenceOf(pending)}: ${TO_MIGRATE}`), 'sallyport data migrate')
-      tell('migrating stored objects', { migrations: pending.map(({ name }) => name) })
+      log('migrating stored objects', { migrations: pending.map(({ name }) => name) })
       const result = await runMigrations({ ...options, patienceMs: FOREVER_MS })
       refuseUnended(result)
-      tell('stored objects are migrated', { objects: result.objects })
+      log('stored objects are migrated', { objects: result.objects })
     }
     return
   }
@@ -43,7 +43,7 @@ export async function fitToStart(options: StartOptions): Promise<void> {
   if (fitted?.digest === wanted.digest) return
   const changed = changedResources(resources, fitted).map(({ name }) => name)
   if (changed.length > 0 && !(await store.isEmpty(changed))) {
-    tell('checking stored objects, because schemas have changed', { resources: changed })
+    log('checking stored objects, because schemas have changed', { resources: changed })
     const { firstMisfits } = await rehearse({ store, resources, pending, fitted, mostMisfits: 1 })
     if (firstMisfits[0]) throw unfit(firstMisfits[0].message)
   }

@@ -36,7 +36,7 @@ export interface RehearsalOptions {
   readonly fitted: FittedSchemas | undefined
   /** Stops at so many misfits. */
   readonly mostMisfits?: number
-  /** Is told how many more objects were looked at; false stops. */
+  /** Gets the number of further objects that were looked at; false stops. */
   readonly onRead?: (count: number) => Promise<boolean>
 }
 

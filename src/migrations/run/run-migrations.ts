@@ -35,7 +35,7 @@ export interface MigrateOptions {
   readonly rehearsed?: Rehearsal
   /** Called once the run has the lease, before it changes anything. */
   readonly onBegin?: (pending: readonly PendingMigration[]) => Promise<void> | void
-  /** Is told of objects that were looked at, first all of them before anything is changed, and then in batches. */
+  /** Gets the number of objects that were looked at, first all of them before anything is changed, and then in batches. */
   readonly onProgress?: (phase: 'checking' | 'changing', objects: number) => void
 }
 
@@ -191,7 +191,7 @@ function changedBy({ number }: PendingMigration, all: readonly Changed[]): Recor
   return by.map(({ id, change }) => ({ id, isDeleted: change.kind === 'delete' && change.by.at(-1) === number }))
 }
 
-/** What one migration did to the objects of a batch: its decision record tells this. */
+/** What one migration did to the objects of a batch: for its decision record. */
 interface RecordedBatch {
   readonly migration: Pick<Migration, 'name' | 'digest'>
   readonly resource: string

@@ -33,10 +33,10 @@ export interface LivePolicyOptions {
   readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   readonly warm?: Warm
   /**
-   * `known`: an earlier process has seen that policy.csv has its last line. `tell`: reports that this process has seen
+   * `known`: an earlier process has seen that policy.csv has its last line. `report`: says that this process has seen
    * it.
    */
-  readonly end?: { readonly known: boolean; readonly tell: () => void }
+  readonly end?: { readonly known: boolean; readonly report: () => void }
 }
 
 export class LivePolicy {
@@ -57,12 +57,12 @@ export class LivePolicy {
    * policy.csv had the last line `# end of policy` at least once: from then on, a file without it counts as cut off.
    */
   #endKnown: boolean
-  readonly #tellEnd: () => void
+  readonly #reportEnd: () => void
 
   private constructor({ source, resources, observe, parse, warm, end }: LivePolicyOptions, reading: PolicyReading) {
     const sources = { files: reading.files(), blocked: reading.blocked() }
     this.#endKnown = end?.known ?? false
-    this.#tellEnd = end?.tell ?? (() => {})
+    this.#reportEnd = end?.report ?? (() => {})
     this.#refuseCutOff(sources.files)
     this.#source = source
     this.#resources = resources
@@ -203,7 +203,7 @@ export class LivePolicy {
     if (cut) throw new FileError([cut])
     if (this.#endKnown || !saysItsEnd(rules.text)) return
     this.#endKnown = true
-    this.#tellEnd()
+    this.#reportEnd()
   }
 
   async #attempt<T>(part: keyof LoadedParts<unknown>, read: () => T | Promise<T>): Promise<T | undefined> {

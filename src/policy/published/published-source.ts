@@ -1,6 +1,6 @@
 /**
  * The published versions as the source of a policy. A version is read whole and verified before anything of it is
- * shown; a refused one leaves the reading before it. The number never goes back. Also what instances tell of it.
+ * shown; a refused one leaves the reading before it. The number never goes back. Also what instances report of it.
  */
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
@@ -162,7 +162,7 @@ export function readingOf(
   return { files: () => files, blocked: () => blocked, refusal: undefined, sequence: number }
 }
 
-/** What an instance tells about the published version that it has in force. */
+/** What an instance reports about the published version that it has in force. */
 export interface InstanceState {
   /** All versions up to this number are in force. */
   readonly sequence: number
@@ -171,7 +171,7 @@ export interface InstanceState {
   readonly faults: readonly string[]
 }
 
-/** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
+/** An instance reports its state every five seconds; without a word for so long, it has ended or has lost the database. */
 export const SILENT_AFTER_MS = 15_000
 
 /** Undefined for a text that no instance wrote. */

@@ -11,7 +11,7 @@ import { isScalarType, KEYWORDS } from './keywords.ts'
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
 /** Parameters of a list's query string: a filter by a field of the same name would clash. */
 const QUERY_PARAMETERS: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'cursor', 'count'])
-/** The member of an object's answer that tells what its caller can do. */
+/** The member of an object's answer that says what its caller can do. */
 const CAN = 'can'
 
 export function checkFields(file: SchemaFile): readonly Diagnostic[] {
@@ -47,7 +47,7 @@ function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json
   const schema = fields[name]
   if (schema === undefined) return [file.fault(['properties'], 'server-field', `the field \`${name}\` is missing`)]
   if (isObject(schema) && schema.type === 'string' && schema.readOnly === true) return []
-  // A typing error, such as `readonly`, is told by itself.
+  // A typing error, such as `readonly`, is reported by itself.
   if (isObject(schema) && Object.keys(schema).some((keyword) => !KEYWORDS.has(keyword))) return []
   return [file.fault(['properties', name], 'server-field', `\`${name}\` must be a string that only the server writes`)]
 }

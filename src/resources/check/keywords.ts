@@ -63,7 +63,7 @@ const LACKING: Readonly<Record<string, readonly SchemaCode[]>> = {
   'x-resource': ['resource-missing'],
 }
 
-/** The faults without those that a keyword with a typing error, told by itself, brings about. */
+/** The faults without those that a keyword with a typing error, reported by itself, brings about. */
 export function withoutConsequences({ json }: SchemaFile, faults: readonly Diagnostic[]): readonly Diagnostic[] {
   if (!isObject(json)) return faults
   const unknown = Object.keys(json).filter((keyword) => !KEYWORDS.has(keyword))

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isObject } from '../../base/is-object.ts'
 import { type Path, pointerOfPath } from '../../base/json-pointer.ts'
-import { knownKeys, tellable } from '../../base/problems/shape-faults.ts'
+import { knownKeys, reportable } from '../../base/problems/shape-faults.ts'
 import { missingDay } from '../../base/time.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { pathOfError, sentenceOfError } from '../validate/find-faults.ts'
@@ -48,7 +48,7 @@ function errorFaults(
   errors: readonly ErrorObject[] | null | undefined,
   code: SchemaCode,
 ): readonly Diagnostic[] {
-  const byValue = Map.groupBy(tellable(errors ?? []), (error) => pointerOfPath(pathOfError(error)))
+  const byValue = Map.groupBy(reportable(errors ?? []), (error) => pointerOfPath(pathOfError(error)))
   return [...byValue.values()].flatMap(([error]) => (error ? [errorFault(file, base, error, code)] : []))
 }
 

@@ -45,7 +45,7 @@ export interface Evaluated {
 
 type JudgedCase = Omit<Evaluated, 'caller' | 'action'>
 
-/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
+/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service assert. */
 export function evaluate(pep: Pep, evaluation: Evaluation): Evaluated | Promise<Evaluated> {
   const { subject, resource, action } = evaluation
   const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
@@ -80,12 +80,12 @@ function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<Jud
   const { id } = evaluation.resource
   // Such a route shows the caller's own record, whatever the request names.
   if (target.route.kind === 'caller' && id !== subject.caller.id) return { decision: false, reason: 'object-missing' }
-  const told = () => assertedObject(pep, target.resource, evaluation, subject)
-  const elsewhere = target.resource.external ? told() : undefined
+  const asserted = () => assertedObject(pep, target.resource, evaluation, subject)
+  const elsewhere = target.resource.external ? asserted() : undefined
   if (elsewhere) return decideAboutAsserted(pep, asked, elsewhere)
   return onceKnown(pep.ask(decide(questionOf(pep, asked), pep.policy.snapshot)), (decision) => {
     // What the service asserts of a stored object neither counts nor is refused.
-    const unstored = isRefusal(decision) && decision.check === 'missing' ? told() : undefined
+    const unstored = isRefusal(decision) && decision.check === 'missing' ? asserted() : undefined
     if (unstored) return decideAboutAsserted(pep, asked, unstored)
     const granted = isRefusal(decision) ? decision : fieldsGranted(pep, decision, target, evaluation)
     return onceKnown(granted, (result) => {
@@ -96,7 +96,7 @@ function decideAbout(pep: Pep, asked: AskedEvaluation): JudgedCase | Promise<Jud
   })
 }
 
-/** An attribute that the service didn't tell of the subject may be what a deny asks for. */
+/** An attribute that the service didn't assert of the subject may be what a deny asks for. */
 function unlessLacking(pep: Pep, asked: AskedEvaluation, judged: JudgedCase): JudgedCase | Promise<JudgedCase> {
   const { action, resource } = asked.evaluation
   const isChange = action.properties?.body !== undefined
@@ -108,8 +108,12 @@ function unlessLacking(pep: Pep, asked: AskedEvaluation, judged: JudgedCase): Ju
 }
 
 /** Stored objects win; this one isn't stored. */
-function decideAboutAsserted(pep: Pep, asked: AskedEvaluation, told: AssertedObject): JudgedCase | Promise<JudgedCase> {
-  const decision = pep.ask(decideWithUnknowns(questionOf(pep, asked), pep.policy.snapshot, told))
+function decideAboutAsserted(
+  pep: Pep,
+  asked: AskedEvaluation,
+  asserted: AssertedObject,
+): JudgedCase | Promise<JudgedCase> {
+  const decision = pep.ask(decideWithUnknowns(questionOf(pep, asked), pep.policy.snapshot, asserted))
   return onceKnown(decision, (found) => (isRefusal(found) ? refusedBy(found) : judgePartly(pep, asked, found)))
 }
 
@@ -148,15 +152,15 @@ function judge(
 ): JudgedCase {
   const wanted = asked ?? [...all]
   const refused = wanted.filter((name) => !fields.has(name))
-  const told = understandsFields && asked === undefined && all.size > 0 ? { fields: [...fields] } : {}
-  if (refused.length === 0 || ('fields' in told && fields.size > 0)) return { decision: true, evidence, ...told }
+  const shown = understandsFields && asked === undefined && all.size > 0 ? { fields: [...fields] } : {}
+  if (refused.length === 0 || ('fields' in shown && fields.size > 0)) return { decision: true, evidence, ...shown }
   if (dependsOnBody) return { decision: false, reason: 'body-needed', evidence }
   const fieldsRefused = refused.filter((name) => resource.fields.has(name)).slice(0, MOST_TOLD)
   const reason = asked || fields.size === 0 ? 'fields-refused' : 'partly-granted'
   return { decision: false, reason, evidence: { ...evidence, fieldsRefused } }
 }
 
-/** In a decision record. Names that the schema doesn't declare aren't told: a service could fill the log with them. */
+/** In a decision record. Names that the schema doesn't declare are left out: a service could fill the log with them. */
 const MOST_TOLD = 100
 
 export interface AskedRoute {

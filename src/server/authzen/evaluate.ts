@@ -90,7 +90,7 @@ function answerItem(pep: Pep, item: Evaluation | FaultyItem): AnsweredItem | Pro
   })
 }
 
-/** What one item tells may not fit; the others are answered. */
+/** One item may not fit; the others are answered. */
 function faultsOf(error: unknown): FaultyItem {
   if (error instanceof Problem && error.code === 'invalid-body') return { faults: error.errors }
   throw error
@@ -101,9 +101,9 @@ const MOST_FAULTS = 10
 
 /** AuthZEN 1.0, section 7: an error of one item is a decision that is false. */
 function faultyDecision({ policy }: Pep, { faults }: FaultyItem): Json {
-  const told = faults.slice(0, MOST_FAULTS).map(({ pointer, detail }) => `${cutName(pointer)} ${detail}`)
-  const left = faults.length - told.length
-  const message = [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
+  const texts = faults.slice(0, MOST_FAULTS).map(({ pointer, detail }) => `${cutName(pointer)} ${detail}`)
+  const left = faults.length - texts.length
+  const message = [...texts, ...(left > 0 ? [`and ${left} more`] : [])].join('; ')
   const error = { status: 400, message }
   return { decision: false, context: { reason: 'item-invalid', revision: policy.revision, error } }
 }

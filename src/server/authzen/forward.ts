@@ -1,7 +1,7 @@
 /**
  * For requests of gateways: `recognizeGateway` comes before every stage that can refuse, so that each refusal has the
  * status and the headers that a gateway understands. After `readForwarded`, the request is the one that the gateway's
- * client sent. Limits count it, the policy decides it and the record tells it as if it had come here itself; only the
+ * client sent. Limits count it, the policy decides it and the record shows it as if it had come here itself; only the
  * answer differs.
  */
 import type { IncomingMessage } from 'node:http'

@@ -27,7 +27,7 @@ export interface AccessParts {
   /** PUBLIC_URL, or where the server listens. */
   readonly publicUrl: () => string
   /** For the work of batches and searches. */
-  readonly turns: SliceQueue
+  readonly slices: SliceQueue
 }
 
 /** The service that asks, and all that its questions need. */
@@ -48,7 +48,7 @@ export interface Pep extends AccessParts {
   /** Runs work in slices. Throws Problem quota-exceeded with too many such requests under way. */
   readonly atLength: <T>(work: () => Promise<T>) => Promise<T>
   /** When the next slice may begin. */
-  readonly turn: () => void | Promise<void>
+  readonly nextSlice: () => void | Promise<void>
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: () => AbortSignal
 }
@@ -78,8 +78,8 @@ export function pepOf(parts: AccessParts, request: PepRequest): Pep {
     ask: (steps) => withFacts(steps, facts),
     once,
     whose,
-    atLength: (work) => parts.turns.run(whose, work),
-    turn: () => parts.turns.next(whose),
+    atLength: (work) => parts.slices.run(whose, work),
+    nextSlice: () => parts.slices.next(whose),
     gone: request.gone,
   }
 }
@@ -175,13 +175,13 @@ export async function answerInSlices<Q, A>(
   questions: readonly Q[],
   { most, answer, isLast = () => false }: InSlices<Q, A>,
 ): Promise<readonly A[]> {
-  const { turn, gone } = pep
+  const { nextSlice, gone } = pep
   const answered: A[] = []
   let size = Math.min(most, FIRST_TOGETHER)
   let since = Number.NEGATIVE_INFINITY
   while (answered.length < questions.length) {
     if (performance.now() - since >= SLICE_MS) {
-      await turn()
+      await nextSlice()
       gone().throwIfAborted()
       since = performance.now()
     }

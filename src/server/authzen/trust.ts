@@ -98,9 +98,9 @@ export function inEveryCase<T extends JudgedAnswer>(
   const unknown = new Set<string>()
   const holdingWith = (assumed: ReadonlySet<string>): Holding => {
     return (condition) => {
-      const told = known(condition)
-      if (told === undefined) unknown.add(condition.name)
-      return told ?? assumed.has(condition.name)
+      const holds = known(condition)
+      if (holds === undefined) unknown.add(condition.name)
+      return holds ?? assumed.has(condition.name)
     }
   }
   return onceKnown(judge(holdingWith(NONE)), (first) => {
@@ -231,10 +231,10 @@ function subjectByAssertion(
   most: ReadonlySet<string>,
 ): FoundSubject | Promise<FoundSubject> {
   const roles = [...new Set(rolesIn(properties))].filter((role) => most.has(role) && isClaimableRole(role))
-  const told = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
-  refuseFaultyMembers(faultsOfAttributes(pep, properties, told))
+  const attributes = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
+  refuseFaultyMembers(faultsOfAttributes(pep, properties, attributes))
   if (pep.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
-  const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(told) })
+  const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(attributes) })
   return onceKnown(pep.directory.accountStatus(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isAsserted: true }
   })
@@ -243,8 +243,8 @@ function subjectByAssertion(
 /** `roles` or `role`: one or a list. */
 function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly string[] {
   return ROLES.flatMap((member) => {
-    const told = Object.hasOwn(properties, member) ? [properties[member] ?? []].flat() : []
-    if (told.every((role) => typeof role === 'string')) return told
+    const asserted = Object.hasOwn(properties, member) ? [properties[member] ?? []].flat() : []
+    if (asserted.every((role) => typeof role === 'string')) return asserted
     const detail = 'must be a role or a list of roles'
     return refuseFaultyMembers([{ pointer: `/subject/properties/${member}`, detail, code: 'type' }])
   })
@@ -254,11 +254,11 @@ function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly
 function faultsOfAttributes(
   { resources }: Pep,
   from: Members,
-  told: readonly (readonly [string, Json])[],
+  attributes: readonly (readonly [string, Json])[],
 ): readonly FieldFault[] {
   const users = resources.byName.get(USERS)
   if (!users) return []
-  const known = told.filter(([name, value]) => name !== 'id' && value !== null && users.fields.has(name))
+  const known = attributes.filter(([name, value]) => name !== 'id' && value !== null && users.fields.has(name))
   return faultsOf({ resource: users, attributes: Object.fromEntries(known), from, at: '/subject/properties' })
 }
 

@@ -132,7 +132,7 @@ function problemOf(error: ClientError, socket: Duplex): Problem {
   }
 }
 
-/** The last packet tells it: no line ends in the packet, and it was the first one, or has a space after the URL. */
+/** The last packet shows it: no line ends in the packet, and it was the first one, or has a space after the URL. */
 function isInRequestLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Duplex): boolean {
   if (!rawPacket || rawPacket.subarray(0, bytesParsed).includes('\n')) return false
   return bytesRead(socket) === rawPacket.length || rawPacket.toString('latin1', bytesParsed, bytesParsed + 1) === ' '
@@ -294,7 +294,7 @@ export function clientGone(response: ServerResponse): AbortSignal {
   })
 }
 
-/** Only the decision record tells it: nobody is there to read an answer. */
+/** Only the decision record shows it: nobody is there to read an answer. */
 function gone(): Problem {
   return new Problem('malformed-request', 'The connection closed before the answer; send the request again.')
 }

@@ -25,7 +25,7 @@ export interface ListRequest {
   readonly fields: ReadonlySet<string> | undefined
   /** Whether the client asks for the total number of matching objects. */
   readonly counted: boolean
-  /** Whether the answer tells what the caller can do with each object. */
+  /** Whether the answer shows what the caller can do with each object. */
   readonly can: boolean
   readonly cursor?: string
 }

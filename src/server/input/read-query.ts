@@ -74,10 +74,10 @@ export function readListQuery(parameters: Query, limits: Pick<Limits, 'page'>, d
   const named = namesIn(parameters)
   try {
     const query = read(parameters, limits, decision)
-    decision.tellQuery(named)
+    decision.recordQuery(named)
     return query
   } catch (error) {
-    decision.tellQuery(named, isSound(parameters, limits, decision.widest) ? 'by the policy' : undefined)
+    decision.recordQuery(named, isSound(parameters, limits, decision.widest) ? 'by the policy' : undefined)
     throw error
   }
 }

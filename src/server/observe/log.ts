@@ -26,18 +26,18 @@ export function createLog(level: string, stream: DestinationStream): Logger {
 
 /** The log of a server, which continues even if the log can't be written. `linesLost`: since the start. */
 export function openServerLog(level: string): { readonly log: Logger; readonly linesLost: () => number } {
-  const destination = new LogDestination(new WholeLines(STANDARD_ERROR), tellLost)
+  const destination = new LogDestination(new WholeLines(STANDARD_ERROR), describeLost)
   const isForPeople = isatty(STANDARD_ERROR) && !DETAILED.has(level)
   const stream = isForPeople ? { write: (line: string) => destination.write(terminalText(line)) } : destination
   return { log: createLog(level, stream), linesLost: () => destination.lost }
 }
 
 /** Made by a separate logger, because the log itself would write to the destination that asks for this line. */
-function tellLost(lines: number): string {
-  const told: string[] = []
-  const log = pino({}, { write: (line) => told.push(line) })
+function describeLost(lines: number): string {
+  const written: string[] = []
+  const log = pino({}, { write: (line) => written.push(line) })
   log.warn({ lines }, 'lines of this log are missing here: they could not be written')
-  return told.join('')
+  return written.join('')
 }
 
 /** In a line of JSON such a character can only stand inside a string, where its escape means the same. */
@@ -51,7 +51,7 @@ const RETRY_MS = 1000
 
 export class LogDestination {
   readonly #lines: WholeLines
-  readonly #tellLost: (count: number) => string
+  readonly #describeLost: (count: number) => string
   readonly #retryMs: number
   #retrying: NodeJS.Timeout | undefined
   /** The lines that were dropped since the last line that counted them. */
@@ -59,9 +59,9 @@ export class LogDestination {
   #lost = 0
 
   /** `tellLost` returns the line, with its line end, that says how many are missing. */
-  constructor(lines: WholeLines, tellLost: (count: number) => string, retryMs = RETRY_MS) {
+  constructor(lines: WholeLines, describeLost: (count: number) => string, retryMs = RETRY_MS) {
     this.#lines = lines
-    this.#tellLost = tellLost
+    this.#describeLost = describeLost
     this.#retryMs = retryMs
   }
 
@@ -81,7 +81,7 @@ export class LogDestination {
 
   /** Finishes a line that was partly written, and then writes how many lines are missing. */
   #retry(): void {
-    const taken = this.#take(this.#missing === 0 ? '' : this.#tellLost(this.#missing), 0)
+    const taken = this.#take(this.#missing === 0 ? '' : this.#describeLost(this.#missing), 0)
     if (taken !== 'nothing') this.#missing = 0
     if (taken !== 'whole') return
     clearInterval(this.#retrying)

@@ -63,7 +63,7 @@ function documentOf(roles: readonly string[]): Document {
  * The text that is printed once. The server refuses the example password (too short); otherwise many servers would keep
  * it.
  */
-export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
+export function firstAdminText(url: string, { id, email, password, role }: FirstAdmin): string {
   const roles =
     role === undefined
       ? withCommands(

@@ -26,6 +26,6 @@ export async function fitData({ migrations, migrate }: Config, parts: FitParts):
     now,
     hidesIds: (resource) => hidesIds(policy.active.snapshot.masks, resource),
     migrate,
-    tell: (message, facts) => log.info(facts, message),
+    log: (message, facts) => log.info(facts, message),
   })
 }

@@ -16,16 +16,16 @@ import type { Shadow } from '../shadow/shadow.ts'
 export async function openLog(
   { decisionLog: { file, maxBytes, keep } }: Config,
   outbox: Outbox,
-  tell: (event: DecisionLogEvent) => void,
+  report: (event: DecisionLogEvent) => void,
   /** Replaces a decision log of this process. */
-  elsewhere?: (tell: (event: DecisionLogEvent) => void) => DecisionLog,
+  elsewhere?: (report: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
-  if (elsewhere) return elsewhere(tell)
+  if (elsewhere) return elsewhere(report)
   const sink = file === undefined ? createStandardOutput() : openLogFile({ file, maxBytes, keep })
-  return openDecisionLog({ sink, outbox }, tell)
+  return openDecisionLog({ sink, outbox }, report)
 }
 
-export function tellLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
+export function reportToLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
   return (event) => {
     if (event.kind === 'lost') metrics?.decisionLost()
     if (event.kind === 'failing') log.error({ err: event.error }, "the decision log can't be written")
@@ -52,7 +52,7 @@ export async function startCandidate(
 ): Promise<Shadow | undefined> {
   if (policyCandidate === undefined) return undefined
   const { startShadow } = await import('../shadow/shadow.ts')
-  const { createTeller } = await import('../shadow/report.ts')
+  const { createShadowReport: createTeller } = await import('../shadow/report.ts')
   const masks = () => policy.active.snapshot.masks
   return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }
@@ -65,7 +65,7 @@ export function logSharesOf({ decisionLog: { file, maxBytes, keep }, workers }: 
   const share = file === undefined ? Number.POSITIVE_INFINITY : Math.floor((maxBytes * (keep + 1)) / 3 / workers)
   return new LogShares({
     share,
-    tell: () => {
+    report: () => {
       log.warn(
         { share },
         'a caller has written its share of the decision log for a day and gets 429: if that is its usual work, raise DECISION_LOG_MAX or DECISION_LOG_KEEP',

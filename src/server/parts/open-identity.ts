@@ -44,7 +44,7 @@ export async function openIdentity(options: IdentityOptions): Promise<OpenedIden
   const { config, seeding, log } = options
   const ring = await openRing(config, log)
   try {
-    if (config.tokens.keys.kind === 'embedded') await tellOtherPlace(config.tokens.keys, seeding, log)
+    if (config.tokens.keys.kind === 'embedded') await logOtherPlace(config.tokens.keys, seeding, log)
     return connect(options, ring)
   } catch (error) {
     await ring?.close()
@@ -83,7 +83,7 @@ async function openRing({ dataDirectory, database, tokens }: Config, log: Logger
 }
 
 /** Servers refuse tokens of keys in the other place. */
-async function tellOtherPlace(
+async function logOtherPlace(
   { secrets }: Extract<KeySettings, { kind: 'embedded' }>,
   seeding: IdentityOptions['seeding'],
   log: Logger,

@@ -12,8 +12,8 @@ import type { VersionKeys } from '../../policy/published/signed-version.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
-import { KeptSequence, tellChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
-import { tellInstance } from '../policy-changes/tell-instance.ts'
+import { KeptSequence, logChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
+import { reportInstance } from '../policy-changes/report-instance.ts'
 import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
 
 const PUBLISH = 'POLICY_SIGNING_KEY=<file> sallyport policy apply policies --to database: --yes'
@@ -63,10 +63,10 @@ async function follow(
   const policy = await LivePolicy.open({ ...options, source })
   const keep = (sequence: number) => kept.keep({ sequence, database: source.database })
   await keep(policy.active.sequence ?? 0)
-  const tell = tellChannel(log, maxAgeMs)
+  const report = logChannel(log, maxAgeMs)
   const reached = (sequence: number) => void keep(sequence)
-  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), reached, tell })
-  const forget = tellInstance(config.instance, versions, policy)
+  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), reached, report })
+  const forget = reportInstance(config.instance, versions, policy)
   const close = async () => {
     channel.close()
     await kept.close()

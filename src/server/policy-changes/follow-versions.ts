@@ -25,7 +25,7 @@ export interface FollowOptions {
   /** All versions up to this number are in force; called with the same number again. Must not throw. */
   readonly reached: (sequence: number) => void
   /** The state has changed; `error` is why the versions can't be read. */
-  readonly tell: (state: ChannelState, error?: unknown) => void
+  readonly report: (state: ChannelState, error?: unknown) => void
 }
 
 /** `expired`: requests are refused, because the policy may be out of date. */
@@ -49,7 +49,7 @@ export class VersionFollower implements PolicyChannel {
   #loading = false
   /** Something came while rules were loaded. */
   #more = false
-  #told: ChannelState = 'answers'
+  #reported: ChannelState = 'answers'
   #closed = false
 
   /** The source has looked just now. */
@@ -70,14 +70,14 @@ export class VersionFollower implements PolicyChannel {
     return Math.max(now - this.#heard.now, performance.now() - this.#heard.here)
   }
 
-  /** Tells nothing more, whatever is still on its way. */
+  /** Reports nothing more, whatever is still on its way. */
   close(): void {
     this.#closed = true
     clearInterval(this.#timer)
   }
 
   async #poll(): Promise<void> {
-    this.#tellChange()
+    this.#reportChange()
     if (this.#asking) return
     this.#asking = true
     try {
@@ -91,12 +91,12 @@ export class VersionFollower implements PolicyChannel {
       this.#failure = { error }
     }
     this.#asking = false
-    this.#tellChange()
+    this.#reportChange()
   }
 
   async #load(): Promise<void> {
     await this.#options.policy.reload({ rules: await this.#hasSameRules(), blocked: true })
-    this.#tellReached()
+    this.#reportReached()
     this.#more = this.#loading
     if (!this.#loading) void this.#loadRules()
   }
@@ -114,22 +114,22 @@ export class VersionFollower implements PolicyChannel {
     do {
       this.#more = false
       await this.#options.policy.reload({ rules: true, blocked: false })
-      this.#tellReached()
+      this.#reportReached()
     } while (this.#more)
     this.#loading = false
   }
 
-  #tellReached(): void {
+  #reportReached(): void {
     const { policy, reached } = this.#options
     if (!this.#closed) reached(policy.active.sequence ?? 0)
   }
 
-  #tellChange(): void {
-    const { now, tell } = this.#options
+  #reportChange(): void {
+    const { now, report } = this.#options
     const state = this.state(now())
-    if (this.#closed || state === this.#told) return
-    this.#told = state
-    tell(state, this.#failure?.error)
+    if (this.#closed || state === this.#reported) return
+    this.#reported = state
+    report(state, this.#failure?.error)
   }
 
   #clocks() {
@@ -138,7 +138,7 @@ export class VersionFollower implements PolicyChannel {
 }
 
 /** The log lines about the database of published policies: it answers, or it doesn't. */
-export function tellChannel(log: Logger, maxAgeMs: number): (state: ChannelState, error: unknown) => void {
+export function logChannel(log: Logger, maxAgeMs: number): (state: ChannelState, error: unknown) => void {
   const maxAgeSeconds = maxAgeMs / 1000
   const messages: Readonly<Record<ChannelState, string>> = {
     answers: 'the published policy can be read again',
@@ -163,7 +163,7 @@ export class KeptSequence {
   readonly #file: string
   readonly #log: Logger
   /** One number after the other, so that the last one stays. */
-  #turn = Promise.resolve()
+  #queue = Promise.resolve()
 
   constructor(dataDirectory: string, log: Logger) {
     this.#file = join(dataDirectory, SEQUENCE_FILE)
@@ -178,13 +178,13 @@ export class KeptSequence {
 
   /** Never rejects: a full disk must not keep a version from being in force. */
   keep(followed: KeptVersion): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#write(followed))
-    return this.#turn
+    this.#queue = this.#queue.then(() => this.#write(followed))
+    return this.#queue
   }
 
   /** Resolves when all numbers are kept that were given before. */
   close(): Promise<void> {
-    return this.#turn
+    return this.#queue
   }
 
   async #write({ sequence, database }: KeptVersion): Promise<void> {

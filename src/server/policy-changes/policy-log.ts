@@ -25,7 +25,7 @@ export interface PolicyLog {
 
 export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLog {
   const comparer = new Comparer(options)
-  let turn = Promise.resolve()
+  let reported = Promise.resolve()
   let waiting = 0
   let closed = false
 
@@ -34,7 +34,7 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
     const tooMany = waiting >= MOST_WAITING
     waiting += 1
     // In the order in which they took over.
-    turn = turn.then(async () => {
+    reported = reported.then(async () => {
       const meaning = tooMany ? { uncompared: 'too many changes at once' } : await meaningOf(event)
       waiting -= 1
       if (waiting === 0) await comparer.end()
@@ -71,7 +71,7 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
     async close() {
       closed = true
       await comparer.end()
-      await turn
+      await reported
     },
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Strong entity tags (RFC 9110 section 8.8.3) of items, and the preconditions that name them (section 13.2). A tag has
  * two parts: the object and its state (If-Match compares this part), and the fields that are shown (so that callers
- * with different views never share a tag) with what the caller can do, if the answer tells it.
+ * with different views never share a tag) with what the caller can do, if the answer shows it.
  */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'

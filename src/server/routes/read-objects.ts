@@ -28,9 +28,9 @@ export function readObject(
   services: Services,
   request: HandledRequest,
   decision: ReadDecision,
-  tellsCan: boolean,
+  showsCan: boolean,
 ): Outcome | Promise<Outcome> {
-  return tellsCan
+  return showsCan
     ? canOn(request, decision).then((can) => shownObject(services, request, decision, can))
     : shownObject(services, request, decision)
 }
@@ -94,7 +94,7 @@ function totalOf({ found, isExact }: Counted, listed: number): string {
   return isExact ? `,"total":${found}` : `,"totalAtLeast":${Math.max(found, listed)}`
 }
 
-/** Each row also tells what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */
+/** Each row also shows what the caller can do with it; `skipped`: how many of a row's marks are for its fields. */
 function withCan(write: RowWriter, abilities: Abilities, skipped: number): RowWriter {
   const texts = new Map<Can, string>()
   const fields = new MemberCutter(abilities.rowFields)

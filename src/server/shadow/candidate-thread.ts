@@ -20,35 +20,35 @@ const { directory, schemas } = workerData as CandidatePlace
 const resources = await loadResources(schemas)
 const source = policyFolderSource(directory)
 let replayPolicy: ReplayPolicy | undefined
-let turn = Promise.resolve()
+let queue = Promise.resolve()
 
 parentPort?.on('message', (records: ToCandidate) => {
   // One message at a time, so that differences are reported in the order of the requests.
-  turn = turn.then(async () => tell(await compareAll(records)))
+  queue = queue.then(async () => send(await compareAll(records)))
 })
 
 const policy = await openCandidate()
 replayPolicy = { resources, policyAt: (time) => policy.at(time) }
-tell({ kind: 'ready', revision: policy.active.revision })
+send({ kind: 'ready', revision: policy.active.revision })
 await watchPolicy(policy, directory)
 
 /** A candidate may be broken, or not there yet: the server doesn't wait for it. */
 async function openCandidate(): Promise<LivePolicy> {
-  for (let told = ''; ; await sleep(RETRY_MS)) {
+  for (let sent = ''; ; await sleep(RETRY_MS)) {
     try {
-      return await LivePolicy.open({ source, resources, observe: tellEvent })
+      return await LivePolicy.open({ source, resources, observe: sendEvent })
     } catch (error) {
       const { message } = error as Error
-      if (message !== told) tell({ kind: 'refused', message })
-      told = message
+      if (message !== sent) send({ kind: 'refused', message })
+      sent = message
     }
   }
 }
 
-function tellEvent(event: PolicyEvent): void {
-  if (event.kind === 'activated') tell({ kind: 'ready', revision: event.revision })
+function sendEvent(event: PolicyEvent): void {
+  if (event.kind === 'activated') send({ kind: 'ready', revision: event.revision })
   if (event.kind !== 'failed') return
-  tell({ kind: 'refused', message: event.error instanceof Error ? event.error.message : String(event.error) })
+  send({ kind: 'refused', message: event.error instanceof Error ? event.error.message : String(event.error) })
 }
 
 async function compareAll(records: ToCandidate): Promise<FromCandidate> {
@@ -79,6 +79,6 @@ async function compareOne(
   }
 }
 
-function tell(message: FromCandidate): void {
+function send(message: FromCandidate): void {
   parentPort?.postMessage(message)
 }

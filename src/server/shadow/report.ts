@@ -15,9 +15,9 @@ import type { ShadowEvent } from './shadow.ts'
 const LINES_PER_SECOND = 10
 
 /** `masks` are those in force: the log must not contain fields that decision records leave out. */
-export function createTeller(log: Logger, registry: Registry, masks: () => Masks): (event: ShadowEvent) => void {
+export function createShadowReport(log: Logger, registry: Registry, masks: () => Masks): (event: ShadowEvent) => void {
   const count = metricsIn(registry)
-  const tellDifference = limited(log, masks)
+  const logDifference = limited(log, masks)
   return (event) => {
     switch (event.kind) {
       case 'ready':
@@ -35,7 +35,7 @@ export function createTeller(log: Logger, registry: Registry, masks: () => Masks
         count.uncompared.inc({ reason: 'fault' }, event.faults)
         for (const one of event.differences) {
           count.differences.inc({ change: one.difference.change })
-          tellDifference(one)
+          logDifference(one)
         }
         return
       case 'dropped':
@@ -70,9 +70,9 @@ function limited(log: Logger, masks: () => Masks): (one: RecordedDifference) => 
       masks(),
     )
     const asked = { requestId, revision, method, route, action, objectId, subject, roles, relations, rules }
-    const { lines: candidateLines, ...told } = difference
+    const { lines: candidateLines, ...shown } = difference
     const candidateRules = candidateLines.map(rulePlace)
-    log.warn({ ...asked, ...told, candidateRules, ...(leftOut > 0 ? { leftOut } : {}) }, 'policy shadow difference')
+    log.warn({ ...asked, ...shown, candidateRules, ...(leftOut > 0 ? { leftOut } : {}) }, 'policy shadow difference')
     leftOut = 0
   }
 }

@@ -32,7 +32,7 @@ export interface Shadow {
 /** `program` is what the thread runs. */
 export function startShadow(
   place: CandidatePlace,
-  tell: (event: ShadowEvent) => void,
+  report: (event: ShadowEvent) => void,
   program: URL = CANDIDATE_THREAD,
 ): Shadow {
   const thread = new Worker(program, { workerData: place })
@@ -45,7 +45,7 @@ export function startShadow(
     if (message.kind === 'ready') state = { status: 'ok', detail: `candidate ${message.revision}` }
     if (message.kind === 'refused') state = { status: 'degraded', detail: "the candidate's files are refused" }
     if (message.kind === 'compared') waiting -= message.records
-    tell(message)
+    report(message)
   })
   thread.on('error', stop)
   thread.on('exit', (code) => stop(new Error(`the thread exited with ${code}`)))
@@ -55,7 +55,7 @@ export function startShadow(
     if (stopped) return
     stopped = true
     state = { status: 'degraded', detail: 'the candidate is no longer compared' }
-    tell({ kind: 'stopped', cause })
+    report({ kind: 'stopped', cause })
   }
 
   function send(): void {
@@ -66,7 +66,7 @@ export function startShadow(
   return {
     observe(record) {
       if (stopped || waiting >= MOST_WAITING) {
-        tell({ kind: 'dropped' })
+        report({ kind: 'dropped' })
         return
       }
       waiting += 1

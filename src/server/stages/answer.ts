@@ -153,13 +153,13 @@ function problemAnswerOf(
   { req }: Context,
   { problem, requestId, headers: common, forwarded }: RequestState,
 ): WrittenAnswer & { readonly body: AnswerBody } {
-  const told: Problem = problem ?? problemOf(undefined, undefined)
-  const status = answeredStatus({ problem: told, forwarded })
-  const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
-  if (forwarded) headers['X-Sallyport-Problem'] = told.code
+  const shown: Problem = problem ?? problemOf(undefined, undefined)
+  const status = answeredStatus({ problem: shown, forwarded })
+  const headers: ResponseHeaders = { ...common, ...shown.headers, 'Content-Type': PROBLEM_TYPE }
+  if (forwarded) headers['X-Sallyport-Problem'] = shown.code
   // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
-  return { status, headers, body: answerBodyOf(JSON.stringify({ ...problemDocument(told, requestId), status })) }
+  return { status, headers, body: answerBodyOf(JSON.stringify({ ...problemDocument(shown, requestId), status })) }
 }
 
 function send(

@@ -1,5 +1,5 @@
 /**
- * What a worker and its primary tell each other: readiness, which the primary's admin port asks of each worker, and
+ * What a worker and its primary send each other: readiness, which the primary's admin port asks of each worker, and
  * the lines of the decision log, which the primary alone writes to the file and ships from the store.
  */
 
@@ -35,7 +35,7 @@ interface WaitingLines {
   readonly failed: (error: unknown) => void
 }
 
-export function createWorkerLog(tell: (event: DecisionLogEvent) => void): DecisionLog {
+export function createWorkerLog(report: (event: DecisionLogEvent) => void): DecisionLog {
   const waiting = new Map<number, WaitingLines>()
   let last = 0
   const append = (lines: string) =>
@@ -44,7 +44,7 @@ export function createWorkerLog(tell: (event: DecisionLogEvent) => void): Decisi
       waiting.set(last, { done, failed })
       send({ kind: 'append', id: last, lines })
     })
-  const lines = new Lines(append, tell)
+  const lines = new Lines(append, report)
   const settle = ({ id, error }: Extract<FromPrimary, { kind: 'appended' }>) => {
     const one = waiting.get(id)
     waiting.delete(id)

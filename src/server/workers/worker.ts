@@ -13,10 +13,10 @@ export function workerParts(): WorkerParts {
   AggregatorRegistry.setRegistries([])
   void new AggregatorRegistry()
   return {
-    policyEnd: { known: process.env[POLICY_END] === '1', tell: () => send({ kind: 'policy-end' }) },
+    policyEnd: { known: process.env[POLICY_END] === '1', report: () => send({ kind: 'policy-end' }) },
     decisionLog: createWorkerLog,
     answerChecks,
-    tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([registry]),
+    reportMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([registry]),
   }
 }
 
@@ -25,6 +25,6 @@ export function isFirstWorker(): boolean {
   return cluster.worker?.id === 1
 }
 
-export function tellListening(url: string, revision: string): void {
+export function reportListening(url: string, revision: string): void {
   send({ kind: 'listening', url, revision })
 }

@@ -25,5 +25,5 @@ export const DIALECT: SqlDialect = {
   elements: (list) => `jsonb_array_elements(${list}::jsonb)`,
   text: encodeText,
   sought: encodeText,
-  told: (stored) => decodeText(String(stored)),
+  fromStored: (stored) => decodeText(String(stored)),
 }

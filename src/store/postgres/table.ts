@@ -192,7 +192,7 @@ export class ObjectTable implements SqlObjects {
     try {
       return yield statement
     } catch (error) {
-      throw this.#told(error)
+      throw this.#asUniqueTaken(error)
     }
   }
 
@@ -201,11 +201,11 @@ export class ObjectTable implements SqlObjects {
     try {
       return await write()
     } catch (error) {
-      throw this.#told(error)
+      throw this.#asUniqueTaken(error)
     }
   }
 
-  #told(error: unknown): unknown {
+  #asUniqueTaken(error: unknown): unknown {
     const field = this.#fieldOf(brokenConstraint(error))
     return field === undefined ? error : new UniqueTaken(field)
   }

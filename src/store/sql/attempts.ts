@@ -47,7 +47,7 @@ export class SqlCounters implements Attempts {
     const rows = yield sql(find(dialect), sought, now().getTime())
     return new Map(
       rows.map(([key, failures, at, expiresAt]) => {
-        return [dialect.told(key), { failures: Number(failures), at: Number(at), expiresAt: Number(expiresAt) }]
+        return [dialect.fromStored(key), { failures: Number(failures), at: Number(at), expiresAt: Number(expiresAt) }]
       }),
     )
   }

@@ -275,8 +275,8 @@ function selectPeople(users: string, rest: string): string {
 }
 
 /** A row of people. Throws DamagedObject. */
-function personOf([key, text, ...account]: Row, { told }: SqlDialect): Person {
-  const id = told(key)
+function personOf([key, text, ...account]: Row, { fromStored }: SqlDialect): Person {
+  const id = fromStored(key)
   const document = parseStored(String(text), () => documentNamed(id))
   const { email, displayName, roles } = { ...document }
   return {
@@ -335,11 +335,11 @@ export function sweepSessions({ least, endedBy }: SqlDialect, now: number, limit
 }
 
 /** A row of SESSION. */
-function sessionOf(row: Row, { told }: SqlDialect): NewSession {
+function sessionOf(row: Row, { fromStored }: SqlDialect): NewSession {
   const [id, userId, createdAt, endsAt, idleEndsAt, family, current] = row
   return {
-    id: told(id),
-    userId: told(userId),
+    id: fromStored(id),
+    userId: fromStored(userId),
     createdAt: Number(createdAt),
     endsAt: Number(endsAt),
     idleEndsAt: Number(idleEndsAt),
@@ -361,14 +361,14 @@ export const API_KEY_COLUMNS = [
 ] as const
 
 /** Throws DamagedObject. */
-export function apiKeyOf(row: Row, { told }: SqlDialect): ApiKey {
+export function apiKeyOf(row: Row, { fromStored }: SqlDialect): ApiKey {
   const [id, secretHash, subject, roles, name, createdAt, expiresAt, revokedAt, lastUsedAt] = row
   return {
-    id: told(id),
+    id: fromStored(id),
     secretHash: String(secretHash),
-    subject: told(subject),
+    subject: fromStored(subject),
     roles: rolesOfKey(String(id), String(roles)),
-    name: told(name),
+    name: fromStored(name),
     createdAt: Number(createdAt),
     expiresAt: Number(expiresAt),
     revokedAt: revokedAt as number | null,

@@ -27,7 +27,7 @@ import { read, type SqlDialect, type SqlEngine, type Statement, sql, type Work }
 /** After a crash, the next run waits so long. */
 const HOLD_MS = 2000
 
-export function* storedMigrations({ told }: SqlDialect): Work<readonly StoredMigration[]> {
+export function* storedMigrations({ fromStored }: SqlDialect): Work<readonly StoredMigration[]> {
   const columns = 'number, name, digest, begun_at, ended_at, objects, resource, id'
   const rows = yield sql(`select ${columns} from migrations order by number`)
   return rows.map(([number, name, digest, begunAt, endedAt, objects, resource, id]) => ({
@@ -37,13 +37,13 @@ export function* storedMigrations({ told }: SqlDialect): Work<readonly StoredMig
     begunAt: String(begunAt),
     endedAt: endedAt === null ? undefined : String(endedAt),
     objects: Number(objects),
-    place: resource === null ? undefined : { resource: told(resource), id: told(id) },
+    place: resource === null ? undefined : { resource: fromStored(resource), id: fromStored(id) },
   }))
 }
 
-export function* fittedSchemas({ told }: SqlDialect): Work<FittedSchemas | undefined> {
+export function* fittedSchemas({ fromStored }: SqlDialect): Work<FittedSchemas | undefined> {
   const [row] = yield sql('select digest, schemas from fitted_schemas')
-  return row && { digest: String(row[0]), schemas: told(row[1]) }
+  return row && { digest: String(row[0]), schemas: fromStored(row[1]) }
 }
 
 function noteFitted({ text }: SqlDialect, { digest, schemas }: FittedSchemas): Statement {

@@ -35,13 +35,13 @@ export class NotUnique extends Error {
 export const OBJECT_COLUMNS = 'id, version, created_at, updated_at, document'
 
 /** A row of OBJECT_COLUMNS. */
-export function objectRow(row: Row, { told }: Pick<SqlDialect, 'told'>): ObjectRow {
+export function objectRow(row: Row, { fromStored }: Pick<SqlDialect, 'fromStored'>): ObjectRow {
   const [id, version, createdAt, updatedAt, text] = row as readonly [string, number, string, string, string]
-  return { id: told(id), version, createdAt, updatedAt, text }
+  return { id: fromStored(id), version, createdAt, updatedAt, text }
 }
 
 /** A row of OBJECT_COLUMNS. Throws DamagedObject. */
-export function storedObject(row: Row, dialect: Pick<SqlDialect, 'told'>): StoredObject {
+export function storedObject(row: Row, dialect: Pick<SqlDialect, 'fromStored'>): StoredObject {
   return parsedObject(objectRow(row, dialect))
 }
 
@@ -58,13 +58,13 @@ export function objectsAfter(table: string, after: string | undefined, limit: nu
 export function* versionsIn(
   table: string,
   { after = '', upTo }: { readonly after: string | undefined; readonly upTo: string | undefined },
-  { text, told }: SqlDialect,
+  { text, fromStored }: SqlDialect,
 ): Work<readonly ObjectVersion[]> {
   const select = (end: string) => `select id, version from ${table} where id > $1 ${end} order by id`
   const rows = yield upTo === undefined
     ? sql(select(''), text(after))
     : sql(select('and id <= $2'), text(after), text(upTo))
-  return rows.map(([id, version]) => ({ id: told(id), version: Number(version) }))
+  return rows.map(([id, version]) => ({ id: fromStored(id), version: Number(version) }))
 }
 
 /** Returns how many had still this version. */

@@ -35,7 +35,7 @@ export class SqlOutbox implements Outbox {
   async waiting(limit: number): Promise<readonly OutboxRecord[]> {
     const { ask, dialect } = this.#engine
     const rows = await ask(sql('select sequence, record from outbox order by sequence limit $1', limit))
-    return rows.map(([sequence, record]) => ({ sequence: Number(sequence), record: dialect.told(record) }))
+    return rows.map(([sequence, record]) => ({ sequence: Number(sequence), record: dialect.fromStored(record) }))
   }
 
   async shipped(sequence: number): Promise<void> {

@@ -24,7 +24,7 @@ export interface ReaderEngine {
   readonly idAtSql: (place: string) => string
   /** The value of a field, as an index of unique values compares it; NULL for documents that don't parse. */
   readonly valueSql: (field: string) => string
-  /** Further columns, and the fields that they tell otherwise than the document. */
+  /** Further columns, and the fields that they show otherwise than the document. */
   readonly beside: readonly string[]
   readonly disagreeing: (id: string, text: string, beside: Row) => readonly string[]
 }
@@ -84,8 +84,8 @@ function* objects(statement: Statement, dialect: SqlDialect): Work<readonly Stor
   return (yield statement).map((row) => storedObject(row, dialect))
 }
 
-function* idsIn(statement: Statement, { told }: SqlDialect): Work<ReadonlySet<string>> {
-  return new Set((yield statement).map(([id]) => told(id)))
+function* idsIn(statement: Statement, { fromStored }: SqlDialect): Work<ReadonlySet<string>> {
+  return new Set((yield statement).map(([id]) => fromStored(id)))
 }
 
 function* count(table: string): Work<number> {
@@ -107,7 +107,7 @@ function* rows(table: string, { after, limit, bytes }: RowPage, engine: ReaderEn
     ...(after === undefined ? [] : [after]),
   )
   return found.map(([place, key, version, createdAt, updatedAt, document, ...others]) => {
-    const [id, text] = [dialect.told(key), String(document)]
+    const [id, text] = [dialect.fromStored(key), String(document)]
     const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
     const disagreed = disagreeing(id, text, others)
     return { id, place: String(place), version: Number(version), ...times, text, disagreeing: disagreed }

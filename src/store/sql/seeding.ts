@@ -44,7 +44,7 @@ export class SqlSeeding implements Seeding {
   async readMark(name: string): Promise<string | undefined> {
     const { ask, dialect } = this.#parts.engine
     const [row] = await ask(readMark(name))
-    return row && dialect.told(row[0])
+    return row && dialect.fromStored(row[0])
   }
 
   async writeMark(name: string, value: string): Promise<void> {

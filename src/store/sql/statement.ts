@@ -96,5 +96,5 @@ export interface SqlDialect {
   /** A text to find a row by: null, which equals nothing, if no row can have it. */
   readonly sought: (text: string) => string | null
   /** A text that was kept. */
-  readonly told: (stored: SqlValue | undefined) => string
+  readonly fromStored: (stored: SqlValue | undefined) => string
 }

@@ -10,7 +10,7 @@ import { InstanceFile } from './instances.ts'
 import { migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { layoutOfFile } from './reader/file-beside.ts'
-import { fixOfFile } from './reader/mend.ts'
+import { fixOfFile } from './reader/fix-of-file.ts'
 import { openSqliteReader } from './reader/reader.ts'
 import { DIALECT, StatementRunner } from './statements.ts'
 

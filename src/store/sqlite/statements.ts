@@ -80,5 +80,5 @@ export const DIALECT: SqlDialect = {
   text: (text) => text,
   // It would be bound with U+FFFD in it, and could find another row.
   sought: (text) => (text.isWellFormed() ? text : null),
-  told: String,
+  fromStored: String,
 }

@@ -12,7 +12,7 @@ import { copyDatabase, databaseExists, databaseIn } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
 import { type Beginning, FORMAT, type Manifest, type PartSum, positionOf } from './archive/manifest.ts'
 import { type ArchivePart, writeArchive } from './archive/write-archive.ts'
-import { toldOfDisk, toldOfFolder } from './file-faults.ts'
+import { diskFault, folderFault } from './file-faults.ts'
 import { readSmallParts, type SmallParts } from './server/small-parts.ts'
 import {
   beginUnfinished,
@@ -54,7 +54,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   if (existsSync(file)) throw taken(file)
   const folder = dirname(file)
   const { unfinished, leftovers } = await begin(file, { makesFolder: options.file === undefined }).catch((error) => {
-    throw toldOfFolder(folder, error)
+    throw folderFault(folder, error)
   })
   try {
     const beginning: Beginning = { format: FORMAT, program: options.program, createdAt: now.toISOString() }
@@ -65,7 +65,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     await syncFolder(folder)
     return { file, manifest, leftovers }
   } catch (error) {
-    throw toldOfDisk(folder, error)
+    throw diskFault(folder, error)
   } finally {
     await unfinished.remove()
   }

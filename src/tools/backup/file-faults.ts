@@ -4,21 +4,21 @@ import { namesFile } from '../../base/files/fix-path.ts'
 import { ToolError } from '../load-policy.ts'
 
 /** `place`: the file or folder that is written. */
-export function toldOfDisk(place: string, error: unknown): unknown {
+export function diskFault(place: string, error: unknown): unknown {
   if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error))) return error
   return new ToolError(`the disk of \`${place}\` is full; make room, or name a place on another disk`)
 }
 
 /** `folder`: where the result is made. */
-export function toldOfFolder(folder: string, error: unknown): unknown {
-  const told = toldOfDisk(folder, error)
-  if (told !== error || (error as NodeJS.ErrnoException).syscall === undefined) return told
+export function folderFault(folder: string, error: unknown): unknown {
+  const fault = diskFault(folder, error)
+  if (fault !== error || (error as NodeJS.ErrnoException).syscall === undefined) return fault
   if (codeOf(error) === 'ENOENT') return new ToolError(`there is no folder \`${folder}\`; make it, or name another one`)
   return new ToolError(`the folder \`${folder}\` can't be written (${codeOf(error)}); name another one`)
 }
 
 /** `what`: the noun of the file in the sentence. `madeBy`: the command that makes such a file. */
-export function toldOfReading({
+export function refuseUnreadable({
   what,
   file,
   madeBy,

@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ToolError } from '../load-policy.ts'
 import { newKey } from './archive/encryption.ts'
-import { toldOfFolder } from './file-faults.ts'
+import { folderFault } from './file-faults.ts'
 
 /** Only its owner can read the file. Throws ToolError if it exists or can't be written; then there is no new file. */
 export async function makeKeyFile(file: string, now: Date): Promise<{ readonly recipient: string }> {
@@ -12,7 +12,7 @@ export async function makeKeyFile(file: string, now: Date): Promise<{ readonly r
     await writeNew(file, text)
     return { recipient }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw toldOfFolder(dirname(file), error)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw folderFault(dirname(file), error)
     throw new ToolError(`\`${file}\` exists already, and a lost key loses its archives; name another file`)
   }
 }

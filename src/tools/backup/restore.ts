@@ -6,7 +6,7 @@ import { databaseIn, placeDatabase } from '../../store/open.ts'
 import { ToolError } from '../load-policy.ts'
 import { type Manifest, placeOfPart } from './archive/manifest.ts'
 import { type ArchiveFile, DamagedArchive, readArchive } from './archive/read-archive.ts'
-import { toldOfDisk, toldOfFolder } from './file-faults.ts'
+import { diskFault, folderFault } from './file-faults.ts'
 import { RestoredFolder } from './restored-folder.ts'
 import type { Leftover } from './unfinished.ts'
 import { type FoundDamage, orDamage, refuseNoArchive } from './verify.ts'
@@ -37,7 +37,7 @@ async function restoreWhole({ archive, directory }: RestoreOptions): Promise<Res
   const manifest = await readArchive(archive)
   refuseOtherEngine(manifest)
   const folder = await RestoredFolder.begin(resolve(directory)).catch((error) => {
-    throw toldOfFolder(directory, error)
+    throw folderFault(directory, error)
   })
   let place: DatabasePlace | undefined
   try {
@@ -49,7 +49,7 @@ async function restoreWhole({ archive, directory }: RestoreOptions): Promise<Res
   } catch (error) {
     await place?.abandon()
     await folder.abandon()
-    throw toldOfDisk(directory, told(error))
+    throw diskFault(directory, restoreFault(error))
   }
 }
 
@@ -78,7 +78,7 @@ async function fill(archive: ArchiveFile, manifest: Manifest, { folder, place }:
   if (JSON.stringify(again) !== JSON.stringify(manifest)) throw new DamagedArchive(['it changed while it was read'])
 }
 
-function told(error: unknown): unknown {
+function restoreFault(error: unknown): unknown {
   if (error instanceof NotACopy) return new DamagedArchive([error.message])
   if (error instanceof OccupiedDatabase) return new ToolError(error.message)
   if (!(error instanceof StoreUnavailable)) return error

@@ -7,15 +7,15 @@ import { ERROR_CODES } from './error-codes.ts'
 import { BLOCKED_CHECKS } from './rules/blocked.ts'
 import { ESCALATION } from './rules/escalation.ts'
 import { WHOLE_FILES } from './rules/files.ts'
-import { NEEDLESS_LINES } from './rules/needless-lines.ts'
 import { NEVER_MATCHES } from './rules/never-matches.ts'
 import { PRIVILEGES } from './rules/privileges.ts'
+import { REDUNDANT_LINES } from './rules/redundant-lines.ts'
 import { ROUTES_AND_LIMITS } from './rules/routes-and-limits.ts'
 import { UNUSED } from './rules/unused.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
 
 const OF_POLICY: readonly PolicyCheck[] = [
-  ...NEEDLESS_LINES,
+  ...REDUNDANT_LINES,
   ...NEVER_MATCHES,
   ...PRIVILEGES,
   ...ESCALATION,

@@ -217,8 +217,8 @@ export function decideByConditions(
   const facts = { relations: [], conditions }
   const cases = casesOf(request, facts)
   const summary = summaryOf(cases, request, facts, NO_OBJECT)
-  const told = { rules: roleLevelOf(request).rules, ...facts, cases, missing: null, notes: [] }
-  return { ...summary, stage: 'role', ...told, misses: missesOf(question, request, cases) }
+  const parts = { rules: roleLevelOf(request).rules, ...facts, cases, missing: null, notes: [] }
+  return { ...summary, stage: 'role', ...parts, misses: missesOf(question, request, cases) }
 }
 
 const NO_OBJECT: KnownObject = { kind: 'any', id: undefined }

@@ -31,18 +31,18 @@ export function conditionFacts(question: ExplainQuestion, named: ReadonlySet<str
   return [...conditions.values()].filter(({ name }) => named.has(name)).map((one) => conditionFact(question, one))
 }
 
-function conditionFact({ told, caller, now }: ExplainQuestion, condition: RequestCondition): ConditionFact {
+function conditionFact({ assumed, caller, now }: ExplainQuestion, condition: RequestCondition): ConditionFact {
   const { name } = condition
-  const held = told.conditions?.holds.get(name)
-  if (held !== undefined) return { name, holds: held, why: `${told.conditions?.from} says so` }
+  const held = assumed.conditions?.holds.get(name)
+  if (held !== undefined) return { name, holds: held, why: `${assumed.conditions?.from} says so` }
   const asks = describeCondition(condition)
-  const missing = missingFact(condition, told.address, caller.kind)
+  const missing = missingFact(condition, assumed.address, caller.kind)
   if (missing !== undefined) return { name, holds: null, why: `it holds if ${asks}; ${missing}` }
-  const holds = conditionHolds(condition, { now, address: told.address, hasCredentials: caller.kind === 'caller' })
+  const holds = conditionHolds(condition, { now, address: assumed.address, hasCredentials: caller.kind === 'caller' })
   return { name, holds, why: holds ? asks : `it holds if ${asks}` }
 }
 
-/** What the command line would have to tell; undefined if the condition can be decided. */
+/** What the command line would have to say; undefined if the condition can be decided. */
 function missingFact(
   { kind }: RequestCondition,
   address: string | undefined,
@@ -111,10 +111,10 @@ function statedFacts(
   { states, before, text }: StateChange,
   facts: readonly RelationFact[],
 ): readonly RelationFact[] {
-  const told = known.kind === 'object' ? facts.filter(({ name }) => states.has(name)) : []
-  const other = told.find(({ name, holds }) => holds !== null && holds !== before.has(name))
+  const ofStates = known.kind === 'object' ? facts.filter(({ name }) => states.has(name)) : []
+  const other = ofStates.find(({ name, holds }) => holds !== null && holds !== before.has(name))
   if (other) {
-    const held = told.filter(({ holds }) => holds).map(({ name }) => name)
+    const held = ofStates.filter(({ holds }) => holds).map(({ name }) => name)
     throw new ToolError(
       `--becomes ${quote(text)} doesn't begin at the state of the object: it is ${held.join('+') || 'in none of them'} (${other.why})`,
     )

@@ -69,12 +69,12 @@ const MOST_WAYS = 512
 export function nearestMisses(
   question: ExplainQuestion,
   refused: HypotheticalRequest,
-  { decided, ...told }: Held & { readonly decided: ReadonlySet<string> },
+  { decided, ...given }: Held & { readonly decided: ReadonlySet<string> },
 ): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
   const anybody = { ...request, subject: request.policy.anybody }
   const known = namesKnown(question, refused, { decided, named: new Set(actionTable(anybody).conditions) })
-  const held = { ...told, conditions: told.conditions.union(known.certain) }
+  const held = { ...given, conditions: given.conditions.union(known.certain) }
   const base = withResult({ relations: leavesBehind(held.relations, request), conditions: held.conditions }, request)
   const before = new Set(grantsTo(request, base).at(-1)?.allows)
   const askingOf = (other: OtherCaller): MissSearch | undefined => {
@@ -326,21 +326,21 @@ function openFor({ request, changes }: OtherCaller, question: ExplainQuestion, {
   return new Set([...relations.map(({ name }) => name), ...conditions])
 }
 
-/** Whether the relations of the caller who asks say nothing about this one; --relation tells those of any caller. */
+/** Whether the relations of the caller who asks say nothing about this one; --relation says those of any caller. */
 function isStranger({ caller, known }: ExplainQuestion, changes: readonly NeededChange[]): boolean {
   if (changes.length === 0 || (known.kind === 'relations' && known.from === '--relation')) return false
   if (caller.kind === 'anonymous') return true
   return caller.subject !== undefined && changes.some(({ kind }) => kind === 'user')
 }
 
-/** Whether a condition may hold because the caller has credentials now; --with tells what holds. */
+/** Whether a condition may hold because the caller has credentials now; --with says what holds. */
 function isNew(
-  { caller, told }: ExplainQuestion,
+  { caller, assumed }: ExplainQuestion,
   changes: readonly NeededChange[],
   { parsed }: HypotheticalRequest,
   name: string,
 ): boolean {
-  if (changes.length === 0 || caller.kind !== 'anonymous' || told.conditions?.from === '--with') return false
+  if (changes.length === 0 || caller.kind !== 'anonymous' || assumed.conditions?.from === '--with') return false
   const condition = parsed.conditions.get(name)
   return condition !== undefined && conditionNeedsCaller(condition)
 }

@@ -134,8 +134,8 @@ export function heldAfter(
   if (!declaredRelations(request).every(canBecome)) return undefined
   const relations = leavesAfter(held.relations, before, request)
   const conditions = held.conditions.union(named('condition')).difference(named('not-condition'))
-  const told = [before.on, before.off, named('condition'), named('not-condition')]
-  const open = told.reduce((some, names) => some.difference(names), held.open ?? new Set())
+  const toggled = [before.on, before.off, named('condition'), named('not-condition')]
+  const open = toggled.reduce((some, names) => some.difference(names), held.open ?? new Set())
   if (!relations || !held.result) return relations && { relations, conditions, open }
   const settledAfter: Names = new Set([...after.on, ...after.off, ...(held.settledAfter ?? [])])
   const fixed = new Set([...settledAfter, ...(request.becomes?.states ?? [])])

@@ -1,4 +1,4 @@
-/** Reads a question: the route, and what the command line and the database tell of the object and of the request. */
+/** Reads a question: the route, and what the command line and the database say of the object and of the request. */
 import { METHODS } from 'node:http'
 import { isIP } from 'node:net'
 import { concernsObject } from '../../decide/callers-and-routes.ts'
@@ -269,7 +269,7 @@ async function read(
   return found.length > MOST_RELATED ? undefined : found.map(represent)
 }
 
-// ---- Reads what the command line tells about the conditions of a request: --with and --address.
+// ---- Reads what the command line says about the conditions of a request: --with and --address.
 
 interface RequestFlags {
   readonly with?: string

@@ -104,7 +104,7 @@ interface ObjectAndChange {
 }
 
 /**
- * With the states before the write. --relation may omit them, or tell more of them than --becomes does. Throws ToolError.
+ * With the states before the write. --relation may omit them, or say more of them than --becomes does. Throws ToolError.
  */
 export function withStates(known: KnownObject, change: StateChange | undefined, context: Context): ObjectAndChange {
   const { request, policy, resources } = context
@@ -116,7 +116,7 @@ export function withStates(known: KnownObject, change: StateChange | undefined, 
   return { known: { ...known, holding: namesIn(holding) }, becomes }
 }
 
-/** A write whose two sides name the same states changes none of those that --relation tells, too. */
+/** A write whose two sides name the same states changes none of those that --relation says, too. */
 function withTold(
   change: StateChange,
   { holding, from }: Extract<KnownObject, { kind: 'relations' }>,
@@ -124,17 +124,17 @@ function withTold(
   { ownership }: Policy,
 ): StateChange {
   const { states, before, after } = change
-  const told = holding.intersection(states)
-  if (told.isSubsetOf(before)) return change
+  const held = holding.intersection(states)
+  if (held.isSubsetOf(before)) return change
   const relations = [...(ownership.get(resource?.name ?? '')?.relations.values() ?? [])]
   const stated = relations.filter(({ name }) => states.has(name))
-  const canBe = resource && possibleSets(stated, resource).some((set) => isSame(set, told))
-  if (canBe && before.isSubsetOf(told)) return { ...change, before: told, after: isSame(before, after) ? told : after }
+  const canBe = resource && possibleSets(stated, resource).some((set) => isSame(set, held))
+  if (canBe && before.isSubsetOf(held)) return { ...change, before: held, after: isSame(before, after) ? held : after }
   const text = (names: Names) => [...names].join('+') || NONE
   const others = relations.filter((one) => isLeaf(one) && holding.has(one.name) && !states.has(one.name))
   throw new ToolError(
-    `${from} says ${text(told)}, and --becomes says ${text(before)} before the write: ` +
-      `write ${quote(`${from} ${text(namesIn(others))}`)}, or begin --becomes with ${text(told)}`,
+    `${from} says ${text(held)}, and --becomes says ${text(before)} before the write: ` +
+      `write ${quote(`${from} ${text(namesIn(others))}`)}, or begin --becomes with ${text(held)}`,
   )
 }
 

@@ -48,8 +48,8 @@ export function explainRecord(
   const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
   const attributes = record.facts?.attributes
-  const [caller, told] = [callerOf(record), toldBy(record)]
-  const explained = explain({ reviewed, resources, caller, path, request, known, attributes, told, now })
+  const [caller, assumed] = [callerOf(record), conditionsOf(record)]
+  const explained = explain({ reviewed, resources, caller, path, request, known, attributes, assumed, now })
   const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
   return { ...explanation, notes, record: compareRecord(record, explanation, named) }
@@ -100,7 +100,7 @@ function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): A
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
 }
 
-function toldBy({ facts }: ExplainableRecord): KnownRequest {
+function conditionsOf({ facts }: ExplainableRecord): KnownRequest {
   return { conditions: { holds: new Map(Object.entries(facts?.conditions ?? {})), from: 'the record' } }
 }
 
@@ -257,9 +257,9 @@ function ofGateway(
 }
 
 function verdictOf(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
-  if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
-  if (record.authentication === 'rejected') return untold(record)
-  if (!isByPolicy(record)) return refusedBefore(record, now, files) ?? untold(record)
+  if (now.stage === 'request' && now.request.route === null && record.route === undefined) return incomparable(record)
+  if (record.authentication === 'rejected') return incomparable(record)
+  if (!isByPolicy(record)) return refusedBefore(record, now, files) ?? incomparable(record)
   if (now.answer === null) return { sameOutcome: null, verdict: `with ${files} the answer depends on the object` }
   const fields = record.problem === 'invalid-query' ? [] : (record.fieldsRefused ?? [])
   if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now, files)
@@ -285,7 +285,7 @@ function refusedBefore(
   return isLater && outcome === 'deny' && answer ? different(record, answer, files) : undefined
 }
 
-function untold({ problem, status }: ExplainableRecord): RecordVerdict {
+function incomparable({ problem, status }: ExplainableRecord): RecordVerdict {
   const what = quote(problem ?? status)
   return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so it can't be compared` }
 }
@@ -295,7 +295,7 @@ function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer,
   return { sameOutcome: false, verdict: `${files} give another answer: ${by} instead of ${then}` }
 }
 
-/** The answer to a write shows the new object, and the record doesn't tell how the new object relates to the caller. */
+/** The answer to a write shows the new object, and the record doesn't show how the new object relates to the caller. */
 function differsByBody({ problem, status }: ExplainableRecord, now: ExplainedAnswer): boolean {
   return (
     problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
@@ -308,7 +308,7 @@ function withOrWithoutBody(record: ExplainableRecord, now: Explanation, files: s
 }
 
 /**
- * The policy now allows all refused fields on the stored object; the record doesn't tell the relations after the write.
+ * The policy now allows all refused fields on the stored object; the record doesn't show the relations after the write.
  */
 function writableNow(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
   if (record.revision === now.revision) return { sameOutcome: true, verdict: `${files} give the same answer` }

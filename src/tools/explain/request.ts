@@ -64,7 +64,7 @@ export type KnownObject =
 export interface KnownRequest {
   /** The client's. */
   readonly address?: string | undefined
-  /** Whether conditions hold that are told, by name. */
+  /** Whether the conditions hold, by name. */
   readonly conditions?:
     | { readonly holds: ReadonlyMap<string, boolean>; readonly from: '--with' | 'the record' }
     | undefined
@@ -81,7 +81,7 @@ export interface ExplainQuestion {
   /** Attributes of the caller from a decision record; an attribute that the caller didn't have is null. */
   readonly attributes?: Representation | undefined
   /** What is known about the conditions of the request, besides its time. */
-  readonly told: KnownRequest
+  readonly assumed: KnownRequest
   /** The states that the write changes, if they are assumed. */
   readonly becomes?: StateChange | undefined
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
@@ -119,8 +119,8 @@ export function hypotheticalRequest(
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const policy = directPolicy(reviewed.policy, resources, now)
-  const told = [...(question.told.conditions?.holds ?? [])].filter(([, holds]) => holds).map(([name]) => name)
-  const subject = policy.subjectOf(usingKey(reviewed.policy, callerOf(question), told))
+  const names = [...(question.assumed.conditions?.holds ?? [])].filter(([, holds]) => holds).map(([name]) => name)
+  const subject = policy.subjectOf(usingKey(reviewed.policy, callerOf(question), names))
   const blocked =
     caller.kind === 'caller' && caller.subject !== undefined && isBlocked(reviewed.blocked, caller.subject, now)
   const files = { parsed: reviewed.policy, resources, policy }
@@ -143,7 +143,7 @@ export function holdingExactly(request: HypotheticalRequest, holding: readonly s
   return { ...request, holding, subject: { ...subject, caller: usingKey(parsed, subject.caller, holding) } }
 }
 
-/** A condition that only an API key meets tells the credential: an API key can't sign in again. */
+/** A condition that only an API key meets shows the credential: an API key can't sign in again. */
 function usingKey({ conditions }: Policy, caller: Caller | undefined, holding: readonly string[]): Caller | undefined {
   const isKey = holding.some((name) => {
     const condition = conditions.get(name)

@@ -207,7 +207,7 @@ function transitionsOf(policy: Policy, about: RowSubject): readonly Transition[]
   if (!onTheRight) return []
   const leaves = [...new Set(named.flatMap(leavesOf))]
   const changing = new Set(changingLeaves(named, onTheRight).map(({ name }) => name))
-  const told = named.filter(
+  const ofResult = named.filter(
     (relation) =>
       onTheRight.has(relation.name) ||
       (isAskedOfResult(relation) && leavesOf(relation).some(({ name }) => changing.has(name))),
@@ -222,7 +222,7 @@ function transitionsOf(policy: Policy, about: RowSubject): readonly Transition[]
     throw tooMany(about, `distinguish ${count} transitions`, 'name the relations of the object with --relation')
   }
   const transition = (before: ReadonlySet<string>, after: ReadonlySet<string>): Transition => {
-    const proposed = namesWith(told, after)
+    const proposed = namesWith(ofResult, after)
     return { ...namesOnResult(named, { before, after }), proposed, becomes: proposed.join('+') || 'none' }
   }
   const all = starts.flatMap((before) => afterOf(before).map((after) => transition(before, after)))

@@ -6,7 +6,7 @@ import type { Paragraph } from '../../present/report.ts'
 import { table } from '../../present/text.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
 import { type MatrixRow, MERGED } from './merge-rows.ts'
-import { markOf, RELATIONS, relationLabel, turnsOf } from './words.ts'
+import { markOf, momentsOf, RELATIONS, relationLabel } from './words.ts'
 
 const GAP = '  '
 /** In characters; used if the output isn't a terminal. */
@@ -18,7 +18,7 @@ const LONGEST_MARK = 24
 interface TablePart {
   readonly columns: readonly ShownColumn[]
   readonly lead: number
-  readonly turns: Ends
+  readonly moments: Ends
 }
 
 /** The moments at which cells change, in order. */
@@ -37,10 +37,10 @@ export function matrixTable(
 ): readonly Paragraph[] {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
-  const turns = turnsOf(matrix.rows)
-  const columns = matrix.columns.map((_, index) => shownColumn(matrix, turns, { index, heading: names[index] ?? '' }))
+  const moments = momentsOf(matrix.rows)
+  const columns = matrix.columns.map((_, index) => shownColumn(matrix, moments, { index, heading: names[index] ?? '' }))
   const parts = intoParts(columns, width - lead).flatMap((some) =>
-    resourceBlocks(matrix, { columns: some, lead, turns }),
+    resourceBlocks(matrix, { columns: some, lead, moments }),
   )
   return [[`Who can do what, by policy ${matrix.revision}`], ...parts, legend(matrix, names)]
 }
@@ -57,7 +57,7 @@ function headline(resource: string, { columns, lead }: TablePart): string {
 function pathsOf(rows: readonly MatrixRow[], part: TablePart): readonly string[] {
   return [...Map.groupBy(rows, ({ path }) => path)].flatMap(([path, about]) => [
     ` ${path}`,
-    ...about.map((row) => line(leadOf(row, part.lead), part.columns, ({ index }) => markAt(row, index, part.turns))),
+    ...about.map((row) => line(leadOf(row, part.lead), part.columns, ({ index }) => markAt(row, index, part.moments))),
   ])
 }
 
@@ -69,21 +69,21 @@ function leadOf(row: MatrixRow, width: number): string {
   return `  ${row.methods.join(' ').padEnd('GET HEAD'.length)} ${relationLabel(row)}`.padEnd(width)
 }
 
-function shownColumn({ rows }: Matrix, turns: Ends, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
-  const marks = rows.map((row) => markAt(row, index, turns).length)
+function shownColumn({ rows }: Matrix, moments: Ends, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
+  const marks = rows.map((row) => markAt(row, index, moments).length)
   return { index, heading, width: Math.max(heading.length, ...marks) }
 }
 
-function markAt(row: MatrixRow, index: number, turns: Ends): string {
+function markAt(row: MatrixRow, index: number, moments: Ends): string {
   const cell = row.cells[index]
   if (!cell) return ''
-  const turn = cell.until === undefined ? '' : ` ${turnMark(turns.indexOf(cell.until))}`
-  return shorten(markOf(cell, row), LONGEST_MARK) + (cell.conditions ? '?' : '') + turn
+  const moment = cell.until === undefined ? '' : ` ${momentMark(moments.indexOf(cell.until))}`
+  return shorten(markOf(cell, row), LONGEST_MARK) + (cell.conditions ? '?' : '') + moment
 }
 
 /** Shown after the mark of a cell that changes later. */
-function turnMark(turn: number): string {
-  return `~${turn + 1}`
+function momentMark(moment: number): string {
+  return `~${moment + 1}`
 }
 
 /** As many callers side by side as fit, at least one. */
@@ -112,7 +112,7 @@ function legend({ columns, rows, conditions }: Matrix, names: readonly string[])
     ['3/8', '3 of 8 fields; --format json names them'],
     ['-', 'denied (after a method: the request concerns no object)'],
     ...relations.filter(([relation]) => relation !== '-'),
-    ...turnsOf(rows).map((turn, i) => [turnMark(i), `until ${timeText(turn)}, when a rule or a block ends`]),
+    ...momentsOf(rows).map((moment, i) => [momentMark(i), `until ${timeText(moment)}, when a rule or a block ends`]),
     ...(decisive.length > 0
       ? [
           ['?', `depends on conditions of the request: ${decisive.join(', ')} (--with)`],

@@ -31,7 +31,7 @@ export function untilOf({ until }: MatrixCell): string | undefined {
 }
 
 /** The moments at which cells change, in order. */
-export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
+export function momentsOf(rows: readonly MatrixRow[]): readonly number[] {
   return endsOf(rows.flatMap(({ cells }) => cells))
 }
 

@@ -107,7 +107,7 @@ async function planAdditions(wish: NewResource): Promise<Additions> {
   throw new ToolError(`${join(schemas, name)} exists already: choose another name`)
 }
 
-/** A policy that was never told of the new schema may be refused with it. Throws FileError. */
+/** A policy that doesn't know the new schema may be refused with it. Throws FileError. */
 function parseBegun(files: PolicyFiles, sources: readonly SourceText[], others: readonly SourceText[]): Policy {
   try {
     return parsePolicy(files, parseResources(sources))

@@ -26,11 +26,11 @@ interface ReleaseResult {
  * The exit code: 1 if the files have errors, or the user said no. Throws ToolError if there is no terminal to ask on.
  */
 export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
-  const tell = how.format === 'text' ? (text: string) => printReport('text', text) : () => true
-  tell(describe(plan))
+  const report = how.format === 'text' ? (text: string) => printReport('text', text) : () => true
+  report(describe(plan))
   const result = await decide(plan, how)
   if (how.format === 'json') print(toJson(plan, result))
-  else tell(`${conclusion(plan, result)}\n`)
+  else report(`${conclusion(plan, result)}\n`)
   return result.outcome === 'refused' || result.outcome === 'declined' ? 1 : 0
 }
 

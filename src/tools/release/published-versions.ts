@@ -43,8 +43,8 @@ export async function verifiedHistory(versions: PolicyVersions, keys: VersionKey
  */
 export function faultOfLoss(notes: readonly InstanceNote[], last: number): string | undefined {
   const running = notes.filter(({ ageMs }) => ageMs <= SILENT_AFTER_MS)
-  const told = running.map(({ name, state }) => ({ name, sequence: readInstanceState(state)?.sequence ?? 0 }))
-  const [ahead] = told.filter(({ sequence }) => sequence > last).toSorted((a, b) => b.sequence - a.sequence)
+  const states = running.map(({ name, state }) => ({ name, sequence: readInstanceState(state)?.sequence ?? 0 }))
+  const [ahead] = states.filter(({ sequence }) => sequence > last).toSorted((a, b) => b.sequence - a.sequence)
   if (!ahead) return undefined
   const present = last === 0 ? 'the database has none' : `the last one in the database is ${last}`
   return (

@@ -53,13 +53,13 @@ function groupLines(group: ReplayGroup): readonly string[] {
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
   const rules = lines.length === 0 ? 'no rule' : lines.map(rulePlace).join(', ')
   const objects = reach === undefined ? '' : reach === 'narrower' ? ', fewer objects' : ', more objects'
-  const told =
+  const changed =
     fields && fields.was.length + fields.becomes.length > 0
       ? [`  fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
       : []
   return [
     `${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}${objects}, by ${rules}`,
-    ...told,
+    ...changed,
     `  as in ${examples.join(', ')}`,
   ].map(printable)
 }

@@ -11,7 +11,7 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Field, Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { evaluate } from '../../../src/server/authzen/ask.ts'
 import type { Sql } from '../../../src/server/authzen/filter/condition-sql.ts'
-import { type FilterRequest, filter, readForms, tellFilter } from '../../../src/server/authzen/filter/filter.ts'
+import { type FilterRequest, filter, filterBodyOf, readForms } from '../../../src/server/authzen/filter/filter.ts'
 import { type Pep, pepOf, SliceQueue } from '../../../src/server/authzen/pep.ts'
 import { type Asked, askedAbout } from '../../policy/arbitrary-language.ts'
 import { LANGUAGE_RESOURCES, STORED } from '../../policy/language-fixture.ts'
@@ -76,7 +76,7 @@ function timeIn(value: unknown): Json {
   return typeof value === 'string' ? (instantOf(value) ?? null) : null
 }
 
-function askerIn(world: World): Pep {
+function pepIn(world: World): Pep {
   const { now = 0, caller } = world
   const snapshot = directPolicy(parsePolicy(filesOfWorld(world), LANGUAGE_RESOURCES), LANGUAGE_RESOURCES, now)
   const facts = factsOf(world)
@@ -135,7 +135,7 @@ async function filtered(
   const related = Object.fromEntries(STORED.map((one) => [one.name, { table: one.name }]))
   const sql = { dialect: database.dialect.name, table: name, related }
   const { rows } = await filter(pep, request)
-  const told = tellFilter(rows, readForms({ sql }, LANGUAGE_RESOURCES, name))
+  const told = filterBodyOf(rows, readForms({ sql }, LANGUAGE_RESOURCES, name))
   const idsOf = (part: Sql | undefined) =>
     database.select('id', name, part ? change(part) : { text: 'null', parameters: [] })
   const ids = await idsOf(told.sql)
@@ -186,7 +186,7 @@ for (const [engine, open] of Object.entries(ENGINES)) {
       fc.asyncProperty(randomQuestions, async (questions) => {
         const { world } = questions.asked
         for (const one of STORED) await database.fill(tableOf(one, database), objectsIn(world, one.name))
-        const asking = askerIn(world)
+        const asking = pepIn(world)
         for (const question of questionsOf(questions)) {
           const { action, fields, understandsFields } = question
           const pep = { ...asking, trust: { ...asking.trust, understandsFields } }

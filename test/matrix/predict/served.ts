@@ -86,7 +86,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
       directory: { accountStatus: describe },
       verifier: { verify: describe },
       publicUrl: () => '',
-      turns: new SliceQueue(),
+      slices: new SliceQueue(),
     },
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(

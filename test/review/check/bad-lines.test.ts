@@ -115,16 +115,16 @@ describe('a policy with very many bad lines', () => {
     const { sources: schemas } = await readSchemas(join(ROOT, 'schemas'))
     const lines: string[] = []
     const log = pino({}, { write: (line: string) => lines.push(line) })
-    const teller = createPolicyLog(log, { schemas })
+    const policyLog = createPolicyLog(log, { schemas })
     const policy = await LivePolicy.open({
       source: policyFolderSource(folder),
       resources,
-      observe: (event) => teller.report(event),
+      observe: (event) => policyLog.report(event),
       parse: createPolicyParser({ resources, schemas }),
     })
     await writeFile(join(folder, 'policy.csv'), `${many(500_000, () => 'x\n')}# end of policy\n`)
     await policy.reload()
-    await teller.close()
+    await policyLog.close()
     expect(lines).to.have.length(1)
     expect(lines[0]?.length).to.be.lessThan(10_000)
     expect(JSON.parse(lines[0] ?? '')).to.include({ more: 500_000 - 20, level: 50 })

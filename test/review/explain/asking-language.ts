@@ -48,7 +48,7 @@ export function ask(
     path: route.path,
     request: matched,
     known,
-    told: { ...told, address: world.address },
+    assumed: { ...told, address: world.address },
     becomes,
     now,
   })

@@ -65,7 +65,7 @@ export function ask(
     path: route.path,
     request: { kind: 'route', method, route, endpoint, id: undefined },
     known,
-    told: {},
+    assumed: {},
     now,
   })
 }

@@ -174,7 +174,16 @@ describe('explain, beside a running server', () => {
     try {
       const context = { request: matched, caller, reviewed: files, resources, reader: async () => opened }
       return await withKnownObject(toldOf(route, { method, person, objectId }), context, (known) => {
-        return explain({ reviewed: files, resources, caller, path, request: matched, known, told: {}, now: Date.now() })
+        return explain({
+          reviewed: files,
+          resources,
+          caller,
+          path,
+          request: matched,
+          known,
+          assumed: {},
+          now: Date.now(),
+        })
       })
     } finally {
       await opened.close()

@@ -34,11 +34,11 @@ const LOOK_AGAIN_MS = 100
 const TIDY_EVERY_MS = 60_000
 
 /**
- * Throws what the place throws for keys that can't be read now. Later it reports unreadable keys through `tell`, and
+ * Throws what the place throws for keys that can't be read now. Later it reports unreadable keys through `report`, and
  * keeps its present keys. It closes the place when it is closed, or can't be opened.
  */
-export async function openKeyRing(place: KeyPlace, tell: (error: unknown) => void): Promise<KeyRing> {
-  const ring = new Ring(place, tell)
+export async function openKeyRing(place: KeyPlace, report: (error: unknown) => void): Promise<KeyRing> {
+  const ring = new Ring(place, report)
   await ring.open()
   return {
     signer: () => ring.keys.current.key,
@@ -66,7 +66,7 @@ export function fixedKeys(keys: readonly EmbeddedPublicKey[]): VerifyingKeys {
 
 class Ring {
   readonly #place: KeyPlace
-  readonly #tell: (error: unknown) => void
+  readonly #report: (error: unknown) => void
   #keys: RingKeys | undefined
   #all: readonly EmbeddedPublicKey[] = []
   #byKid = new Map<unknown, EmbeddedPublicKey>()
@@ -79,9 +79,9 @@ class Ring {
   #lookingAgain: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(place: KeyPlace, tell: (error: unknown) => void) {
+  constructor(place: KeyPlace, report: (error: unknown) => void) {
     this.#place = place
-    this.#tell = tell
+    this.#report = report
   }
 
   get keys(): RingKeys {
@@ -157,7 +157,7 @@ class Ring {
       if (changed) this.#use(changed)
       this.#fault = undefined
     } catch (error) {
-      if (String(error) !== String(this.#fault)) this.#tell(error)
+      if (String(error) !== String(this.#fault)) this.#report(error)
       this.#fault = error
       // A removed key counts as removed, even if its successor can't be read.
       if (error instanceof UnreadableKeys) this.#verifyWith(newestFirst(this.keys).filter((kept) => error.has(kept)))

@@ -10,7 +10,7 @@ type PlaceInUse = 'database' | 'folder'
 
 const MARK = 'place of signing keys'
 
-/** The place of the server before this one, if that was another. A mark makes sure that each change is told once. */
+/** The place of the server before this one, if that was another. A mark makes sure that each change is reported once. */
 export async function notePlaceInUse(
   { secrets }: Pick<KeyPlaceSettings, 'secrets'>,
   seeding: Pick<Seeding, 'readMark' | 'writeMark'>,

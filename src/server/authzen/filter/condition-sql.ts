@@ -116,8 +116,8 @@ function timeSql({ field, after = -Infinity, before = Infinity }: Time, scope: M
   const column = columnOf(field, scope)
   if (!column) return 'false'
   const period = { from: instant(Math.floor(after) + 1), to: instant(Math.ceil(before)) }
-  const told = `${place(field, scope)} is compared as a time, and its column holds none`
-  const passes = (value: ValueSql) => scope.dialect.within(value, period, scope.bind) ?? scope.unsupported.add(told)
+  const reason = `${place(field, scope)} is compared as a time, and its column holds none`
+  const passes = (value: ValueSql) => scope.dialect.within(value, period, scope.bind) ?? scope.unsupported.add(reason)
   return someValue(column, scope, passes)
 }
 
@@ -140,7 +140,7 @@ function elementsOf(column: MappedColumn, scope: MappedScope, letter: string): E
   return scope.dialect.elements(sqlOf(column, scope), column, `${OWN_NAMES}${letter}${scope.depth}`)
 }
 
-/** Undefined, and told, if no column has the field. */
+/** Undefined, and reported, if no column has the field. */
 function columnOf(field: string, scope: MappedScope): MappedColumn | undefined {
   const column = scope.table.columns.get(field)
   if (!column) scope.unsupported.add(`${place(field, scope)} has no column: name it in \`columns\``)

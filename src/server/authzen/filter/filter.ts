@@ -52,11 +52,11 @@ export async function answerFilter(services: Services, request: HandledRequest, 
   const asked = body as unknown as FilterRequest
   const forms = readForms(asked.options, pep.resources, asked.resource.type)
   const filtered = await filter(pep, asked)
-  const told = tellFilter(filtered.rows, forms)
+  const filterBody = filterBodyOf(filtered.rows, forms)
   const { reason } = filtered
   const context = { ...(reason === undefined ? {} : { reason }), revision: pep.policy.revision }
-  const evaluated: Evaluated = { ...filtered, decision: told.kind !== 'never' }
-  return { status: 200, headers: {}, body: { ...told, context }, asked: [recordOfAsked(asked, evaluated)] }
+  const evaluated: Evaluated = { ...filtered, decision: filterBody.kind !== 'never' }
+  return { status: 200, headers: {}, body: { ...filterBody, context }, asked: [recordOfAsked(asked, evaluated)] }
 }
 
 interface Filtered extends Omit<Evaluated, 'decision' | 'fields'> {
@@ -146,39 +146,39 @@ export function readForms({ ucast, sql }: FormOptions = {}, resources: Resources
   return forms
 }
 
-type ToldFilter = ToldCondition & {
+type FilterBody = ConditionForms & {
   readonly kind: 'always' | 'never' | 'condition'
-  readonly fields?: { readonly always: readonly string[]; readonly sometimes: readonly ToldFields[] }
+  readonly fields?: { readonly always: readonly string[]; readonly sometimes: readonly FieldsForms[] }
 }
 
-type ToldCondition = {
+type ConditionForms = {
   /** Absent where nothing has to be compared: readers may take an empty `and` and an empty `or` for the same. */
   readonly ucast?: Ucast
   readonly sql?: Sql
 }
 
-type ToldFields = ToldCondition & {
+type FieldsForms = ConditionForms & {
   readonly fields: readonly string[]
 }
 
 /** The rows and the fields of a filter in each asked form. Throws Problem filter-unsayable. */
-export function tellFilter({ where, fields }: FilterRows, forms: Forms): ToldFilter {
+export function filterBodyOf({ where, fields }: FilterRows, forms: Forms): FilterBody {
   const unsupported = new Unsupported()
   const { kind } = where
-  const told = tell(where, forms, unsupported)
+  const rows = conditionForms(where, forms, unsupported)
   const sometimes = fields?.sometimes.map((group) => ({
     fields: group.fields,
-    ...tell(group.where, forms, unsupported),
+    ...conditionForms(group.where, forms, unsupported),
   }))
   if (unsupported.reasons.length > 0) throw unsupportedProblem(unsupported.reasons, '/options')
   return {
     kind: kind === 'always' || kind === 'never' ? kind : 'condition',
-    ...told,
+    ...rows,
     ...(fields && sometimes ? { fields: { always: fields.always, sometimes } } : {}),
   }
 }
 
-function tell(where: Condition, { resource, ucast, sql }: Forms, unsupported: Unsupported): ToldCondition {
+function conditionForms(where: Condition, { resource, ucast, sql }: Forms, unsupported: Unsupported): ConditionForms {
   const isPlain = resource === undefined || where.kind === 'always' || where.kind === 'never'
   return {
     ...(ucast && !isPlain ? { ucast: ucastOfCondition(where, { resource, unsupported }) } : {}),
@@ -194,16 +194,16 @@ interface AskedRows {
 
 type RefusedFilter = { readonly reason: DenialReason; readonly evidence?: Refusal['evidence'] }
 
-/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service tell. */
+/** Throws what the store throws, and Problem invalid-body for what callers.yaml lets the service assert. */
 async function grantedInEveryCase(pep: Pep, asked: AskedRows): Promise<FilterDecision | RefusedFilter> {
   const { target, subject } = asked
   const known = knownConditions(pep, asked.evaluation, subject)
   const unknown = new Set<string>()
   const decideWith = (assumed: ReadonlySet<string>) => {
     const holding = (condition: RequestCondition) => {
-      const told = known(condition)
-      if (told === undefined) unknown.add(condition.name)
-      return told ?? assumed.has(condition.name)
+      const holds = known(condition)
+      if (holds === undefined) unknown.add(condition.name)
+      return holds ?? assumed.has(condition.name)
     }
     const about = { target, subject, evaluation: { resource: {} }, holding }
     return pep.ask(decideFilter(questionOf(pep, about), pep.policy.snapshot))
@@ -213,13 +213,13 @@ async function grantedInEveryCase(pep: Pep, asked: AskedRows): Promise<FilterDec
   if (unknown.size > MOST_UNKNOWN_CONDITIONS) return { reason: 'condition-unknown', evidence }
   const all = [first]
   for (const assumed of nonEmptySubsets([...unknown])) {
-    await pep.turn()
+    await pep.nextSlice()
     pep.gone().throwIfAborted()
     all.push(await decideWith(assumed))
   }
   const cases = all.filter((one) => !isRefusal(one))
   if (isRefusal(first)) return { reason: cases.length > 0 ? 'condition-unknown' : denialReasonOf(first), evidence }
-  // What a service doesn't tell of a subject is unknown, and may be what a deny asks for.
+  // What a service doesn't assert of a subject is unknown, and may be what a deny asks for.
   if (subject.isAsserted && first.lacking.length > 0) return { reason: 'attributes-missing', evidence }
   if (cases.length < all.length) return { reason: 'condition-unknown', evidence }
   return cases.length === 1 ? first : { ...first, granted: inAll(cases) }

@@ -50,33 +50,33 @@ export function readMapping(
   reading: MappingReading,
 ): Mapping | { readonly faults: readonly FieldFault[] } {
   const faults: FieldFault[] = []
-  const tell: Tell = (place, detail, code) => void faults.push({ pointer: pointerOfPath(place), detail, code })
-  const table = readTable(described, reading, tell)
+  const report: ReportFault = (place, detail, code) => void faults.push({ pointer: pointerOfPath(place), detail, code })
+  const table = readTable(described, reading, report)
   const related = Object.entries(described.related ?? {}).flatMap(([name, one]) => {
     const place = [...reading.place, 'related', name]
     const resource = reading.named(name)
-    if (resource) return [[name, readTable(one, { ...reading, resource, place }, tell)] as const]
-    tell(place, 'must be a resource that a schema declares', 'resource')
+    if (resource) return [[name, readTable(one, { ...reading, resource, place }, report)] as const]
+    report(place, 'must be a resource that a schema declares', 'resource')
     return []
   })
   return faults.length > 0 ? { faults } : { table, related: new Map(related) }
 }
 
-type Tell = (place: readonly string[], detail: string, code: string) => void
+type ReportFault = (place: readonly string[], detail: string, code: string) => void
 
-function readTable({ table, columns }: DescribedTable, reading: MappingReading, tell: Tell): MappedTable {
+function readTable({ table, columns }: DescribedTable, reading: MappingReading, report: ReportFault): MappedTable {
   const { resource, place } = reading
   const name = table.split('.')
   if (name.length > 2 || !name.every(isName))
-    tell([...place, 'table'], 'must be a name, or a schema and a name', 'name')
-  refuseOwnNames(name, [...place, 'table'], tell)
+    report([...place, 'table'], 'must be a name, or a schema and a name', 'name')
+  refuseOwnNames(name, [...place, 'table'], report)
   const described = columns ? Object.entries(columns) : namedAlike(resource)
   const read = described.flatMap(([fieldName, column]) => {
     const field = resource.fields.get(fieldName)
     const here = { ...reading, place: [...place, 'columns', fieldName] }
     if (field?.type === 'other') return []
-    if (field) return [[fieldName, readColumn(field, column, here, tell)] as const]
-    tell(here.place, `must be a field of \`${resource.name}\``, 'field')
+    if (field) return [[fieldName, readColumn(field, column, here, report)] as const]
+    report(here.place, `must be a field of \`${resource.name}\``, 'field')
     return []
   })
   return { name, columns: new Map(read) }
@@ -87,8 +87,8 @@ function namedAlike({ fields }: Resource): readonly (readonly [string, string])[
 }
 
 /** A name of the statement would hide a name of the database. */
-function refuseOwnNames(names: readonly string[], place: readonly string[], tell: Tell): void {
-  if (names.some(isOwnName)) tell(place, `must not begin with \`${OWN_NAMES}\``, 'name')
+function refuseOwnNames(names: readonly string[], place: readonly string[], report: ReportFault): void {
+  if (names.some(isOwnName)) report(place, `must not begin with \`${OWN_NAMES}\``, 'name')
 }
 
 function isOwnName(name: string): boolean {
@@ -103,22 +103,22 @@ function readColumn(
   field: Field,
   described: string | DescribedColumn,
   { dialect, place }: MappingReading,
-  tell: Tell,
+  report: ReportFault,
 ): MappedColumn {
   const { column = field.name, type, list } = typeof described === 'string' ? { column: described } : described
-  if (!isName(column)) tell(place, 'must be the name of a column: letters, digits and `_`', 'name')
-  refuseOwnNames([column], place, tell)
+  if (!isName(column)) report(place, 'must be the name of a column: letters, digits and `_`', 'name')
+  refuseOwnNames([column], place, report)
   const types = TYPES[field.time ? 'time' : field.type].filter((one) => dialect.types.includes(one))
   const lists = field.list ? dialect.lists : []
-  if (type && !types.includes(type)) tell([...place, 'type'], `must be one of ${types.join(', ')}`, 'type')
+  if (type && !types.includes(type)) report([...place, 'type'], `must be one of ${types.join(', ')}`, 'type')
   if (list && !lists.includes(list)) {
-    tell([...place, 'list'], field.list ? `must be one of ${lists.join(', ')}` : 'the field is no list', 'list')
+    report([...place, 'list'], field.list ? `must be one of ${lists.join(', ')}` : 'the field is no list', 'list')
   }
   const form = list ?? lists[0]
   return { name: column, type: type ?? types[0] ?? 'text', ...(form && { list: form }) }
 }
 
-/** The types of columns that can hold a field: the first one that the dialect has, unless the request tells another. */
+/** The types of columns that can hold a field: the first one that the dialect has, unless the request names another. */
 const TYPES: Readonly<Record<Field['type'] | 'time', readonly ColumnType[]>> = {
   string: ['text', 'uuid', 'enum', 'bigint'],
   time: ['timestamptz', 'text', 'epoch-ms'],
@@ -168,7 +168,7 @@ function canBe(field: Field | undefined, value: Scalar): boolean {
   return isOfType(field, typeof value === 'boolean' ? 'boolean' : 'string')
 }
 
-/** A field whose type no schema tells may have any. */
+/** A field whose type no schema says may have any. */
 function isOfType(field: Field | undefined, ...types: readonly FieldType[]): boolean {
   return field === undefined || field.type === 'other' || types.includes(field.type)
 }

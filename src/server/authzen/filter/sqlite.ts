@@ -17,7 +17,7 @@ const STORED: Partial<Readonly<Record<ColumnType, string>>> = {
   'epoch-ms': "= 'integer'",
 }
 
-/** The types of JSON, as json_each tells them. */
+/** The types of JSON, as json_each names them. */
 const JSON_TYPES: Partial<Readonly<Record<ColumnType, string>>> = {
   text: "= 'text'",
   number: "in ('integer', 'real')",

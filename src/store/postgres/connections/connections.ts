@@ -89,7 +89,7 @@ export class Connections {
     }
   }
 
-  /** A small change that needs no turn, and waits for no lock for long. Throws errors of the contract. */
+  /** A small change that needs no write lock, and waits for no lock for long. Throws errors of the contract. */
   change(statement: Statement): Promise<readonly Row[]> {
     return this.#isPooled ? answering(() => this.#changeBounded(statement)) : this.slow(statement)
   }

@@ -17,7 +17,7 @@ export interface GatheredOptions<Found> {
   readonly found: (row: Row | undefined) => Found
   /** A larger group is asked for with several statements. */
   readonly most?: number
-  /** Equal questions are asked each: their answers are large, and each asker cuts its own. */
+  /** Equal questions are asked each: their answers are large, and each caller cuts its own. */
   readonly askEach?: boolean
 }
 

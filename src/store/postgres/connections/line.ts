@@ -31,9 +31,9 @@ export class Line {
   /** Statements that change something, sent with their transaction at once. Returns the rows of the first one. */
   async change(first: SentQuery, ...others: readonly SentQuery[]): Promise<readonly Row[]> {
     const connection = await this.connection()
-    const begun = connection.tell(BEGIN_BOUNDED)
+    const begun = connection.command(BEGIN_BOUNDED)
     const changed = [first, ...others].map((asked) => connection.send(asked))
-    const ended = connection.tell('commit')
+    const ended = connection.command('commit')
     for (const outcome of await Promise.allSettled([begun, ...changed, ended]))
       if (outcome.status === 'rejected') throw outcome.reason
     const [{ command }, rows] = [await ended, (await changed[0])?.rows ?? []]
@@ -139,7 +139,7 @@ export class Connection {
   }
 
   /** `begin` and the like, which have no rows: the driver takes longer for a statement with options. */
-  tell(text: string): Promise<Pick<pg.QueryResult, 'command'>> {
+  command(text: string): Promise<Pick<pg.QueryResult, 'command'>> {
     return this.#answer(() => this.#client.query(text))
   }
 

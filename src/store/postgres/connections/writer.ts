@@ -1,6 +1,6 @@
 /**
  * The writes of one instance, in the order in which they were asked for. Writes that wait together commit together. All
- * instances write one after the other: each transaction first takes the turn, so it sees everything that was committed
+ * instances write one after the other: each transaction first takes the write lock, so it sees everything that was committed
  * before, and records get their numbers in the order of the commits (docs/decisions/0075).
  */
 
@@ -12,7 +12,7 @@ import { type Connection, Line, type SentQuery } from './line.ts'
 import { reject, type Sending, type StoreWrite, sendingsOf, settle, settleFault, type WaitingWrite } from './sending.ts'
 
 /**
- * The time-outs are shorter than those of clients: a stalled instance loses its turn before others give up. Nothing is
+ * The time-outs are shorter than those of clients: a stalled instance loses the write lock before others give up. Nothing is
  * set for longer than the transaction, so a pooler may stand between.
  */
 const BEGIN = `begin isolation level read committed;
@@ -150,9 +150,9 @@ async function together(
   connection: Connection,
   statements: readonly SentQuery[],
 ): Promise<WriteOutcome<(readonly Row[])[]>> {
-  const begun = connection.tell(BEGIN)
+  const begun = connection.command(BEGIN)
   const answers = statements.map((statement) => connection.send(statement))
-  const ended = connection.tell('commit')
+  const ended = connection.command('commit')
   const [beginning, end, ...outcomes] = await Promise.allSettled([begun, ended, ...answers])
   const failed = outcomes.findIndex((outcome) => outcome.status === 'rejected' && !isAftermath(outcome.reason))
   if (beginning.status === 'rejected') return { error: beginning.reason }
@@ -174,15 +174,15 @@ async function alone<T>(
   named: (statement: Statement) => SentQuery,
   work: (ask: Ask) => Promise<T>,
 ): Promise<WriteOutcome<T>> {
-  await connection.tell(BEGIN)
+  await connection.command(BEGIN)
   let done: T
   try {
     done = await work(async (statement) => (await connection.send(named(statement))).rows)
   } catch (error) {
-    await connection.tell('rollback')
+    await connection.command('rollback')
     return { error }
   }
-  const { command } = await connection.tell('commit')
+  const { command } = await connection.command('commit')
   return command === 'COMMIT' ? { done } : { error: notCommitted() }
 }
 

@@ -71,18 +71,18 @@ function rowsStatement(
   const { where, filter, order = BY_ID, after, limit, bytes, marks = [] } = query
   return planned([where, ...marks], (parameters) => {
     const scope = outermost(table, tableOf, parameters)
-    const told = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further(scope.alias)]
+    const added = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further(scope.alias)]
     const columns = COLUMNS.map((column) => `${scope.alias}${column}`)
     const listing: Listing = {
       scope,
       selected: selectedSql({ where, ...(filter && { filter }) }, scope),
       sorted: write(order, scope.alias),
-      shown: [...columns, ...told.map((sql, at) => `${sql} as m${at}`)],
+      shown: [...columns, ...added.map((sql, at) => `${sql} as m${at}`)],
       limit: `${parameters.bind(limit)}::bigint`,
     }
     const segments = segmentsAfter(order, after)
     if (segments.length === 1 && bytes === undefined) return segmentPage(listing, segments[0] ?? [])
-    const names = [...COLUMNS, ...told.map((_, at) => `m${at}`)]
+    const names = [...COLUMNS, ...added.map((_, at) => `m${at}`)]
     return cutPage(listing, segments, { names, bytes: parameters.bind(bytes ?? Number.MAX_SAFE_INTEGER) })
   })
 }

@@ -79,11 +79,11 @@ function pageSql(query: ObjectQuery, scope: TableScope): string {
   const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
   const { alias, bind } = scope
   const share = bind(Math.floor(bytes / Math.max(1, limit)))
-  const told = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
+  const further = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
   const cells = [
     ...['id', 'created_at', 'updated_at'].map((column) => `${alias}${column}`),
     `case when octet_length(${alias}document) <= ${share}::bigint then ${alias}document else '' end`,
-    ...told.map((sql) => `case when ${sql} then '1' else '' end`),
+    ...further.map((sql) => `case when ${sql} then '1' else '' end`),
   ]
   const listing: Listing = {
     scope,
@@ -110,8 +110,8 @@ function pageOf(listing: Listing, segments: readonly Segment[]): string {
 /** Undefined where `listStatement` must read the list: a document is large, or a row may be in a wrong place. */
 export function readPage([count, text]: Row, query: ObjectQuery): readonly ListedObject[] | undefined {
   const marks = query.marks?.length ?? 0
-  const tellsPlaces = canMisplace(query)
-  const columns = PLAIN_CELLS + marks + Number(tellsPlaces)
+  const showsPlaces = canMisplace(query)
+  const columns = PLAIN_CELLS + marks + Number(showsPlaces)
   const cells = count === 0 ? [] : String(text).split(SEPARATOR)
   // A cell that has the separator makes more cells, so cells of one row can't be taken for those of another one.
   if (cells.length !== Number(count) * columns) return undefined
@@ -119,9 +119,9 @@ export function readPage([count, text]: Row, query: ObjectQuery): readonly Liste
   for (let at = 0; at < cells.length; at += columns) {
     const cell = (nth: number) => cells[at + nth] ?? ''
     const document = cell(3)
-    if (document === '' || (tellsPlaces && cell(columns - 1) !== '')) return undefined
-    const told = marks === 0 ? [] : cells.slice(at + PLAIN_CELLS, at + PLAIN_CELLS + marks).map(Boolean)
-    rows.push(new JsonRow(decodeText(cell(0)), cell(1), cell(2), document, told))
+    if (document === '' || (showsPlaces && cell(columns - 1) !== '')) return undefined
+    const marked = marks === 0 ? [] : cells.slice(at + PLAIN_CELLS, at + PLAIN_CELLS + marks).map(Boolean)
+    rows.push(new JsonRow(decodeText(cell(0)), cell(1), cell(2), document, marked))
   }
   return rows
 }

@@ -8,8 +8,8 @@ import { storedKeys } from '../../signing-keys.ts'
 import { type Ask, done, sql } from '../../sql/statement.ts'
 import { laterLayout } from '../../sql/tables.ts'
 import { clientOptions } from '../connections/client-options.ts'
+import { serverPlace } from '../connections/fix-of-server.ts'
 import { Connection } from '../connections/line.ts'
-import { serverPlace } from '../connections/mend.ts'
 import { nameOfUrl } from '../connections/url.ts'
 import { DIALECT } from '../dialect.ts'
 import { answering } from '../failures.ts'
@@ -68,9 +68,9 @@ async function look(connection: Connection, url: string, options: ExamineOptions
   const [[layout] = []] = tables.has('layout') ? await ask(sql('select number from layout')) : []
   if (Number(layout ?? 0) > LAYOUT) throw laterLayout(Number(layout), LAYOUT)
   const keys = tables.has('signing_keys') ? await done(storedKeys(DIALECT), ask) : undefined
-  const told = layout === undefined ? 'without tables yet; the first start makes them' : `layout ${layout}`
+  const state = layout === undefined ? 'without tables yet; the first start makes them' : `layout ${layout}`
   const secured = facts.tls ? 'with TLS' : 'without TLS'
-  const answers = passed(CHECK, `${nameOfUrl(url)} answers ${secured}: PostgreSQL ${facts.name}, ${told}`)
+  const answers = passed(CHECK, `${nameOfUrl(url)} answers ${secured}: PostgreSQL ${facts.name}, ${state}`)
   const clock = clockChecked(CHECK, { theirs: Number(facts.now), ours: Date.now(), aroundMs })
   return { checks: [answers, ...faultsOf(facts, url, options), clock], keys, isServer: true }
 }

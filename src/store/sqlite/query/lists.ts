@@ -88,7 +88,7 @@ export class ObjectLists {
     return this.#work.within(bound, () => this.#count(selection, '*'))
   }
 
-  /** Past the bound, as many as it has found. Takes longer, because each is told. */
+  /** Past the bound, as many as it has found. Takes longer, because each is reported. */
   countAtLeast(selection: Selection, bound: WorkBound): Counted {
     try {
       this.#work.forgetFound()

@@ -10,7 +10,7 @@ import { type StoredKeys, storedKeys } from '../../signing-keys.ts'
 import { hasTable, layoutOf, refuseLaterLayout } from '../layout/migrate.ts'
 import { DIALECT, StatementRunner } from '../statements.ts'
 import { FileBeside } from './file-beside.ts'
-import { lockHoldersOf, restoring } from './mend.ts'
+import { lockHoldersOf, restoring } from './fix-of-file.ts'
 
 const CHECK = 'database'
 
@@ -69,8 +69,8 @@ function examined(checks: readonly Checked[], keys?: StoredKeys): Examined {
 function lookAt(database: DatabaseSync, file: string): readonly Checked[] {
   refuseLaterLayout(database)
   const { size } = statSync(file)
-  const told = `${file} opens: layout ${layoutOf(database)}, ${mebibytes(size)}`
-  return [passed(CHECK, told), integrity(database, file, size), rights(file)]
+  const opened = `${file} opens: layout ${layoutOf(database)}, ${mebibytes(size)}`
+  return [passed(CHECK, opened), integrity(database, file, size), rights(file)]
 }
 
 function integrity(database: DatabaseSync, file: string, size: number): Checked {

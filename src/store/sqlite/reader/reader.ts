@@ -91,14 +91,14 @@ function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>)
 /** Also finds broken pages of the table. Writers go on meanwhile; the log of their writes grows until it ends. */
 function checkIndexes(database: DatabaseSync, name: string, most: number): CheckedIndexes {
   const table = quoteName(name)
-  // The rows that it tells of are found by their number, in the same state of the database.
+  // The rows that it names are found by their number, in the same state of the database.
   database.exec('begin')
   try {
-    const told = database
+    const lines = database
       .prepare(`pragma integrity_check(${table})`)
       .all()
       .map((row) => String(row.integrity_check))
-    const faults = told.filter((line) => line !== 'ok').slice(0, most)
+    const faults = lines.filter((line) => line !== 'ok').slice(0, most)
     return { faults: faults.map((fault) => ({ ...idOf(database, table, fault), fault })) }
   } catch (error) {
     if (!isMalformedJson(error)) throw error

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { ToolError } from '../../load-policy.ts'
-import { toldOfReading } from '../file-faults.ts'
+import { refuseUnreadable } from '../file-faults.ts'
 
 /** The first bytes of an encrypted file. */
 export const ENCRYPTED = 'age-encryption.org/v1\n'
@@ -33,8 +33,8 @@ function encrypterFor(recipients: readonly string[]): Encrypter {
       encrypter.addRecipient(recipient)
     } catch {
       // It may be the key itself.
-      const told = recipient.startsWith('age1') ? `\`${recipient}\`` : 'what --recipient says'
-      throw new ToolError(`${told} is no recipient; write the line that begins with age1 of the key file`)
+      const named = recipient.startsWith('age1') ? `\`${recipient}\`` : 'what --recipient says'
+      throw new ToolError(`${named} is no recipient; write the line that begins with age1 of the key file`)
     }
   }
   return encrypter
@@ -83,7 +83,7 @@ async function* withShortHeader(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
 
 async function readIdentities(file: string): Promise<readonly string[]> {
   const text = await readFile(file, 'utf8').catch(
-    toldOfReading({ what: 'key file', file, madeBy: 'sallyport backup key' }),
+    refuseUnreadable({ what: 'key file', file, madeBy: 'sallyport backup key' }),
   )
   const lines = text.split('\n').map((line) => line.trim())
   const identities = lines.filter((line) => line !== '' && !line.startsWith('#'))

@@ -21,10 +21,10 @@ export async function* sealed(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
   yield sealOf(hash.digest('hex'))
 }
 
-/** The bytes without their seal; at the end, `tell` says whether it is there and fits. */
+/** The bytes without their seal; at the end, `report` says whether it is there and fits. */
 export async function* unsealed(
   bytes: AsyncIterable<Uint8Array>,
-  tell: (state: 'whole' | 'cut' | 'changed') => void,
+  report: (state: 'whole' | 'cut' | 'changed') => void,
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')
   let held: Buffer = Buffer.alloc(0)
@@ -35,6 +35,6 @@ export async function* unsealed(
     hash.update(passed)
     if (passed.length > 0) yield passed
   }
-  if (!SEAL.test(held.toString('latin1'))) tell('cut')
-  else tell(held.equals(sealOf(hash.digest('hex'))) ? 'whole' : 'changed')
+  if (!SEAL.test(held.toString('latin1'))) report('cut')
+  else report(held.equals(sealOf(hash.digest('hex'))) ? 'whole' : 'changed')
 }

@@ -75,16 +75,18 @@ class UnreadWriteSearch {
   alone(): readonly UnreadWrite[] {
     const { write } = this.#pair
     return [...write.subjects('allow')].flatMap((subject) =>
-      write.groups('allow', subject).flatMap((group) => this.#told(subject, group, this.#aloneBy(subject, group))),
+      write
+        .groups('allow', subject)
+        .flatMap((group) => this.#unreadWrites(subject, group, this.#aloneBy(subject, group))),
     )
   }
 
-  /** Lines that allow such a write only together. `told`: subjects with a line that allows it alone. */
-  together(told: ReadonlySet<string>): readonly UnreadWrite[] {
+  /** Lines that allow such a write only together. `alone`: subjects with a line that allows it alone. */
+  together(alone: ReadonlySet<string>): readonly UnreadWrite[] {
     const { write } = this.#pair
-    const isUntold = (subject: string) => told.isDisjointFrom(this.#index.subjectsOf(subject))
-    const writers = this.#joined.distinct([...write.subjects('allow')].filter(isUntold))
-    const others = this.#joined.distinct([...writers, ...[...this.#deniers].filter(isUntold)])
+    const isOther = (subject: string) => alone.isDisjointFrom(this.#index.subjectsOf(subject))
+    const writers = this.#joined.distinct([...write.subjects('allow')].filter(isOther))
+    const others = this.#joined.distinct([...writers, ...[...this.#deniers].filter(isOther)])
     const found = [...writers].flatMap((subject) => {
       const verdict = this.#togetherBy(subject, others)
       return verdict ? this.#partsOf(verdict) : []
@@ -97,12 +99,12 @@ class UnreadWriteSearch {
     return [...subjects].flatMap((name) =>
       this.#pair.write.groups('allow', name).flatMap((group) => {
         const region = this.#space.regions.both(verdict.region, this.#allowed.takesPart(group, subjects))
-        return region === NOWHERE ? [] : this.#told(name, group, { ...verdict, region })
+        return region === NOWHERE ? [] : this.#unreadWrites(name, group, { ...verdict, region })
       }),
     )
   }
 
-  #told(subject: string, { column }: RuleGroup, verdict: Ruling | undefined): readonly UnreadWrite[] {
+  #unreadWrites(subject: string, { column }: RuleGroup, verdict: Ruling | undefined): readonly UnreadWrite[] {
     if (!verdict) return []
     const line = this.#pair.write.firstLine('allow', subject, column)
     const holding = this.#space.heldBefore(verdict.region)
@@ -254,11 +256,11 @@ class JoinedCallers {
   }
 
   #callerOf(names: readonly string[]): JoinedCaller {
-    const told = names.filter(
+    const heirs = names.filter(
       (name) => !names.some((other) => other !== name && this.#index.subjectsOf(other).has(name)),
     )
     const subjects = names.reduce<ReadonlySet<string>>((all, one) => all.union(this.#index.subjectsOf(one)), new Set())
-    return { names: told, subjects }
+    return { names: heirs, subjects }
   }
 
   /** What the rules say about a subject: each rule's effect, fields and region, with its position in `about`. */

@@ -60,7 +60,7 @@ export class WriteSpace {
   }
 
   #isGrantable(leaf: Relation): boolean {
-    return needsCaller(leaf) && (stepOf(leaf) !== undefined || this.#isRetold(leaf))
+    return needsCaller(leaf) && (stepOf(leaf) !== undefined || this.#isOfOwnRecord(leaf))
   }
 
   /** Where the written object is the caller's own users record. */
@@ -96,7 +96,7 @@ export class WriteSpace {
     return stepOf(leaf) ? this.#support(written, leaf, moment) : this.holds(written, leaf, moment)
   }
 
-  /** The attributes of the caller that its own record tells, and on which relations rest. */
+  /** The attributes of the caller that its own record has, and on which relations rest. */
   get attributes(): readonly string[] {
     return [...new Set(this.#places.flatMap(({ space }) => space.leaves.flatMap(changeableAttributes)))]
   }
@@ -107,28 +107,28 @@ export class WriteSpace {
     const isWritten = place === this.around.written
     const key = `${this.#nameOf(place)} ${leaf.name}`
     const base = this.#variable(isWritten && moment !== 'old' ? `${key} proposed` : key)
-    return moment === 'new' ? this.#told(leaf, key, base) : base
+    return moment === 'new' ? this.#afterWrite(leaf, key, base) : base
   }
 
   /**
    * Where an attribute of the caller has changed, the relation can hold or not, whatever it did. Whoever deletes its
    * own record has no attributes.
    */
-  #told(leaf: Relation, key: string, before: Region): Region {
-    if (!this.#isRetold(leaf)) return before
+  #afterWrite(leaf: Relation, key: string, before: Region): Region {
+    if (!this.#isOfOwnRecord(leaf)) return before
     const { regions } = this
-    const retold = regions.any(changeableAttributes(leaf).map((name) => this.retold(name)))
+    const changed = regions.any(changeableAttributes(leaf).map((name) => this.changedAttribute(name)))
     const isGone = this.around.operation === 'delete'
-    const told = isGone ? NOWHERE : regions.both(retold, this.#variable(`${key} told`))
-    return regions.either(regions.minus(before, retold), told)
+    const changedTo = isGone ? NOWHERE : regions.both(changed, this.#variable(`${key} changed`))
+    return regions.either(regions.minus(before, changed), changedTo)
   }
 
-  #isRetold(leaf: Relation): boolean {
+  #isOfOwnRecord(leaf: Relation): boolean {
     return this.around.written.resource.name === USERS && changeableAttributes(leaf).length > 0
   }
 
   /** Where the write gives the caller another value of an attribute. */
-  retold(attribute: string): Region {
+  changedAttribute(attribute: string): Region {
     const isGone = this.around.operation === 'delete'
     return isGone ? this.own : this.regions.both(this.own, this.#variable(`attribute ${attribute}`))
   }
@@ -186,7 +186,7 @@ export class WriteSpace {
     const isNew = place === this.around.written && moment !== 'old' && stepOf(leaf)?.by === 'id'
     const key = `${this.#nameOf(place)} ${leaf.name} elsewhere`
     const base = this.#variable(`${key}${isNew ? ' proposed' : ''}`)
-    return moment === 'new' ? this.#told(leaf, key, base) : base
+    return moment === 'new' ? this.#afterWrite(leaf, key, base) : base
   }
 
   // ---- What can be --------------------------------------------------------------------------------------------------
@@ -273,11 +273,11 @@ export class WriteSpace {
     const { fields } = written.resource
     return written.space.leaves.flatMap((leaf) => {
       const { field = '', attribute } = kindOf(leaf).equates?.(leaf) ?? {}
-      if (!this.#isRetold(leaf) || field !== attribute || fields.get(field)?.list) return []
+      if (!this.#isOfOwnRecord(leaf) || field !== attribute || fields.get(field)?.list) return []
       const [stored, proposed] = [this.holds(written, leaf, 'old'), this.holds(written, leaf, 'proposed')]
-      const kept = regions.minus(this.own, this.retold(attribute))
+      const kept = regions.minus(this.own, this.changedAttribute(attribute))
       return [
-        regions.not(regions.both(this.retold(attribute), proposed)),
+        regions.not(regions.both(this.changedAttribute(attribute), proposed)),
         regions.not(regions.both(kept, regions.differ(stored, proposed))),
         ...this.#withoutAttribute(leaf, attribute),
       ]
@@ -357,7 +357,7 @@ function furtherUp(leaf: Relation, most: number): readonly Relation[] {
   return [further, ...furtherUp(further, most - 1)]
 }
 
-/** The attributes of the caller that a users record can tell. */
+/** The attributes of the caller that a users record can have. */
 function changeableAttributes(leaf: Relation): readonly string[] {
   return comparedAttributes(leaf).filter((name) => name !== 'id')
 }

@@ -47,8 +47,8 @@ function changeable(space: WriteSpace): readonly Changeable[] {
     changed: regions.differ(at('old'), at('proposed')),
   }))
   const attributes = written.resource.name === USERS ? space.attributes : []
-  const told = attributes.map((name) => ({ fields: [name], changed: space.retold(name) }))
-  return [...leaves, ...pointers, ...told].filter(({ fields }) => !fields.includes('updatedAt'))
+  const ofCaller = attributes.map((name) => ({ fields: [name], changed: space.changedAttribute(name) }))
+  return [...leaves, ...pointers, ...ofCaller].filter(({ fields }) => !fields.includes('updatedAt'))
 }
 
 /** The fields of the written object that can have the id of another one, and where they have it. */

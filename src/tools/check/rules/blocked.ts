@@ -1,7 +1,7 @@
 /** Lines of blocked.txt that count for nothing. */
 import { type CheckedBlocked, check, type PolicyCheck } from '../check.ts'
 import { TRAILING_SPACE, trailingSpaces } from './files.ts'
-import { twice } from './needless-lines.ts'
+import { twice } from './redundant-lines.ts'
 import { UNKNOWN_USER, unknownUser } from './unused.ts'
 
 export const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [

@@ -1,6 +1,6 @@
 /**
  * Who can write more than was meant: which relations they give themselves, what they change unread, and what refused
- * writes tell them.
+ * writes reveal them.
  */
 import { basename } from 'node:path'
 import type { ActionRules } from '../../../analysis/action-rules.ts'
@@ -127,12 +127,12 @@ function revealed(resource: Resource, comparison: CrossFieldRule, checked: Check
   for (const pair of pairsOf(resource, checked.index, CHANGES)) {
     const { write } = pair
     for (const writer of writersIn(pair, checked)) {
-      const told = toldTo(writer, pair, comparison)
-      if (!told) continue
+      const learned = learnedBy(writer, pair, comparison)
+      if (!learned) continue
       const { subject, from, column } = writer
-      const may = `\`${subject}\` may ${write.action.name} ${namesText(told.writes)} of \`${resource.name}\``
+      const may = `\`${subject}\` may ${write.action.name} ${namesText(learned.writes)} of \`${resource.name}\``
       const compared = `\`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
-      const message = `${may} but not read ${namesText(told.hidden)}; ${compared}`
+      const message = `${may} but not read ${namesText(learned.hidden)}; ${compared}`
       const hint = 'let the subject read these fields, or remove the rule from the schema'
       const line = write.firstLine('allow', from, column)
       return [{ at: checked.placeOfLine(line, CELL.fields), message, hint }]
@@ -179,7 +179,11 @@ function* writersIn({ write, read }: WritePair, { policy, index }: CheckedPolicy
 }
 
 /** The fields that are compared, and that somebody writes without reading the other ones. */
-function toldTo({ writing, reading }: Learner, { write: { resource, space } }: WritePair, { fields }: CrossFieldRule) {
+function learnedBy(
+  { writing, reading }: Learner,
+  { write: { resource, space } }: WritePair,
+  { fields }: CrossFieldRule,
+) {
   const { regions } = space
   const places = [...resource.fields.values()].flatMap(({ name, readOnly }, bit) => {
     if (!fields.has(name)) return []
@@ -187,10 +191,10 @@ function toldTo({ writing, reading }: Learner, { write: { resource, space } }: W
     const written = readOnly ? NOWHERE : whereNamed(regions, writing, mask)
     return [{ name, written, hidden: regions.not(space.storedSide(whereNamed(regions, reading, mask))) }]
   })
-  const told = places.flatMap((one) =>
+  const crossings = places.flatMap((one) =>
     places.map((other) => (other === one ? NOWHERE : regions.both(one.written, other.hidden))),
   )
-  const region = told.find((one) => one !== NOWHERE)
+  const region = crossings.find((one) => one !== NOWHERE)
   if (region === undefined) return undefined
   const situation = regions.smallest(region)
   const namesIn = (place: 'written' | 'hidden') =>

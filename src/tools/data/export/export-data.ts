@@ -126,7 +126,7 @@ export function answerText({ status, body }: PipelineAnswer): string {
   return [status, code, detail && `(${detail})`].filter((part) => part !== undefined).join(' ')
 }
 
-// What an export tells on standard error.
+// What an export prints on standard error.
 
 export function exportText(exported: readonly ExportedResource[]): string {
   const lines = exported.map(({ resource, objects, refused }) => {

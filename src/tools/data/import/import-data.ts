@@ -158,9 +158,9 @@ class ImportRun {
     this.#counts[answer.replayed ? 'writtenBefore' : 'written'] += 1
   }
 
-  #refuse({ line, resource }: ImportRow, told: Omit<RefusedLine, 'line' | 'resource'>): void {
+  #refuse({ line, resource }: ImportRow, reason: Omit<RefusedLine, 'line' | 'resource'>): void {
     this.#counts.refused += 1
-    if (this.#refusedLines.length < MOST_REFUSED) this.#refusedLines.push({ line, resource: resource.name, ...told })
+    if (this.#refusedLines.length < MOST_REFUSED) this.#refusedLines.push({ line, resource: resource.name, ...reason })
   }
 
   /** The earliest line that isn't written counts. */
@@ -188,8 +188,8 @@ function createdId({ resource }: ImportRow, { body, location }: PipelineAnswer):
 
 function whyRefused({ body }: PipelineAnswer): string {
   const faults: readonly { pointer?: string; detail?: string }[] = body?.errors ?? []
-  const told = faults.slice(0, 3).map(({ pointer, detail }) => `\`${pointer}\` ${detail}`)
-  return told.length > 0 ? told.join(', ') : String(body?.detail ?? body?.title ?? '')
+  const reasons = faults.slice(0, 3).map(({ pointer, detail }) => `\`${pointer}\` ${detail}`)
+  return reasons.length > 0 ? reasons.join(', ') : String(body?.detail ?? body?.title ?? '')
 }
 
 // The ids that objects of an import get, and the fields that name them.

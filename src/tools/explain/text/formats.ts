@@ -75,10 +75,10 @@ function askLines({ request }: Explanation): readonly string[] {
 
 /** Shows an unknown relation only if it makes a difference. */
 function relationLines({ relations, cases }: Explanation): readonly string[] {
-  const telling = new Set(cases.flatMap((one) => one.relations))
-  const told = relations.filter(({ name, holds }) => holds !== null || telling.has(name))
-  return table(told.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`])).flatMap((line, i) => {
-    const via = told[i]?.via
+  const deciding = new Set(cases.flatMap((one) => one.relations))
+  const shown = relations.filter(({ name, holds }) => holds !== null || deciding.has(name))
+  return table(shown.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`])).flatMap((line, i) => {
+    const via = shown[i]?.via
     return via ? [line, `  ${via.join(' -> ')}`] : [line]
   })
 }
@@ -186,14 +186,14 @@ function missLines(explanation: Explanation): readonly string[] {
   if (misses.length === 0) return outcome === 'deny' && stage === 'role' ? ['no rule could allow it to anybody'] : []
   const which = cases.length > 1 ? `an object of the case \`${firstRefused(explanation)}\`` : 'it'
   const what = cases.some(({ listed }) => listed !== null) ? 'would be in the list' : 'would be allowed'
-  const told = misses
+  const lines = misses
     .slice(0, MOST_MISSES)
     .flatMap(({ sentence, rules }) => [
       ...wrap(sentence).map((line) => `  ${line}`),
       ...table(rules.map(({ place, text }) => [`    ${place}`, text])),
     ])
   const more = misses.length - MOST_MISSES
-  return [`${which} ${what}`, ...told, ...(more > 0 ? [`  and ${more} more (--format json)`] : [])]
+  return [`${which} ${what}`, ...lines, ...(more > 0 ? [`  and ${more} more (--format json)`] : [])]
 }
 
 function recordLines(record: RecordComparison): readonly string[] {

@@ -8,7 +8,7 @@ import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated, arrangeWith } from './arrange-related.ts'
-import { completedSet } from './relatability.ts'
+import { completedSet } from './satisfiability.ts'
 import type { Attributes, PlacedObject, WantedPair } from './wanted-object.ts'
 
 export interface ListArranged {
@@ -24,12 +24,12 @@ export interface ListArranged {
 const MOST_LISTED = 40
 
 /** How many sets of the relations that tell objects apart are looked at. */
-const MOST_TOLD_APART = 128
+const MOST_LISTING_SETS = 128
 
 type ListPair = Omit<WantedPair, 'relations' | 'id' | 'own'>
 
 /** The names of the relations that rules about this list name: they decide which objects it holds. */
-export function toldApartBy(
+export function listingRelations(
   policy: Policy,
   { resource, action }: Pick<RouteMethod, 'resource' | 'action'>,
 ): readonly string[] {
@@ -59,13 +59,13 @@ function setsFor(pair: ListPair, apart: ReadonlySet<string>): readonly ReadonlyS
   const relations = [...(ownership?.relations.values() ?? [])]
   const named = new Set(relations.flatMap(({ name }) => (apart.has(name) ? [name] : [])))
   const about = { resource, ownership, own: false }
-  const told = fromBothEnds(
+  const sets = fromBothEnds(
     possibleSets(
       relations.filter(({ name }) => named.has(name)),
       resource,
     ),
-  ).slice(0, MOST_TOLD_APART)
-  const first = told.flatMap((set) => completedSet(about, { resources, samples }, { set, named }) ?? [])
+  ).slice(0, MOST_LISTING_SETS)
+  const first = sets.flatMap((set) => completedSet(about, { resources, samples }, { set, named }) ?? [])
   const all = [...first, ...possibleSets(relations, resource)]
   const distinct = new Map(all.map((set) => [[...set].sort().join('+'), set]))
   return [...distinct.values()].slice(0, MOST_LISTED)

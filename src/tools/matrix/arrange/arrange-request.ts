@@ -127,7 +127,7 @@ function signInsAround({ withinMs, acr = [] }: SignedIn, now: number): readonly 
 
 const SHOWING: readonly string[] = ['create', 'replace', 'update']
 
-/** In the order of conditions.yaml. Those that only a PEP can tell hold for no request to a route. */
+/** In the order of conditions.yaml. Those that only a PEP can assert hold for no request to a route. */
 export function conditionsAbout(
   policy: Policy,
   resource: Resource,

@@ -112,21 +112,24 @@ function scalarChoices(question: FieldQuestion): Proposed {
   return { values, complete: isAll || isExcluded(question, values) }
 }
 
-/** Whether relations that tell their bounds exclude one another, whatever the schema allows. */
+/** Whether relations with bounds exclude one another, whatever the schema allows. */
 function isExcluded({ wanted, unwanted, avoids }: FieldQuestion, values: readonly Scalar[]): boolean {
-  const areBounds = [...wanted, ...unwanted].every(({ complete, telling }) => !complete && telling.length > 0)
+  const areBounds = [...wanted, ...unwanted].every(
+    ({ complete, distinguishing }) => !complete && distinguishing.length > 0,
+  )
   return (
-    (areBounds && !values.some(avoids)) || unwanted.some((one) => one.telling.length === 0 && values.every(one.accepts))
+    (areBounds && !values.some(avoids)) ||
+    unwanted.some((one) => one.distinguishing.length === 0 && values.every(one.accepts))
   )
 }
 
 /** Includes the samples and other values if the relation accepts more values than it lists. */
 function candidatesOf(
-  { telling, complete, accepts }: AcceptedValues,
+  { distinguishing, complete, accepts }: AcceptedValues,
   known: readonly Json[],
   others: readonly Scalar[],
 ): readonly Scalar[] {
-  return [...telling, ...(complete ? [] : [...others, ...known.flat().filter(isScalar)])].filter(accepts)
+  return [...distinguishing, ...(complete ? [] : [...others, ...known.flat().filter(isScalar)])].filter(accepts)
 }
 
 /** How far a date-time is moved beyond the bounds of a relation. */
@@ -135,9 +138,9 @@ const MOVED_MS = 120_000
 /** Values within and just beyond the bounds of relations that accept more values than they list. */
 function valuesAround(accepted: readonly AcceptedValues[]): readonly Scalar[] {
   const open = accepted.filter(({ complete }) => !complete)
-  const telling = [...new Set(open.flatMap((one) => one.telling))]
-  const numbers = telling.filter((value) => typeof value === 'number').toSorted((a, b) => a - b)
-  const instants = telling
+  const distinguishing = [...new Set(open.flatMap((one) => one.distinguishing))]
+  const numbers = distinguishing.filter((value) => typeof value === 'number').toSorted((a, b) => a - b)
+  const instants = distinguishing
     .flatMap((value) => (typeof value === 'string' ? [Date.parse(value)] : []))
     .filter(Number.isFinite)
     .toSorted((a, b) => a - b)

@@ -86,7 +86,7 @@ function comparedBy(
   const accepted = kindOf(relation).accepted?.(relation, askingAs({ id: CALLER }, Date.now()))
   const field = accepted && resource.fields.get(accepted.field)
   if (!field || field.readOnly) return []
-  const values = accepted.telling.map((value) => (field.list ? [value] : value))
+  const values = accepted.distinguishing.map((value) => (field.list ? [value] : value))
   return values.filter((value) => isValidIn(resource, field.name, value)).map((value) => ({ field: field.name, value }))
 }
 

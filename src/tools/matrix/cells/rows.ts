@@ -10,7 +10,7 @@ import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { conditionsAbout } from '../arrange/arrange-request.ts'
-import { completedSet, relatability, type Sampled } from '../arrange/relatability.ts'
+import { completedSet, type Sampled, satisfiability } from '../arrange/satisfiability.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
@@ -132,7 +132,7 @@ function setsOf(
   )
 }
 
-/** Completes the set with relations that no rule about the action names (arrange/relatability.ts). */
+/** Completes the set with relations that no rule about the action names (arrange/satisfiability.ts). */
 export function completed(
   { ownership }: Policy,
   { resource, route }: RouteMethod,
@@ -245,7 +245,10 @@ function isPossible(
   relations: ReadonlySet<string>,
 ): boolean {
   return (
-    relatability(policy.ownership.get(resource.name), known, { resource, relations, own: route.kind === 'caller' }) !==
-    'impossible'
+    satisfiability(policy.ownership.get(resource.name), known, {
+      resource,
+      relations,
+      own: route.kind === 'caller',
+    }) !== 'impossible'
   )
 }

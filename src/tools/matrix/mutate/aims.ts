@@ -15,7 +15,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { conditionsAbout } from '../arrange/arrange-request.ts'
-import type { Sampled } from '../arrange/relatability.ts'
+import type { Sampled } from '../arrange/satisfiability.ts'
 import { columnKinds } from '../cells/columns.ts'
 import {
   type AskedRow,
@@ -175,8 +175,8 @@ function situationsOf(
   // Relations that no rule about the action names may hold or not.
   const leaves = new Set(topic.space.atoms.flatMap(({ leaf }) => (leaf ? [leaf.before.name] : [])))
   const relations = [...(before.ownership.get(topic.resource.name)?.relations.values() ?? [])]
-  const told = relations.filter((one) => leavesOf(one).every(({ name }) => leaves.has(name)))
-  const named = new Set(told.map(({ name }) => name))
+  const ruled = relations.filter((one) => leavesOf(one).every(({ name }) => leaves.has(name)))
+  const named = new Set(ruled.map(({ name }) => name))
   const object = ({ stored, when }: Write): readonly Situation[] => {
     const set = completed(before, routeMethod, known, { set: stored, named })
     if (!set) return []
@@ -191,7 +191,7 @@ function situationsOf(
   const write = (one: Write) => situationOf(policies, routeMethod, known, one)
   return changed.flatMap((region, i) => {
     const fields = new Set(topic.classes[i])
-    const within = (decision: Region) => writesIn(topic, regions.both(region, decision), told)
+    const within = (decision: Region) => writesIn(topic, regions.both(region, decision), ruled)
     const situations = [...within(rules.second).flatMap(write), ...within(rules.first).flatMap(object)]
     return situations.map((situation) => ({ situation, fields }))
   })

@@ -32,16 +32,16 @@ export async function findBeyondRows(
   aims: readonly Aim[],
   tries: Tries,
 ): Promise<Witness | undefined> {
-  let untold: Witness | undefined
+  let fallback: Witness | undefined
   for (const aim of aims) {
     for await (const witness of aim.routeMethod.route.gateway
       ? byGateway(suite, pair, aim, tries)
       : byBodies(suite, pair, aim, tries)) {
       if (isGood(witness)) return witness
-      untold ??= witness
+      fallback ??= witness
     }
   }
-  return untold
+  return fallback
 }
 
 async function* byGateway(
@@ -222,12 +222,12 @@ function changedConditions(before: Policy, after: Policy, now: number): readonly
 }
 
 /** The same request, sent in the way that tells both meanings apart. */
-function sentLike(request: Request, { hasCredentials: _, now, ...told }: ConditionFacts, usual: number): Request {
+function sentLike(request: Request, { hasCredentials: _, now, ...others }: ConditionFacts, usual: number): Request {
   const { caller, facts } = request
   return {
     ...request,
-    facts: { ...facts, ...told, ...(now !== usual && { now }) },
-    caller: caller && { ...caller, ...credentialOf({ ...caller, credential: facts.credential, ...told }) },
+    facts: { ...facts, ...others, ...(now !== usual && { now }) },
+    caller: caller && { ...caller, ...credentialOf({ ...caller, credential: facts.credential, ...others }) },
   }
 }
 

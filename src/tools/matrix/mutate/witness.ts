@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json } from '../../../resources/resource.ts'
-import { toldApartBy } from '../arrange/arrange-list.ts'
+import { listingRelations } from '../arrange/arrange-list.ts'
 import { namesCaller } from '../arrange/samples.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
@@ -60,15 +60,15 @@ export async function findWitness(
   cells: Iterable<Cell>,
   tries: Tries,
 ): Promise<Witness | undefined> {
-  let untold: Witness | undefined
+  let fallback: Witness | undefined
   let further = 0
   for (const cell of cells) {
-    if (!tries.count(cell) || (untold && further++ > MOST_FURTHER)) break
+    if (!tries.count(cell) || (fallback && further++ > MOST_FURTHER)) break
     const witness = await witnessIn(predictor, pair, cell)
     if (witness && isGood(witness)) return witness
-    if (untold?.kind !== 'cell') untold = witness?.kind === 'cell' ? witness : (untold ?? witness)
+    if (fallback?.kind !== 'cell') fallback = witness?.kind === 'cell' ? witness : (fallback ?? witness)
   }
-  return untold
+  return fallback
 }
 
 /** The answers of the policy without mistakes, which each mutant is compared with. */
@@ -105,7 +105,7 @@ export async function witnessIn(
 function apartIn({ routeMethods }: Predictor, policies: readonly EvaluatedPolicy[], cell: Cell): readonly string[] {
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
   if (routeMethod?.endpoint.operation !== 'list') return []
-  return [...new Set(policies.flatMap(({ policy }) => toldApartBy(policy, routeMethod)))].sort()
+  return [...new Set(policies.flatMap(({ policy }) => listingRelations(policy, routeMethod)))].sort()
 }
 
 /** The answer before the change, if the one after it differs. */

@@ -11,7 +11,7 @@ import { meaningOfCondition } from '../../../decide/request-conditions/all-condi
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
-import { arrangeList, toldApartBy } from '../arrange/arrange-list.ts'
+import { arrangeList, listingRelations } from '../arrange/arrange-list.ts'
 import { arrangeCreated, arrangeRelated, arrangeResult } from '../arrange/arrange-related.ts'
 import { arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
 import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/samples.ts'
@@ -296,7 +296,7 @@ function objectsOf(placed: readonly PlacedObject[]): Objects {
 function apartIn({ policy, route, resource, cell: { method, apart = [] } }: CellOfRoute): readonly string[] {
   const endpoint = route.endpoints.get(method)
   const action = endpoint && resource.actions.get(endpoint.action)
-  const named = action ? toldApartBy(policy, { resource, action }) : []
+  const named = action ? listingRelations(policy, { resource, action }) : []
   return [...new Set([...named, ...apart])].sort()
 }
 

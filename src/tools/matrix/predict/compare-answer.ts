@@ -6,7 +6,7 @@
 import type { Views } from '../../../decide/policy.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { toldApartBy } from '../arrange/arrange-list.ts'
+import { listingRelations } from '../arrange/arrange-list.ts'
 import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 import { relationsAmong } from '../arrange/wanted-object.ts'
 import {
@@ -80,7 +80,7 @@ function listWords(given: AnsweredRequest): readonly ListedRows[] {
   const { evaluated, routeMethod } = request
   const listed = new Set(answer.items.map(({ object }) => object.id))
   const objects = placedIn(request).map(({ object, relations }) => ({ relations, listed: listed.has(object.id) }))
-  const named = toldApartBy(evaluated.policy, routeMethod)
+  const named = listingRelations(evaluated.policy, routeMethod)
   return wordsFor(objects, named).filter((list) => answers(given, { status: answer.status, list }))
 }
 

@@ -174,7 +174,7 @@ function rowHtml(row: readonly CellResult[], columns: readonly string[]): Html {
 function cellHtml(result: CellResult | undefined): Html {
   if (!result) return html`<td class="none" aria-label="not stated">&ndash;</td>`
   const { outcome } = result
-  const text = isTold(result) ? html`<a href="#${anchorOf(result)}">${markOf(result)}</a>` : html`${markOf(result)}`
+  const text = hasDetails(result) ? html`<a href="#${anchorOf(result)}">${markOf(result)}</a>` : html`${markOf(result)}`
   return html`<td class="${MEANINGS[outcome]}">${text}</td>`
 }
 
@@ -188,12 +188,12 @@ function markOf({ outcome, status, expectation }: CellResult): string {
 
 function caseHtml(result: Result): Html {
   const { title, outcome } = result
-  const text = isTold(result) ? html`<a href="#${anchorOf(result)}">${title}</a>` : html`${title}`
+  const text = hasDetails(result) ? html`<a href="#${anchorOf(result)}">${title}</a>` : html`${title}`
   return html`<li class="row">${keyHtml(MEANINGS[outcome], OUTCOME_WORDS[outcome])} ${text}</li>\n`
 }
 
 /** A section of the page tells more about it. */
-function isTold({ outcome }: Result): boolean {
+function hasDetails({ outcome }: Result): boolean {
   return outcome === 'failed' || outcome === 'impossible'
 }
 

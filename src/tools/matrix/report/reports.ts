@@ -98,9 +98,9 @@ const TEST_OUTCOMES = { passed: 'passed', failed: 'failure', impossible: 'error'
 function testCase(result: Result): TestCase {
   const { title, place, outcome, milliseconds } = result
   const message = messageOf(result)
-  const told = message === undefined ? {} : { message }
+  const reason = message === undefined ? {} : { message }
   const file = `${place.file}:${place.line}`
-  return { name: title, file, milliseconds, outcome: TEST_OUTCOMES[outcome], ...told }
+  return { name: title, file, milliseconds, outcome: TEST_OUTCOMES[outcome], ...reason }
 }
 
 function messageOf(result: Result): string | undefined {

@@ -143,8 +143,8 @@ export function causesOf<R extends TrialResult>(results: readonly R[]): readonly
 export function sentenceOf({ kind, name, results }: Cause<TrialResult & Partial<CellOrCase>>): string {
   if (kind === 'untried') return `${results.length} ${name}`
   const answers = Map.groupBy(results, answerOf)
-  const told = [...answers].map(([answer, some]) => (answers.size > 1 ? `${answer} (${some.length})` : answer))
-  return `${name}: ${[`${results.length} wrong`, ...told.filter((answer) => answer !== '').sort()].join(', ')}`
+  const wrong = [...answers].map(([answer, some]) => (answers.size > 1 ? `${answer} (${some.length})` : answer))
+  return `${name}: ${[`${results.length} wrong`, ...wrong.filter((answer) => answer !== '').sort()].join(', ')}`
 }
 
 function groups<R extends TrialResult>(

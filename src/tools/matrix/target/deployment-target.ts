@@ -82,7 +82,7 @@ async function knownCaller(options: DeploymentOptions, column: KnownColumn, reso
   const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(caller.id))}`
   const answer = await askPatiently({ method: 'GET', url, token }, options.patience)
   if (answer.status !== 200) {
-    throw new CannotSetUp(`the set-up role can't read the record ${caller.id} of ${resource}: ${told(answer)}`)
+    throw new CannotSetUp(`the set-up role can't read the record ${caller.id} of ${resource}: ${answerText(answer)}`)
   }
   return { caller, object: answer.json as Representation, made: false }
 }
@@ -109,7 +109,7 @@ async function create(options: DeploymentOptions, traces: Trace[], creation: Cre
       traces.push({ resource: name, id, tokens: [token, ...tokens.filter((one) => one !== token)] })
       return { ...object, ...(answer.json as Representation | undefined), id }
     }
-    last = told(answer)
+    last = answerText(answer)
   }
   throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not create an object of ${name}: ${last}`)
 }
@@ -136,7 +136,7 @@ async function setupTokens(
   return [...(mine ? [mine] : []), ...theirs].map(({ token }) => token)
 }
 
-function told({ status, json }: HttpAnswer): string {
+function answerText({ status, json }: HttpAnswer): string {
   const detail = (json as { detail?: unknown } | undefined)?.detail
   return typeof detail === 'string' ? `${status}, ${detail}` : String(status)
 }

@@ -47,7 +47,7 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
   }
 }
 
-/** Faults of matrices are told by the step that reads them; they hide nothing else. */
+/** Faults of matrices are reported by the step that reads them; they hide nothing else. */
 async function schemasBetween(between: DiffOptions): Promise<SchemaDiff> {
   try {
     return await diffSchemas(between)

@@ -30,10 +30,10 @@ export async function readOccasion(env: Environment): Promise<Occasion> {
         'let it run on `pull_request`',
     )
   }
-  const told = env.GITHUB_EVENT_PATH ? await readEvent(env.GITHUB_EVENT_PATH) : {}
-  const pull = memberOf(told, 'pull_request')
-  const bases = [memberOf(memberOf(pull, 'base'), 'sha'), memberOf(memberOf(told, 'merge_group'), 'base_sha')]
-  const base = [...bases, memberOf(told, 'before')].find((one) => one !== undefined)
+  const payload = env.GITHUB_EVENT_PATH ? await readEvent(env.GITHUB_EVENT_PATH) : {}
+  const pull = memberOf(payload, 'pull_request')
+  const bases = [memberOf(memberOf(pull, 'base'), 'sha'), memberOf(memberOf(payload, 'merge_group'), 'base_sha')]
+  const base = [...bases, memberOf(payload, 'before')].find((one) => one !== undefined)
   const number = memberOf(pull, 'number')
   return {
     event,

@@ -38,7 +38,7 @@ export interface JobStep {
   readonly sarif?: (placed: (finding: Diagnostic) => Diagnostic) => SarifRun
   /** Markdown whose words of files are only words. */
   readonly markdown?: string
-  /** Whether the change has something to tell about this. */
+  /** Whether the change has something to report about this. */
   readonly changes?: boolean
   readonly outputs: Readonly<Record<string, number>>
 }
@@ -121,17 +121,22 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   const shown = [policies && DIFF_FORMATS.text(policies), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
   if (!policies) return { ...none, code: unseen, result: remark ?? '', text: remark ?? '', changes: true }
   const counts = countsOf(policies)
-  const told = Object.entries(counts).filter(([, number]) => number > 0)
+  const changed = Object.entries(counts).filter(([, number]) => number > 0)
   return {
     ...none,
     code: diffFailOn !== undefined && fails(policies, diffFailOn) ? 1 : 0,
     result:
-      told.length === 0 ? 'decides every request as before' : told.map((one) => one.toReversed().join(' ')).join(', '),
+      changed.length === 0
+        ? 'decides every request as before'
+        : changed.map((one) => one.toReversed().join(' ')).join(', '),
     text: shown.filter((text) => text !== undefined).join('\n'),
-    markdown: [ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas), told.length > 0 && DIFF_FORMATS.markdown(policies)]
+    markdown: [
+      ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas),
+      changed.length > 0 && DIFF_FORMATS.markdown(policies),
+    ]
       .filter(Boolean)
       .join('\n'),
-    changes: told.length > 0 || ofSchemas !== undefined,
+    changes: changed.length > 0 || ofSchemas !== undefined,
     outputs: counts,
   }
 }

@@ -13,8 +13,8 @@ export function command(
   text = '',
   properties: Readonly<Record<string, string | number>> = {},
 ): string {
-  const told = Object.entries(properties).map(([key, value]) => `${key}=${escaped(String(value), /[%\r\n:,]/g)}`)
-  return `::${name}${told.length > 0 ? ` ${told.join(',')}` : ''}::${escaped(text, /[%\r\n]/g)}\n`
+  const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escaped(String(value), /[%\r\n:,]/g)}`)
+  return `::${name}${pairs.length > 0 ? ` ${pairs.join(',')}` : ''}::${escaped(text, /[%\r\n]/g)}\n`
 }
 
 function escaped(text: string, signs: RegExp): string {
@@ -23,8 +23,8 @@ function escaped(text: string, signs: RegExp): string {
 
 /** A part of the log. GitHub obeys no command in it: its text has words of files. */
 export function group(title: string, text: string, word: string = randomUUID()): string {
-  const told = `::stop-commands::${word}\n${text.trimEnd()}\n::${word}::\n`
-  return `${command('group', title)}${told}${command('endgroup')}`
+  const quoted = `::stop-commands::${word}\n${text.trimEnd()}\n::${word}::\n`
+  return `${command('group', title)}${quoted}${command('endgroup')}`
 }
 
 /** Errors first, so that they are among those that GitHub shows. */

@@ -102,8 +102,8 @@ async function lookAtDatabase({
 
 async function checkRedis({ redisUrl, workers }: Config): Checks {
   if (redisUrl === undefined) {
-    const told = 'REDIS_URL is not set: each process counts rate limits for itself'
-    return [workers > 1 ? unchecked('redis', told) : passed('redis', told)]
+    const message = 'REDIS_URL is not set: each process counts rate limits for itself'
+    return [workers > 1 ? unchecked('redis', message) : passed('redis', message)]
   }
   return (await import('../../../limits/examine-redis.ts')).examineRedis(redisUrl)
 }

@@ -107,7 +107,7 @@ async function disk({ dataDirectory: folder, database }: Config): Promise<readon
   const network = NETWORKS.get(type >>> 0)
   const passing = PASSING.get(type >>> 0)
   const free = bavail * bsize
-  const told = `${Math.floor(free / MEBIBYTE)} MiB are free`
+  const message = `${Math.floor(free / MEBIBYTE)} MiB are free`
   const look = `df -h ${shellWord(folder)}`
   const another = againWith('DATA_DIR', '<folder of a local disk>')
   return [
@@ -115,7 +115,11 @@ async function disk({ dataDirectory: folder, database }: Config): Promise<readon
       ? []
       : [faulted('disk', `\`${folder}\` is on ${network}, where SQLite can lose data`, another)]),
     ...(passing === undefined ? [] : [warned('disk', `\`${folder}\` is ${passing}, and is lost with it`, another)]),
-    free < TOO_LITTLE ? faulted('disk', told, look) : free < LITTLE ? warned('disk', told, look) : passed('disk', told),
+    free < TOO_LITTLE
+      ? faulted('disk', message, look)
+      : free < LITTLE
+        ? warned('disk', message, look)
+        : passed('disk', message),
     ...(files > 0 && ffree < files / 100
       ? [warned('disk', 'nearly no new files fit (inodes)', `df -i ${shellWord(folder)}`)]
       : []),

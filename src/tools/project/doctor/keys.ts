@@ -66,8 +66,8 @@ async function inDatabase(
 
 function ageOf({ current: { createdAt } }: RingKeys): Checked {
   const days = Math.floor((Date.now() - createdAt) / DAY_MS)
-  const told = `the key that signs can be read, and is ${days} days old`
-  return days > OLD_DAYS ? warned(CHECK, told, 'sallyport signing-keys rotate') : passed(CHECK, told)
+  const message = `the key that signs can be read, and is ${days} days old`
+  return days > OLD_DAYS ? warned(CHECK, message, 'sallyport signing-keys rotate') : passed(CHECK, message)
 }
 
 async function checkOpenId({ openId }: Config): Promise<readonly Checked[]> {

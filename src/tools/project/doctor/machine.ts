@@ -19,12 +19,12 @@ export async function checkNode(): Promise<readonly Checked[]> {
   const needed = leastMajor((await packageJson()).engines?.node)
   const own = leastMajor(await projectEngine())
   const running = Number(process.versions.node.split('.')[0])
-  const told = `Node ${process.versions.node}, ${needed} or newer is needed`
+  const message = `Node ${process.versions.node}, ${needed} or newer is needed`
   const fix = (major: number) => `npm install node@${major}`
-  if (running < needed) return [faulted('node', `${told}; it is too old`, fix(needed))]
+  if (running < needed) return [faulted('node', `${message}; it is too old`, fix(needed))]
   if (running < own)
     return [warned('node', `package.json asks for Node ${own} or newer, this is Node ${running}`, fix(own))]
-  return [passed('node', told)]
+  return [passed('node', message)]
 }
 
 function leastMajor(engine = ''): number {
@@ -58,8 +58,8 @@ async function descriptors(): Promise<Checked> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const [, soft = ''] = /^Max open files +(\d+|unlimited)/m.exec(limits) ?? []
   if (soft === '') return unchecked('limits', "the system doesn't tell how many files may be open")
-  const told = `${soft} files may be open, one for each connection of a client`
-  return Number(soft) < FEW_DESCRIPTORS ? warned('limits', told, 'ulimit -n 65536') : passed('limits', told)
+  const message = `${soft} files may be open, one for each connection of a client`
+  return Number(soft) < FEW_DESCRIPTORS ? warned('limits', message, 'ulimit -n 65536') : passed('limits', message)
 }
 
 /** Of the cgroup, as in a container. */
@@ -67,14 +67,14 @@ function memory(workers: number): Checked {
   const limit = process.constrainedMemory() || 0
   const wanted = (workers === 1 ? 1 : workers + 1) * PROCESS_BYTES
   if (limit === 0 || limit > 2 ** 50) return passed('limits', 'no limit of memory')
-  const told = `the limit of memory is ${Math.round(limit / MEBIBYTE)} MiB, and the server takes about ${wanted / MEBIBYTE} MiB`
-  return limit < wanted ? warned('limits', told) : passed('limits', told)
+  const message = `the limit of memory is ${Math.round(limit / MEBIBYTE)} MiB, and the server takes about ${wanted / MEBIBYTE} MiB`
+  return limit < wanted ? warned('limits', message) : passed('limits', message)
 }
 
 function processors(workers: number): Checked {
   const cores = availableParallelism()
-  const told = `${workers} of ${cores} processors used (WORKERS)`
-  return workers > cores ? warned('limits', told, `WORKERS=${cores} {again}`) : passed('limits', told)
+  const message = `${workers} of ${cores} processors used (WORKERS)`
+  return workers > cores ? warned('limits', message, `WORKERS=${cores} {again}`) : passed('limits', message)
 }
 
 /** When this was written: no clock is right before it. */
@@ -106,7 +106,7 @@ function isSynchronized(): Promise<boolean | undefined> {
   })
 }
 
-// ---- The ports: free, or who answers there; and the address that other services are told.
+// ---- The ports: free, or who answers there; and the address that other services get.
 
 const ANSWER_MS = 2000
 

@@ -14,7 +14,7 @@ import { databaseExists, openReader } from '../../../store/open.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
 import type { PolicyPlace } from '../../load-policy.ts'
 
-/** Undefined for faulty schemas, about which `checks` tells. */
+/** Undefined for faulty schemas, which `checks` reports. */
 interface CheckedSchemas {
   readonly resources: Resources | undefined
   readonly checks: readonly Checked[]
@@ -38,10 +38,10 @@ export async function checkRules(
 ): Promise<readonly Checked[]> {
   const report = await checkPolicy({ policies: place, resources, users: undefined, now: new Date() })
   const { errors, warnings, findings } = report
-  const told = `${config.policies}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`
-  if (errors + warnings === 0) return [passed('policy', told)]
+  const summary = `${config.policies}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  if (errors + warnings === 0) return [passed('policy', summary)]
   const [first] = findings.toSorted((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
-  const message = `${told}; first ${first?.file}:${first?.line}:${first?.column}: ${first?.message}`
+  const message = `${summary}; first ${first?.file}:${first?.line}:${first?.column}: ${first?.message}`
   return [(errors > 0 ? faulted : warned)('policy', message, policyCheckOf(config))]
 }
 

@@ -1,4 +1,4 @@
-/** The settings: each faulty one is told, and the others still count, so that the other checks can go on. */
+/** The settings: each faulty one is reported, and the others still count, so that the other checks can go on. */
 
 import type { Environment } from '../../../base/command-process.ts'
 import { didYouMean } from '../../../base/did-you-mean.ts'
@@ -27,7 +27,7 @@ export function readSettings(environment: Environment, flags: Flags): ReadSettin
   for (;;) {
     try {
       const config = readConfig(left, leftFlags)
-      const checks = [...told([...faults.values(), ...strangers(environment)]), ...fromFile(environment)]
+      const checks = [...orPassed([...faults.values(), ...strangers(environment)]), ...fromFile(environment)]
       return { config, checks, faulty: new Set(faults.keys()) }
     } catch (error) {
       const name = nameIn(error as Error)
@@ -44,28 +44,28 @@ function nameIn({ message }: Error): string | undefined {
   return /^(?:--)?([A-Za-z_]+) /.exec(message)?.[1]?.toUpperCase()
 }
 
-function told(found: readonly Checked[]): readonly Checked[] {
+function orPassed(found: readonly Checked[]): readonly Checked[] {
   return found.length > 0 ? found : [passed(CHECK, 'each setting has a value that it may have')]
 }
 
 function fromFile(environment: Environment): readonly Checked[] {
   try {
-    return toldOf(readEnvFile('.'), environment)
+    return namedSettings(readEnvFile('.'), environment)
   } catch (error) {
     return [faulted(CHECK, (error as Error).message, fixOf(error))]
   }
 }
 
 /** Which settings `.env` has, without their values. */
-function toldOf(file: Readonly<Record<string, string>>, environment: Environment): readonly Checked[] {
+function namedSettings(file: Readonly<Record<string, string>>, environment: Environment): readonly Checked[] {
   const known = settingNames()
   const names = Object.keys(file).filter((name) => known.has(name))
   const wins = (name: string) => environment[name] === file[name]
-  const told = [
+  const groups = [
     ['`.env` sets', names.filter(wins)],
     ['the environment has other values than `.env` for', names.filter((name) => !wins(name))],
   ] as const
-  return told.flatMap(([words, some]) => {
+  return groups.flatMap(([words, some]) => {
     return some.length === 0 ? [] : passed(CHECK, `${words} ${some.toSorted().join(', ')}`)
   })
 }

@@ -67,12 +67,12 @@ async function askBoth(sides: UpgradeSides, words: readonly string[]) {
   return { old: answerValue(old), new: answerValue(young), failures: [old, young].flatMap(failureOf) }
 }
 
-function answerValue(told: ProgramAnswer | undefined): unknown {
-  return told && 'value' in told ? told.value : undefined
+function answerValue(answer: ProgramAnswer | undefined): unknown {
+  return answer && 'value' in answer ? answer.value : undefined
 }
 
-function failureOf(told: ProgramAnswer | undefined): readonly string[] {
-  return told && 'failure' in told ? [told.failure] : []
+function failureOf(answer: ProgramAnswer | undefined): readonly string[] {
+  return answer && 'failure' in answer ? [answer.failure] : []
 }
 
 /** Faults under the new version, and warnings that the old one doesn't give. */
@@ -95,9 +95,9 @@ export async function compareFindings(
 }
 
 async function compareCheck(sides: UpgradeSides, words: readonly string[]) {
-  const told = await askBoth(sides, words)
-  const [known, found] = [findingsIn(told.old), findingsIn(told.new)]
-  const failures = told.failures.length > 0 ? told.failures : ['a command printed JSON of another shape']
+  const answers = await askBoth(sides, words)
+  const [known, found] = [findingsIn(answers.old), findingsIn(answers.new)]
+  const failures = answers.failures.length > 0 ? answers.failures : ['a command printed JSON of another shape']
   if (!found) return { findings: [], failures }
   // The messages may be in other words.
   const placeOf = ({ file, line, column, code }: Diagnostic) => JSON.stringify([file, line, column, code])
@@ -112,8 +112,8 @@ async function compareCheck(sides: UpgradeSides, words: readonly string[]) {
   return { findings, failures: known || findings.length === 0 ? [] : failures }
 }
 
-function findingsIn(told: unknown): readonly Diagnostic[] | undefined {
-  return isObject(told) && Array.isArray(told.findings) ? told.findings : undefined
+function findingsIn(answers: unknown): readonly Diagnostic[] | undefined {
+  return isObject(answers) && Array.isArray(answers.findings) ? answers.findings : undefined
 }
 
 /** Matrices and migrations, which the old version can't check without running them. */
@@ -187,10 +187,11 @@ async function compareMatrices(sides: UpgradeSides, holding: readonly string[]):
   const assumed = holding.length > 0 ? ['--with', holding.join('+')] : []
   // Both decide for one moment: a rule may end between the two runs.
   const words = ['policy', 'matrix', '--policies', policies, '--schemas', schemas, '--at', sides.at, ...assumed]
-  const told = await askBoth(sides, words)
-  const [old, young] = [cellsIn(told.old), cellsIn(told.new)]
+  const answers = await askBoth(sides, words)
+  const [old, young] = [cellsIn(answers.old), cellsIn(answers.new)]
   if (!old || !young) {
-    const undecided = told.failures.length > 0 ? told.failures : ['a version prints its access matrix in another shape']
+    const undecided =
+      answers.failures.length > 0 ? answers.failures : ['a version prints its access matrix in another shape']
     return { compared: 0, changes: [], routes: [], undecided, conditions: new Set() }
   }
   const both = [...old].flatMap(([key, before]) => {

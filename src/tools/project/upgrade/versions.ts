@@ -99,9 +99,9 @@ export async function compareData({ old, new: young, project }: UpgradeSides): P
   const own = LAYOUTS.at(-1)?.layouts ?? {}
   const [before, layout] = [old.version === young.version ? own : layoutsOf(old.version), own[engine]]
   if (!before || layout === undefined) return undecided(`the layouts of version ${old.version} are not known here`)
-  const told = await storedLayout(project.database).catch((error: Error) => error)
-  if (told instanceof Error) return undecided(`the layout of ${location} can't be read: ${told.message}`)
-  const [was, stored] = [before[engine], told]
+  const found = await storedLayout(project.database).catch((error: Error) => error)
+  if (found instanceof Error) return undecided(`the layout of ${location} can't be read: ${found.message}`)
+  const [was, stored] = [before[engine], found]
   const change: UpgradeReport['data'][number] = {
     engine,
     old: was ?? null,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { say } from '../../../present/phrase.ts'
 import type { Resource, Route } from '../../../resources/resource.ts'
-import type { ToldChange, Unplaced } from './schema-change.ts'
+import type { CodedChange, Unplaced } from './schema-change.ts'
 
 export function compareRoutes(old: Resource, next: Resource): readonly Unplaced[] {
   const after = new Map(next.routes.map((route) => [route.path, route]))
@@ -29,9 +29,9 @@ function compareRoute(old: Route, next: Route): readonly Unplaced[] {
   const actions = say`rules about another action decide on ${path}: ${actionsOf(old)} -> ${actionsOf(next)}`
   const moved = redirect ? say`${path} is a redirect to ${redirect.to}` : say`${path} is no longer a redirect`
   const retired = say`${path} has another deprecation, sunset or successor`
-  const changed = (was: unknown, is: unknown, [code, effect, sentence]: ToldChange) =>
+  const changed = (was: unknown, is: unknown, [code, effect, sentence]: CodedChange) =>
     isDeepStrictEqual(was, is) ? [] : [about(code, effect, path, sentence)]
-  const guard: ToldChange =
+  const guard: CodedChange =
     next.precondition === 'required'
       ? ['precondition-added', 'breaking', say`writes of ${path} need If-Match`]
       : ['precondition-removed', 'compatible', say`writes of ${path} no longer need If-Match`]
@@ -58,6 +58,6 @@ function actionsOf({ endpoints }: Route): string {
   return own[0]?.action ?? 'its own'
 }
 
-function about(code: string, effect: ToldChange[1], route: string, sentence: ToldChange[2]): Unplaced {
+function about(code: string, effect: CodedChange[1], route: string, sentence: CodedChange[2]): Unplaced {
   return { code, effect, route, sentence }
 }

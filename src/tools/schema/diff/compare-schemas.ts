@@ -16,10 +16,10 @@ import { compareRoutes } from './compare-routes.ts'
 import { compareValues, type Filling, placeText, valuesText } from './compare-values.ts'
 import {
   CONCERNS,
+  type CodedChange,
   type Concern,
   type SchemaChange,
   type SchemaDiff,
-  type ToldChange,
   type Unplaced,
 } from './schema-change.ts'
 
@@ -164,7 +164,7 @@ function compareFields(old: Resource, next: Resource): readonly Unplaced[] {
 
 function compareField(old: Field, next: Field): readonly Unplaced[] {
   const { name } = next
-  const turned = (is: (field: Field) => boolean, on: ToldChange, off: ToldChange) => {
+  const turned = (is: (field: Field) => boolean, on: CodedChange, off: CodedChange) => {
     const [code, effect, sentence] = is(next) ? on : off
     return is(old) === is(next) ? [] : [about(code, effect, name, sentence)]
   }
@@ -200,7 +200,7 @@ function defaultChange(old: Field, next: Field): Unplaced {
   )
 }
 
-function about(code: string, effect: ToldChange[1], name: string, sentence: Phrase): Unplaced {
+function about(code: string, effect: CodedChange[1], name: string, sentence: Phrase): Unplaced {
   return { code, effect, path: [name], sentence }
 }
 

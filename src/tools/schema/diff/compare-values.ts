@@ -33,9 +33,9 @@ function has({ routes }: Resource, ...methods: readonly string[]): boolean {
 
 function sendChanges(old: Resource, next: Resource, { before, after }: Filling): readonly Unplaced[] {
   const [was, is] = [bodyOf(old, before(old)), bodyOf(next, after(next))]
-  // Removed fields, and fields that became read-only, are told already.
-  const told = ({ path, keyword }: Gap) => path.length === 1 && keyword === 'additionalProperties'
-  return compared([was], is, told, {
+  // Removed fields, and fields that became read-only, are reported already.
+  const isReported = ({ path, keyword }: Gap) => path.length === 1 && keyword === 'additionalProperties'
+  return compared([was], is, isReported, {
     required: (place) => ['send-required', say`clients must send ${place}`],
     refused: (place) => ['send-refused', say`clients may send ${place}, which is no longer accepted`],
     value: (place, values) => [
@@ -51,9 +51,9 @@ function sendChanges(old: Resource, next: Resource, { before, after }: Filling):
 
 function readChanges(old: Resource, next: Resource): readonly Unplaced[] {
   const schema = opened(old.schema)
-  const told = ({ path, keyword }: Gap) =>
+  const isReported = ({ path, keyword }: Gap) =>
     path.length === 1 && keyword === 'required' && !next.fields.has(path[0] ?? '')
-  return compared(storedIn(next), { root: schema, schema }, told, {
+  return compared(storedIn(next), { root: schema, schema }, isReported, {
     required: (place) => ['read-optional', say`answers may lack ${place}`],
     refused: (place) => ['read-widened', say`answers may have ${place}`],
     value: (place, values) => [
@@ -69,7 +69,7 @@ function readChanges(old: Resource, next: Resource): readonly Unplaced[] {
 
 type CodedSentence = readonly [code: string, sentence: Phrase]
 
-interface Telling {
+interface GapSentences {
   required(place: Phrase): CodedSentence
   refused(place: Phrase): CodedSentence
   value(place: Phrase, values: Phrase): CodedSentence
@@ -79,15 +79,15 @@ interface Telling {
 function compared(
   old: readonly RootedSchema[],
   next: RootedSchema,
-  told: (gap: Gap) => boolean,
-  telling: Telling,
+  isReported: (gap: Gap) => boolean,
+  sentences: GapSentences,
 ): readonly Unplaced[] {
   try {
-    const gaps = gapsBetween(old, next, new Budget()).filter((gap) => !told(gap))
-    return gaps.map((gap) => changeOf(gap, old, { next, telling }))
+    const gaps = gapsBetween(old, next, new Budget()).filter((gap) => !isReported(gap))
+    return gaps.map((gap) => changeOf(gap, old, { next, sentences }))
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
-    const [code, sentence] = telling.unknown(placeText([]), '$ref')
+    const [code, sentence] = sentences.unknown(placeText([]), '$ref')
     return [{ code, sentence, effect: 'unknown', path: [] }]
   }
 }
@@ -95,18 +95,18 @@ function compared(
 function changeOf(
   gap: Gap,
   old: readonly RootedSchema[],
-  { next, telling }: { readonly next: RootedSchema; readonly telling: Telling },
+  { next, sentences }: { readonly next: RootedSchema; readonly sentences: GapSentences },
 ): Unplaced {
   const { path, keyword, lost } = gap
   const place = placeText(path)
   const example = sureExample(gap, old, next)
   const value = example && valueAtPath(example.value, example.at)
-  const told = () => {
-    if (keyword === 'required') return telling.required(place)
-    if (keyword === 'additionalProperties') return telling.refused(place)
-    return value === undefined ? telling.unknown(place, keyword) : telling.value(place, valuesText(lost ?? [value]))
+  const codedSentence = () => {
+    if (keyword === 'required') return sentences.required(place)
+    if (keyword === 'additionalProperties') return sentences.refused(place)
+    return value === undefined ? sentences.unknown(place, keyword) : sentences.value(place, valuesText(lost ?? [value]))
   }
-  const [code, sentence] = told()
+  const [code, sentence] = codedSentence()
   return {
     code,
     sentence,

@@ -41,9 +41,9 @@ export const SCHEMA_DIFF_FORMATS = formatsOf((diff: SchemaDiff) => {
     },
     /** docs/schemas/schema-diff.schema.json fixes the shape. */
     json: () => {
-      const told = changes.map(({ sentence, ...change }) => ({ ...change, sentence: plainText(sentence) }))
+      const listed = changes.map(({ sentence, ...change }) => ({ ...change, sentence: plainText(sentence) }))
       const counts = breakingCounts(diff)
-      return { old: names.before, new: names.after, counts, data: Object.fromEntries(data), changes: told }
+      return { old: names.before, new: names.after, counts, data: Object.fromEntries(data), changes: listed }
     },
     /** What breaks is an error, what may break is a warning, and the rest isn't listed. */
     sarif: () => {

@@ -30,8 +30,8 @@ export type Unplaced = Omit<SchemaChange, keyof Place | 'concern' | 'resource' |
   readonly route?: string
 }
 
-/** What is told of one change. */
-export type ToldChange = readonly [code: string, effect: ChangeEffect, sentence: Phrase]
+/** What is reported of one change. */
+export type CodedChange = readonly [code: string, effect: ChangeEffect, sentence: Phrase]
 
 /** The values of --fail-on, and the concern that each is about. */
 const CONCERN_OF: Readonly<Record<string, Concern>> = { breaking: 'clients', data: 'data', policy: 'policies' }

@@ -1,6 +1,6 @@
 /**
- * Objects that an asking service tells: what is granted with some attributes is granted by the gate whatever values the
- * missing ones have, and with all attributes told it is the gate's own decision.
+ * Objects that a PEP asserts: what is granted with some attributes is granted by the gate whatever values the
+ * missing ones have, and with all attributes asserted it is the gate's own decision.
  */
 import { expect } from 'chai'
 import fc from 'fast-check'

@@ -9,8 +9,8 @@ import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'
 import { attributesIn, callerRecords, comparedIn } from '../../../src/tools/matrix/arrange/caller-record.ts'
-import { relatability } from '../../../src/tools/matrix/arrange/relatability.ts'
 import { CALLER, idSeries, OBJECT } from '../../../src/tools/matrix/arrange/samples.ts'
+import { satisfiability } from '../../../src/tools/matrix/arrange/satisfiability.ts'
 import type { PlacedObject } from '../../../src/tools/matrix/arrange/wanted-object.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { drawing, runs } from '../../runs.ts'
@@ -191,7 +191,7 @@ describe('how callers can relate to objects', () => {
               [[]],
             )
             for (const set of all) {
-              const kind = relatability(policy.ownership.get(name), KNOWN, {
+              const kind = satisfiability(policy.ownership.get(name), KNOWN, {
                 resource,
                 relations: new Set(set),
                 own: false,
@@ -305,7 +305,7 @@ describe('how callers can relate to objects', () => {
   it('knows two states of one field, a third that is neither, and that nothing is both', () => {
     const policy = policyOf('things', ['draft', 'shipped'])
     const kindOf = (...names: string[]) =>
-      relatability(policy.ownership.get('things'), KNOWN, {
+      satisfiability(policy.ownership.get('things'), KNOWN, {
         resource: resourceOf('things'),
         relations: new Set(names),
         own: false,

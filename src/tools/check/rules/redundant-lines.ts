@@ -5,7 +5,7 @@ import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { CELL, check, linesText, type PolicyCheck, warning } from '../check.ts'
 import { findWithoutEffect, type RedundantRule } from '../reach/without-effect.ts'
 
-export const NEEDLESS_LINES: readonly PolicyCheck[] = [
+export const REDUNDANT_LINES: readonly PolicyCheck[] = [
   check({
     code: 'duplicate-rule',
     meaning:

@@ -6,53 +6,53 @@ import { SliceQueue } from '../../src/server/authzen/pep.ts'
 
 /** Takes slices until it may end, and says in which turn of the event loop each began. */
 async function slicesOf(
-  turns: SliceQueue,
+  slices: SliceQueue,
   caller: string,
   count: number,
-  told: (caller: string) => void,
+  note: (caller: string) => void,
 ): Promise<void> {
   for (let i = 0; i < count; i++) {
-    await turns.next(caller)
-    told(caller)
+    await slices.next(caller)
+    note(caller)
   }
 }
 
-describe('the turns of long work', () => {
+describe('the slices of long work', () => {
   it('are one for each turn of the event loop, and go round the callers, however many batches one has', async () => {
-    const turns = new SliceQueue()
+    const slices = new SliceQueue()
     let turn = 0
     let isRunning = true
     const began: { readonly caller: string; readonly turn: number }[] = []
-    const told = (caller: string) => began.push({ caller, turn })
+    const note = (caller: string) => began.push({ caller, turn })
     const counting = (async () => {
       for (; isRunning; turn++) await nextTurn()
     })()
-    const many = Array.from({ length: 10 }, () => slicesOf(turns, 'many', 5, told))
-    await slicesOf(turns, 'one', 5, told)
+    const many = Array.from({ length: 10 }, () => slicesOf(slices, 'many', 5, note))
+    await slicesOf(slices, 'one', 5, note)
     const whenOneEnded = began.length
     await Promise.all(many)
     isRunning = false
     await counting
-    // Two at most: a slice may begin just before the turns are counted.
+    // Two at most: a slice may begin just before the slices are counted.
     for (const group of Map.groupBy(began, (one) => one.turn).values()) expect(group.length).to.be.at.most(2)
     expect(whenOneEnded).to.be.below(20)
     expect(began).to.have.length(55)
   })
 
   it('refuse more than a bound of requests under way, of one caller and of all, and take new ones as others end', async () => {
-    const turns = new SliceQueue({ ofCaller: 2, ofAll: 3 })
+    const slices = new SliceQueue({ ofCaller: 2, ofAll: 3 })
     const held = Promise.withResolvers<void>()
     const refused = (caller: string) =>
-      turns
+      slices
         .run(caller, async () => {})
         .then(
           () => 'taken',
           (error: unknown) => (error instanceof Problem ? error.status : error),
         )
-    const running = [turns.run('a', () => held.promise), turns.run('a', () => held.promise)]
+    const running = [slices.run('a', () => held.promise), slices.run('a', () => held.promise)]
     expect(await refused('a')).to.equal(429)
     expect(await refused('b')).to.equal('taken')
-    running.push(turns.run('b', () => held.promise))
+    running.push(slices.run('b', () => held.promise))
     expect(await refused('c')).to.equal(429)
     held.resolve()
     await Promise.all(running)
@@ -60,8 +60,8 @@ describe('the turns of long work', () => {
   })
 
   it('count work that fails no longer', async () => {
-    const turns = new SliceQueue({ ofCaller: 1, ofAll: 1 })
-    await turns.run('a', () => Promise.reject(new Error('failed'))).catch(() => {})
-    expect(await turns.run('a', async () => 'taken')).to.equal('taken')
+    const slices = new SliceQueue({ ofCaller: 1, ofAll: 1 })
+    await slices.run('a', () => Promise.reject(new Error('failed'))).catch(() => {})
+    expect(await slices.run('a', async () => 'taken')).to.equal('taken')
   })
 })

@@ -27,7 +27,7 @@ const MOST_MEANINGS = 100
 
 const found = new WeakMap<SamplesOf, LRUCache<string, Kinds>>()
 
-export function relatability(ownership: Ownership | undefined, known: Sampled, way: RelatedWay): PairKind {
+export function satisfiability(ownership: Ownership | undefined, known: Sampled, way: RelatedWay): PairKind {
   const meaning = relationsText(way.resource, ownership)
   const byMeaning = found.getOrInsertComputed(known.samples, () => new LRUCache<string, Kinds>({ max: MOST_MEANINGS }))
   const kinds = byMeaning.get(meaning) ?? new Map<string, PairKind>()
@@ -82,7 +82,7 @@ export function completedSet(
   let open: ReadonlySet<string> | undefined
   for (const more of possibleSets(others, resource).slice(0, MOST_COMPLETIONS)) {
     const relations = set.union(more)
-    const kind = relatability(ownership, known, { resource, relations, own })
+    const kind = satisfiability(ownership, known, { resource, relations, own })
     if (kind === 'related') return relations
     if (kind === 'unarranged') open ??= relations
   }

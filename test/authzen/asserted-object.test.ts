@@ -1,4 +1,4 @@
-/** An object whose attributes the asking service tells: counted where it is not stored, never instead of a stored one. */
+/** An object whose attributes the PEP asserts: counted where it is not stored, never instead of a stored one. */
 import { expect } from 'chai'
 import type { TestServer } from '../server.ts'
 import { about, askingBy, ofMember, startAsserted, TOOL } from './asserted.ts'

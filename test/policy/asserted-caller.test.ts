@@ -1,5 +1,5 @@
 /**
- * Subjects that an asking service tells: what is granted with some of their attributes is granted by the gate whatever
+ * Subjects that a PEP asserts: what is granted with some of their attributes is granted by the gate whatever
  * values the missing ones have.
  */
 import { expect } from 'chai'

@@ -1,30 +1,30 @@
-/** Tells the database which version this process has in force, for `policy status`. */
+/** Reports to the database which version this process has in force, for `policy status`. */
 import { FileError } from '../../base/diagnostic.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { InstanceState } from '../../policy/published/published-source.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 
 const LOOK_MS = 500
-const TELL_EVERY_MS = 5000
+const REPORT_EVERY_MS = 5000
 const MOST_FAULTS = 5
 
 /** `instance` is shared by its workers. Stops, and forgets the instance, when the returned function is called. */
-export function tellInstance(
+export function reportInstance(
   instance: string,
   versions: Pick<PolicyVersions, 'note' | 'forget'>,
   policy: LivePolicy,
 ): () => Promise<void> {
   const name = `${instance}/${process.pid}`
-  let told = ''
-  let toldAt = Number.NEGATIVE_INFINITY
+  let reported = ''
+  let reportedAt = Number.NEGATIVE_INFINITY
   /** Two connections may take a note and its end in any order. */
   let noted = Promise.resolve()
   const look = () => {
     const state = JSON.stringify(stateOf(policy))
     const at = performance.now()
-    if (state === told && at - toldAt < TELL_EVERY_MS) return
-    told = state
-    toldAt = at
+    if (state === reported && at - reportedAt < REPORT_EVERY_MS) return
+    reported = state
+    reportedAt = at
     // A database that doesn't answer is reported by the follower.
     const note = versions.note(name, state).catch(() => {})
     noted = noted.then(() => note)

@@ -1,4 +1,4 @@
-/** A subject whose roles and attributes the asking service tells (`word` in callers.yaml). */
+/** A subject whose roles and attributes the PEP asserts (`asserted` in callers.yaml). */
 import { expect } from 'chai'
 import type { TestServer } from '../server.ts'
 import { about, askingBy, ofMember, startAsserted, TOOL } from './asserted.ts'

@@ -1,5 +1,5 @@
 /**
- * No answer to a write tells a stored value that the caller can't read: what is stored changes no status, no field at fault and
+ * No answer to a write reveals a stored value that the caller can't read: what is stored changes no status, no field at fault and
  * no pointer. Each request is made of objects that differ in hidden fields alone.
  */
 import { expect } from 'chai'
