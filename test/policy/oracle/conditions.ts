@@ -70,14 +70,19 @@ function isWithinHours({ days = 'mon-sun', from, to, zone }: Hours, now: number)
   return (isDay(day) && from <= clock) || (isDay(day - 1) && clock < to)
 }
 
+/** By zone: making one takes much longer than asking it. */
+const clocks = new Map<string, Intl.DateTimeFormat>()
+
 /** What the zone's clock shows: the day of the week, Monday first, and `08:30`. */
 function clockIn(timeZone: string, now: number): { readonly day: number; readonly clock: string } {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
+  const format = clocks.getOrInsertComputed(timeZone, () => {
+    return new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
   })
   const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, value]))
   const day = DAYS.indexOf((parts.get('weekday') ?? '').toLowerCase())
