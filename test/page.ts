@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Block, blocksOf } from './documented.ts'
 import { removeFolder } from './ends-with-tests.ts'
+import { openPageCommands } from './page-commands.ts'
 import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -50,6 +51,8 @@ interface PlayOptions {
   readonly place?: Place
   /** A server that the page starts before its first block. */
   readonly before?: string
+  /** The commands of a checkout start npm and the program too, as servers and what is installed always do. */
+  readonly startsAll?: boolean
 }
 
 /**
@@ -60,7 +63,13 @@ interface PlayOptions {
 export async function playPage(
   file: string,
   servers: readonly string[],
-  { ports = [], ready = '"msg":"listening"', place = CHECKOUT, before }: PlayOptions = {},
+  {
+    ports = [],
+    ready = '"msg":"listening"',
+    place = CHECKOUT,
+    before,
+    startsAll = place !== CHECKOUT,
+  }: PlayOptions = {},
 ): Promise<PlayedPage> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
   await place.fill(folder)
@@ -71,9 +80,11 @@ export async function playPage(
   for (const port of ports) free.set(port, String(await freePort()))
   const ported = (line: string) => [...free].reduce((text, [port, other]) => text.replaceAll(port, other), line)
   const running = new Map<string, ChildProcess>()
+  const commands = startsAll ? undefined : await openPageCommands()
   const stop = async () => {
     // With the programs that npm started.
     for (const { pid } of running.values()) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    await commands?.close()
     await removeFolder(folder)
   }
   try {
@@ -85,7 +96,8 @@ export async function playPage(
         await end(running.get(line))
         running.set(line, await serve(folder, env, { command: ported(line), ready }))
       }
-      blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines.map(ported)) : '' })
+      const printed = lines.length > 0 ? await shell(folder, env, lines.map(ported), commands?.bash) : ''
+      blocks.push({ ...block, printed })
     }
     return { blocks, folder, stop }
   } catch (error) {
@@ -103,15 +115,25 @@ function commitAll(folder: string): void {
 }
 
 /** Variables that one block sets are there in the next. */
-function shell(folder: string, env: NodeJS.ProcessEnv, lines: readonly string[]): Promise<string> {
+function shell(folder: string, env: NodeJS.ProcessEnv, lines: readonly string[], first = ''): Promise<string> {
   const told = lines.map(
     (line) => `${onPorts(line, env)}\ncode=$?; [ $code = 0 ] || echo "failed $code: "${quoted(line)}`,
   )
   // A busy machine has more time than the second that a page waits.
   const longer = 'sleep() { command sleep 2; }'
-  const script = [longer, 'set -a', '[ -f .variables ] && . ./.variables', ...told, 'export -p > .variables'].join('\n')
+  const script = [
+    first,
+    longer,
+    'set -a',
+    '[ -f .variables ] && . ./.variables',
+    ...told,
+    'export -p > .variables',
+  ].join('\n')
   return new Promise((resolve) => {
-    execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) => resolve(`${stdout}\n${stderr}`))
+    const child = execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>
+      resolve(`${stdout}\n${stderr}`),
+    )
+    child.stdin?.end()
   })
 }
 

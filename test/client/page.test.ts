@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 describe('docs/clients.md, on the client package,', () => {
   let page: PlayedPage
   before(async () => {
-    page = await playPage('docs/clients.md', ['npm start', 'node shop.mjs'], { ports: ['3002'] })
+    page = await playPage('docs/clients.md', ['npm start', 'node shop.mjs'], { ports: ['3002'], startsAll: true })
   })
   after(() => page.stop())
 
