@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { expect } from 'chai'
+import { type Ended, LAUNCHER, ROOT, sallyport } from '../command.ts'
 import { program } from '../programs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { type Ended, LAUNCHER } from './processes.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
 const PASSWORD = 'correct horse battery'
 
 describe('sallyport user', () => {
@@ -19,28 +18,27 @@ describe('sallyport user', () => {
   })
   after(() => server.stop())
 
+  const place = () => ({ DATA_DIR: join(server.folder, 'data'), POLICIES: join(server.folder, 'policies') })
+
   /** `input` is piped to the command. */
   function user(args: readonly string[], input = ''): Promise<Ended> {
-    return run(process.execPath, [LAUNCHER, 'user', ...args], input)
+    return sallyport(['user', ...args], { cwd: ROOT, env: place(), input })
   }
 
-  function run(file: string, args: readonly string[], input: string): Promise<Ended> {
-    const env = { ...process.env, DATA_DIR: join(server.folder, 'data'), POLICIES: join(server.folder, 'policies') }
-    const child = spawn(file, args, { cwd: ROOT, env })
-    let [stdout, stderr] = ['', '']
+  /** Starts the program on a terminal, where a person answers when asked. */
+  function typed(args: readonly string[], first: string, second: string): Promise<Omit<Ended, 'stderr'>> {
+    const command = [process.execPath, LAUNCHER, 'user', ...args].map((word) => `"${word}"`).join(' ')
+    const child = spawn(program('script'), ['-qec', command, '/dev/null'], {
+      cwd: ROOT,
+      env: { ...process.env, ...place() },
+    })
+    let stdout = ''
     child.stdout.on('data', (chunk) => {
       stdout += chunk
-      // A person answers when asked.
-      const [first, second] = input.split('\n')
-      if (args.includes('-qec') && /(New password|Again): $/.test(String(chunk))) {
-        child.stdin.write(`${String(chunk).includes('New') ? first : second}\r`)
-      }
+      const asked = /(New password|Again): $/.exec(String(chunk))?.[1]
+      if (asked) child.stdin.write(`${asked === 'Again' ? second : first}\r`)
     })
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk
-    })
-    if (!args.includes('-qec')) child.stdin.end(input)
-    return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? 1, stdout, stderr })))
+    return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? 1, stdout })))
   }
 
   const signIn = (email: string, password: string, more = {}) =>
@@ -89,15 +87,13 @@ describe('sallyport user', () => {
   })
 
   it('password asks twice on a terminal, which shows nothing of it', async () => {
-    const script = program('script')
-    const command = `"${process.execPath}" "${LAUNCHER}" user password bob`
-    const typed = await run(script, ['-qec', command, '/dev/null'], `${PASSWORD}\n${PASSWORD}`)
-    expect([typed.code, typed.stdout]).to.deep.equal([
+    const changed = await typed(['password', 'bob'], PASSWORD, PASSWORD)
+    expect([changed.code, changed.stdout]).to.deep.equal([
       0,
       'New password: \r\nAgain: \r\nbob has a new password; all earlier sessions have ended.\r\n',
     ])
     expect((await signIn('bob@example.com', PASSWORD)).status).to.equal(200)
-    const differing = await run(script, ['-qec', command, '/dev/null'], 'one password and\nanother password')
+    const differing = await typed(['password', 'bob'], 'one password', 'another password')
     expect(differing.code).to.equal(2)
     expect(differing.stdout)
       .to.include('sallyport: the two passwords differ, so nothing was changed')

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { ROOT, sallyport } from '../command.ts'
 import { startTestServer } from '../server.ts'
 
-const ROOT = new URL('../..', import.meta.url).pathname
 const OBEYED = /(?!\n)\p{Cc}|[\u202a-\u202e]/u
 /** Clears a terminal, in one character and in three; turns the writing; and what stays as it is. */
 const HOSTILE = 'x\u009b2J\u001bc\u202e\u007fÄ\u200d'
@@ -15,12 +15,11 @@ describe('a command that prints foreign text', () => {
     const server = await startTestServer({ demo: true })
     try {
       const env = { POLICIES: join(server.folder, 'policies'), DATA_DIR: join(server.folder, 'data') }
-      const run = (...args: readonly string[]) =>
-        execFileSync(process.execPath, [join(ROOT, 'bin/sallyport.js'), ...args], {
-          cwd: ROOT,
-          encoding: 'utf8',
-          env: { ...process.env, ...env },
-        })
+      const run = async (...args: readonly string[]) => {
+        const { code, stdout, stderr } = await sallyport(args, { cwd: ROOT, env })
+        expect([code, stderr], args.join(' ')).to.deep.equal([0, ''])
+        return stdout
+      }
       const token = await server.token('ada', 'admin')
       const body = { email: 'x@example.com', displayName: HOSTILE }
       expect((await server.ask('POST', '/api/users', { token, body })).status).to.equal(201)
@@ -30,7 +29,7 @@ describe('a command that prints foreign text', () => {
       const candidate = join(server.folder, 'candidate')
       execFileSync('cp', ['-r', env.POLICIES, candidate])
       await writeFile(join(candidate, 'limits.yaml'), `${await readFile(join(candidate, 'limits.yaml'), 'utf8')}# x\n`)
-      run('policy', 'apply', candidate, '--yes', '--reason', `${HOSTILE}\nanother line`)
+      await run('policy', 'apply', candidate, '--yes', '--reason', `${HOSTILE}\nanother line`)
       for (const args of [
         ['decisions', 'query', log],
         ['decisions', 'query', log, '--format', 'json'],
@@ -39,7 +38,7 @@ describe('a command that prints foreign text', () => {
         ['user', 'list'],
         ['user', 'list', '--format', 'json'],
       ]) {
-        const printed = run(...args)
+        const printed = await run(...args)
         expect(printed, args.join(' ')).not.to.match(OBEYED)
         expect(printed, args.join(' ')).to.match(/2J/)
         if (args.includes('json')) expect(textsIn(JSON.parse(printed)).join()).to.contain(HOSTILE)

@@ -1,5 +1,4 @@
 /** What keeps a change of the policy from being made is said in one sentence, and leaves nothing behind. */
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { appendFile, cp, mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,9 +10,8 @@ import { readContent } from '../../src/tools/release/content.ts'
 import { obstacle } from '../../src/tools/release/folder/lock.ts'
 import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
+import { type Ended, ROOT, sallyport } from '../command.ts'
 import { digestIn, Folders } from './fixture.ts'
-
-const ROOT = new URL('../..', import.meta.url).pathname
 
 describe('a change of the policy that can not be made', () => {
   let folders: Folders
@@ -110,17 +108,6 @@ describe('a change of the policy that can not be made', () => {
   })
 })
 
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-}
-
 function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd: ROOT, env: { ...process.env, ...env } }
-    const command = ['bin/sallyport.js', 'policy', ...args]
-    execFile(process.execPath, command, options, (error, stdout) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout })
-    })
-  })
+  return sallyport(['policy', ...args], { cwd: ROOT, env })
 }

@@ -1,21 +1,14 @@
 /** A policy whose rules combine more conditions than a tool can compare: each command says so in one sentence. */
-import { execFile } from 'node:child_process'
 import { appendFile, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Regions, TooManyRegions } from '../../src/analysis/regions.ts'
+import { ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const run = (...args: readonly string[]) => sallyport(args, { cwd: ROOT })
 const PAIRS = Array.from({ length: 20 }, (_, i) => i + 1)
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('a policy with twenty pairs of conditions on one action', () => {
   let crowded: string
@@ -84,11 +77,3 @@ describe('regions', () => {
     expect(() => near.any(neighbours)).not.to.throw()
   })
 })
-
-function run(...args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['bin/sallyport.js', ...args], { cwd: ROOT }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    )
-  })
-}
