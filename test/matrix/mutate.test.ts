@@ -102,8 +102,9 @@ describe('sallyport matrix mutate', () => {
     expect(formatText(mutation)).to.match(
       /a case in steps that names the fields would notice it: GET \/profile\/\{id\} \(other\) as everyone/,
     )
-    const whole = await mutated(await suiteOf(join(ROOT, 'test/matrix')), 'add-field')
-    expect(whole.judged.filter(({ verdict }) => verdict.kind === 'survived')).to.deep.equal([])
+    const whole = shipped.judged.filter(({ mutant }) => mutant.operator === 'add-field')
+    expect(whole).to.not.be.empty
+    expect(whole.filter(({ verdict }) => verdict.kind === 'survived')).to.deep.equal([])
   })
 
   it('makes every kind of mistake there', () => {
