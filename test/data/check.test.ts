@@ -2,7 +2,8 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import type { DataReport } from '../../src/tools/data/check/check-data.ts'
+import { DATA_CODES, type DataReport } from '../../src/tools/data/check/check-data.ts'
+import { sectionOf } from '../documented.ts'
 import { data } from './command.ts'
 import { ENGINES, type OnEngine } from './each-engine.ts'
 
@@ -219,3 +220,12 @@ async function copySchemas(from: string, to: string, without = ''): Promise<void
   await cp(`${from}/schemas`, to, { recursive: true })
   if (without) await rm(`${to}/${without}`)
 }
+
+describe('docs/changing-schemas.md', () => {
+  it('has every code of data check, and no other', async () => {
+    const page = await readFile(new URL('../../docs/changing-schemas.md', import.meta.url), 'utf8')
+    const rows = sectionOf(page, "Find stored objects that don't fit").match(/^\| `[^|]*\|/gm) ?? []
+    const codes = rows.flatMap((row) => row.match(/[\w-]+/g) ?? [])
+    expect(codes).to.have.members(Object.keys(DATA_CODES))
+  })
+})

@@ -370,7 +370,7 @@ class FindingTally {
 
 // What `data check` finds: stable codes, and what to do about each. docs/changing-schemas.md lists them.
 
-const DATA_CODES = {
+export const DATA_CODES = {
   'document-not-json': 'restore the row from a backup, or delete it in the database',
   'document-not-object': 'restore the row from a backup, or delete it in the database',
   'document-name-twice': 'write the object again with PUT, or keep one of the members in the database',
