@@ -46,7 +46,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   server: 9100,
   analysis: 3100,
   config: 500,
-  identity: 2600,
+  identity: 2500,
   migrations: 800,
   'decision-log': 1200,
   limits: 650,

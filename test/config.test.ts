@@ -127,7 +127,7 @@ describe('a setting', () => {
     for (const form of ['base64', 'base64url', 'hex'] as const) {
       const value = randomBytes(32).toString(form)
       const config = readConfig({ KEYS_SECRET: value, KEYS_SECRET_OLD: randomBytes(64).toString(form) })
-      expect(config.tokens.keys).to.have.nested.property('secrets.old').that.is.an('object')
+      expect(config.tokens.keys).to.have.nested.property('secrets.old[0]').that.is.an('object')
       for (const text of [inspect(config, { depth: 9, showHidden: true }), JSON.stringify(config)]) {
         expect(text).to.not.contain(value)
         expect(text).to.not.match(/Buffer|Uint8Array/)

@@ -83,10 +83,10 @@ describe('the program', () => {
   })
 
   it('prints a token, and nothing else, on stdout', async () => {
+    await start(['serve'])
     const { code, stdout } = await run(['token', '--subject', 'carol', '--role', 'member', '--role', 'auditor'])
     expect(code).to.equal(0)
     expect(stdout).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
-    await start(['serve'])
     const [, payload = ''] = stdout.split('.')
     expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).to.deep.include({
       sub: 'carol',
@@ -96,6 +96,7 @@ describe('the program', () => {
   })
 
   it('says beside the token that a role is not declared, and would grant nothing', async () => {
+    await start(['serve'])
     const { code, stdout, stderr } = await run(['token', '--subject', 'carol', '--role', 'member', 'Admin'])
     expect([code, stdout.split('.').length]).to.deep.equal([0, 3])
     const undeclared = 'sallyport: roles.yaml of policies declares no role `Admin`, so it grants nothing'
@@ -187,7 +188,7 @@ describe('the program', () => {
         ['serve'],
         /DATA_DIR is `\S+`, which can't be used by user \d+ \(E\w+\); set it to a writable folder/,
       )
-      await refuses(['token', '--subject', 'x'], /set DATA_DIR to a writable folder/)
+      await refuses(['token', '--subject', 'x'], /there is no database .*sallyport.db`; start the server once/)
     }
   })
 

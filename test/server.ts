@@ -1,12 +1,12 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
 import { cpSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { withDatabase } from '../bench/fixture/environment.ts'
 import { readConfig } from '../src/config/config.ts'
-import { openEmbeddedKey } from '../src/identity/keys/embedded/key-folder.ts'
 import { DATABASE_POLICIES } from '../src/identity/keys/published-settings.ts'
 import { createPasswords } from '../src/identity/sign-in/password.ts'
 import { issueToken } from '../src/identity/tokens/issue-token.ts'
@@ -106,13 +106,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       POLICIES: join(folder, 'policies'),
       SCHEMAS: join(folder, 'schemas'),
       MIGRATIONS: join(folder, 'migrations'),
+      ...(env.DATABASE_URL ? withDatabase(env.DATABASE_URL) : {}),
       ...(candidate ? { POLICY_CANDIDATE: join(folder, 'candidate') } : {}),
       ...env,
     },
     { demo, migrate },
   )
   const config = { ...read, database: { ...read.database, ...(writer && { writer }), ...(reads && { reads }) } }
-  const key = await openEmbeddedKey(config.dataDirectory)
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []
   const app = await startApp({ config, log: createLog('debug', collect(log)), passwords: CHEAP_PASSWORDS, ...rest })
@@ -135,7 +135,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     log,
     decisions,
     lastDecision: async (named) => (await decisions()).findLast((record) => hasMembers(record, named)),
-    token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
+    token: (subject, ...roles) => issueToken(signerOf(app), { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
     ask: async (method, path, asked) => {
       if (path === '/api/tokens') secrets.addMembers(asked?.body)
       const answer = await ask(app.url + path, method, asked)
@@ -156,6 +156,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 async function makeDemoCheap({ directory }: App): Promise<void> {
   const hash = await CHEAP_PASSWORDS.hash(DEMO_PASSWORD)
   for (const { id } of await directory.people()) await directory.rehash(id, DEMO_PASSWORD_HASH, hash)
+}
+
+function signerOf({ keys }: App) {
+  if (!keys) throw new Error('this server signs nothing')
+  return keys.signer()
 }
 
 async function writeCandidate(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
@@ -203,9 +208,8 @@ async function addKept(secrets: Secrets, { directory }: App, folder: string): Pr
   for (const { account } of people) secrets.add(account?.passwordHash ?? '')
   const keys = await directory.keys().catch(() => [])
   for (const { secretHash } of keys) secrets.add(secretHash)
-  const files = await readdir(join(folder, 'data/keys')).catch(() => [])
-  for (const file of files)
-    secrets.add(/"d":"([^"]+)"/.exec(await readFile(join(folder, 'data/keys', file), 'utf8'))?.[1] ?? '')
+  const secret = await readFile(join(folder, 'data/keys/secret'), 'utf8').catch(() => '')
+  secrets.add(secret.trim())
 }
 
 async function faultsOf({ resources }: App, policies: string, answer: CheckedAnswer): Promise<readonly string[]> {

@@ -5,6 +5,7 @@ import { tableOf } from '../../src/store/postgres/stored-text.ts'
 import { objectById } from '../../src/store/sql/objects.ts'
 import { quoteName } from '../../src/store/sql/quote.ts'
 import { ours, postgresByHand } from '../contenders.ts'
+import { withDatabase } from '../fixture/environment.ts'
 import { USUAL } from '../fixture/shape.ts'
 import { type PostgresServer, startPostgres } from '../machine/postgres.ts'
 import type { Contender, Server } from '../machine/server.ts'
@@ -61,8 +62,8 @@ async function measureOn(database: PostgresServer, bench: Bench, leftOut: string
   const writes = await bench.fixtures.inDatabase(shape, urls.writes)
   const byHand = await bench.fixtures.inDatabase(shape, byHandUrl)
   const contenders: readonly Contender[] = [
-    ours('reads', reads, { DATABASE_URL: urls.reads }),
-    ours('writes', writes, { DATABASE_URL: urls.writes }),
+    ours('reads', reads, withDatabase(urls.reads)),
+    ours('writes', writes, withDatabase(urls.writes)),
     postgresByHand(BARE, urls.reads, STATEMENTS, reads.target),
     postgresByHand(CREATE_BY_HAND, byHandUrl, STATEMENTS, byHand.target),
     ...(bench.peers ? [bench.peers.onPostgres(PEER, urls.reads, STATEMENTS, reads.target)] : []),

@@ -133,8 +133,10 @@ function objectsOf({ database: { objects } }: Manifest): string {
   return counts.length > 0 ? counts.join(', ') : 'no objects'
 }
 
-function keysOf({ signingKeys }: Manifest): string {
+function keysOf({ signingKeys, parts }: Manifest): string {
   if (signingKeys.place === 'elsewhere') return 'none: tokens are signed elsewhere'
   if (signingKeys.place === 'folder') return `${signingKeys.files} in files, readable to whoever reads the archive`
+  const hasSecret = parts.some(({ name }) => name === 'keys/secret')
+  if (hasSecret) return 'in the database, with their secret, readable to whoever reads the archive'
   return `in the database, encrypted under KEYS_SECRET (${signingKeys.secrets.join(', ') || 'no key yet'})`
 }

@@ -6,6 +6,8 @@ import type { Config } from '../config/config.ts'
 import { readingSchemas, refuseMissingFolders } from '../config/start/folders.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
+import { keyPlaceOf, refuseNoSecret } from '../identity/keys/embedded/kept-keys.ts'
+import type { KeyRing } from '../identity/keys/embedded/key-ring.ts'
 import type { Passwords } from '../identity/sign-in/password.ts'
 import type { PolicyEvent } from '../policy/live/active-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
@@ -47,6 +49,8 @@ export interface App extends Omit<OpenedStore, 'attempts' | 'migrations'> {
   readonly adminUrl: string | undefined
   readonly resources: Resources
   readonly policy: LivePolicy
+  /** The embedded keys; undefined if this server issues no tokens. */
+  readonly keys: KeyRing | undefined
   readonly decisionLog: DecisionLog
   readonly metrics: Metrics
   /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
@@ -91,6 +95,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const faults = createFaultLog(log)
     closing.push(() => faults.close())
     await refuseMissingFolders(config)
+    const keyPlace = keyPlaceOf(config)
+    if (keyPlace) refuseNoSecret(keyPlace)
     const { resources, sources: schemas } = await readingSchemas(config, () => loadSchemas(config.schemas))
     const policyLog = createPolicyLog(log, { schemas })
     closing.push(() => policyLog.close())
@@ -117,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => store.close())
     await fitData(config, { store: migrations, resources, policy, now, log })
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
-    const identity = await openIdentity({ config, directory, seeding, now, log, tokens: verifier })
+    const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, reportToLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
@@ -204,7 +210,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }
-    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, decisionLog, metrics, drain }
+    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, keys, decisionLog, metrics, drain }
   } catch (error) {
     await close()
     throw error

@@ -95,6 +95,4 @@ export interface Examined {
   readonly checks: readonly Checked[]
   /** Undefined if the database keeps none. */
   readonly keys: StoredKeys | undefined
-  /** Whether other machines use it. */
-  readonly isServer: boolean
 }

@@ -115,8 +115,13 @@ export function databaseIn(folder: string): Database {
 }
 
 /** The settings that name the database, for messages. */
-export function settingsOf({ engine }: Pick<Database, 'engine'>): string {
-  return 'fileHeader' in ENGINES[engine] ? 'DATA_DIR and DATABASE_URL' : 'DATABASE_URL'
+export function settingsOf(database: Pick<Database, 'engine'>): string {
+  return isFile(database) ? 'DATA_DIR and DATABASE_URL' : 'DATABASE_URL'
+}
+
+/** Whether the database is a file, which its owner alone can read. */
+export function isFile({ engine }: Pick<Database, 'engine'>): boolean {
+  return 'fileHeader' in ENGINES[engine]
 }
 
 /** Whether other processes can read what a process writes. */

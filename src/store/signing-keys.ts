@@ -1,7 +1,7 @@
 /**
- * The signing keys of the servers that share a database. The texts are opaque here: they are encrypted, and whoever
- * reads one checks it. Times are milliseconds since the epoch by the clock of the database, because the clocks of
- * instances may differ. test/store/contract-signing-keys.ts tests every engine.
+ * The signing keys of the servers that share a database. The texts are opaque here: whoever reads one checks it. Times
+ * are milliseconds since the epoch by the clock of the database, because the clocks of instances may differ.
+ * test/store/contract-signing-keys.ts tests every engine.
  */
 import { type InstanceDatabase, makeMissing } from './sql/instances.ts'
 import { done, type SqlDialect, type SqlValue, sql, type Work } from './sql/statement.ts'
@@ -22,10 +22,15 @@ export interface StoredKeys {
   readonly keys: readonly StoredKey[]
 }
 
+/** One of the keys that a database begins with; `createdAt` is the time of the database if it is absent. */
+export type FirstKey = Omit<StoredKey, 'createdAt'> & Partial<StoredKey>
+
 /** Any method throws StoreUnavailable. Every change is durable when it returns. */
 export interface SigningKeys {
   /** Sees everything that any instance changed before the call. Each process of each instance asks once a second. */
   read(): Promise<StoredKeys>
+  /** Stores all of the keys if there is none yet; otherwise none of them, and returns false. */
+  begin(keys: readonly FirstKey[]): Promise<boolean>
   /**
    * False, and nothing is stored, unless the number is the one after the last key's: of several callers with one
    * number, one wins.
@@ -85,12 +90,26 @@ class SqlSigningKeys implements SigningKeys {
     return done(storedKeys(this.#dialect), (statement) => this.#database.ask(statement))
   }
 
+  async begin(keys: readonly FirstKey[]): Promise<boolean> {
+    const { now, text: stored } = this.#dialect
+    const insert = `insert into signing_keys (number, text, created_at, tokens_end_at)
+      values ($1, $2, coalesce(cast($3 as bigint), ${now}), $4)`
+    // A look waits for no lock.
+    if ((await this.read()).keys.length > 0) return false
+    let begun = false
+    await this.#database.make(function* () {
+      begun = (yield sql('select 1 from signing_keys limit 1')).length === 0
+      for (const { number, text, createdAt = null, tokensEndAt } of begun ? keys : [])
+        yield sql(insert, number, stored(text), createdAt, tokensEndAt)
+    })
+    return begun
+  }
+
   add(number: number, text: string): Promise<boolean> {
     return this.#changes(
       `insert into signing_keys (number, text, created_at, tokens_end_at)
-        select cast($1 as bigint), cast($2 as text), ${this.#dialect.now}, 0
-        where cast($1 as bigint) = (select coalesce(max(number), 0) + 1 from signing_keys)
-        on conflict do nothing returning number`,
+        select cast($1 as bigint), cast($2 as text), ${this.#dialect.now}, 0 where cast($1 as bigint) =
+          (select coalesce(max(number), 0) + 1 from signing_keys) on conflict do nothing returning number`,
       number,
       this.#dialect.text(text),
     )

@@ -41,14 +41,16 @@ describe('the commands of backups', () => {
     expect(await mode(archive)).to.equal('600')
     const verified = await json('backup-verify', ['backup', 'verify', archive])
     expect(verified.parts.map(({ name }: { name: string }) => name)).to.include.members([
-      'keys/signing.jwk',
+      'keys/secret',
       'policies/blocked.txt',
     ])
+    expect(verified.signingKeys.place).to.equal('database')
+    expect(verified.signingKeys.secrets).to.have.length(1)
     const restored = join(folder, 'one')
     await json('restore', ['restore', archive, restored])
     expect((await readdir(restored)).toSorted()).to.deep.equal(['data', 'policies', 'schemas'])
     for (const name of ['data', 'data/keys']) expect(await mode(join(restored, name)), name).to.equal('700')
-    for (const name of ['data/sallyport.db', 'data/keys/signing.jwk'])
+    for (const name of ['data/sallyport.db', 'data/keys/secret'])
       expect(await mode(join(restored, name)), name).to.equal('600')
     for (const name of await readdir(join(server.folder, 'policies'))) {
       expect(await readFile(join(restored, 'policies', name), 'utf8'), name).to.equal(

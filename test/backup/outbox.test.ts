@@ -1,5 +1,5 @@
 /** Records that waited in the outbox at the time of a backup are in the log of the restored server once, none is lost. */
-import { copyFile, cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,7 +80,8 @@ for (const engine of soak(ENGINES, ENGINES.slice(0, 1))) {
       await cp(join(file, 'monday.tar.gz'), join(folder, 'monday.tar.gz'))
       // The number of the last write.
       expect(await restorePostgres(folder, other)).to.match(/ last_value\s.*\n-+\n +4\n/)
-      expect(await readdir(directory)).to.have.members(['data', 'policies', 'schemas'])
+      expect(await readdir(directory)).to.have.members(['policies', 'schemas'])
+      await mkdir(join(directory, 'data'))
     }
 
     /** Starts a server on the archive, and gives the numbers of the writes in its log after one more write. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { withDatabase } from '../../bench/fixture/environment.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -44,7 +45,7 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       DATA_DIR: join(root, 'data'),
       POLICIES: join(root, 'policies'),
       SCHEMAS: join(root, 'schemas'),
-      DATABASE_URL: databaseUrl,
+      ...withDatabase(databaseUrl),
     })
 
     /** Resolves with standard output. */
@@ -95,16 +96,15 @@ for (const engine of ENGINES.filter(({ name }) => name === 'sqlite')) {
       await until(() => writers.acknowledged().size > 0)
       await sallyport(['backup', join(folder, 'matrix.tar')], environment(server.folder, url))
       await writers.stop()
-      const { root, restored } = await restoredServer(join(folder, 'matrix.tar'))
+      const { root, env, restored } = await restoredServer(join(folder, 'matrix.tar'))
       try {
         const token = await server.token('ada', 'admin')
         expect((await restored.ask('GET', '/api/v1/notes?limit=1', { token })).status, 'a token of before').to.equal(
           200,
         )
         const matrix = ['matrix', 'test', 'test/matrix/notes.csv', '--url', restored.url, '--data', join(root, 'data')]
-        expect(await sallyport(matrix, { POLICIES: join(root, 'policies'), SCHEMAS: join(root, 'schemas') })).to.match(
-          /All \d+ cells are as expected/,
-        )
+        const { POLICIES, SCHEMAS, KEYS_SECRET } = env
+        expect(await sallyport(matrix, { POLICIES, SCHEMAS, KEYS_SECRET })).to.match(/All \d+ cells are as expected/)
         const log = await readFile(join(root, 'data/decisions.log'), 'utf8')
         const writes = log
           .trim()

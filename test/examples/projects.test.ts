@@ -1,8 +1,8 @@
 /** examples/projects over real HTTP: the wall, the team of a project, a task's life, and what needs a fresh sign-in. */
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { fillExample, type Made, signIn } from '../../examples/projects/fill.ts'
-import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
@@ -172,7 +172,7 @@ describe('examples/projects', () => {
 
   /** A token of alice's whose sign-in was so many minutes ago. */
   async function signedInBefore(minutes: number): Promise<string> {
-    const key = await openEmbeddedKey(join(server.folder, 'data'))
+    const key = await embeddedKeyIn(join(server.folder, 'data'))
     const authTime = Date.now() - minutes * 60_000
     const claims = { subject: 'alice', roles: ['member'], issuer: 'sallyport', audience: 'sallyport' }
     return issueToken(key, { ...claims, lifetimeSeconds: 600, authTime })

@@ -1,4 +1,4 @@
-/** The embedded keys in a database: the same life as in a folder, and nothing that the secret didn't seal counts. */
+/** The embedded keys in a database: their life, and nothing that the secret didn't seal counts. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,14 +6,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { canSign, generateKey } from '../../src/identity/keys/embedded/embedded-key.ts'
-import { type KeyPlace, UNNOTED_MS } from '../../src/identity/keys/embedded/key-place.ts'
+import { canSign, generateKey, UNNOTED_MS } from '../../src/identity/keys/embedded/embedded-key.ts'
+import { KeptKeys, openKeys } from '../../src/identity/keys/embedded/kept-keys.ts'
 import { type KeyRing, openKeyRing } from '../../src/identity/keys/embedded/key-ring.ts'
 import { createKeySeal } from '../../src/identity/keys/embedded/key-seal.ts'
-import { KeysInDatabase } from '../../src/identity/keys/embedded/keys-in-database.ts'
-import { type KeysSecret, readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
-import { openKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
-import { openSigningKeys, readDatabaseUrl } from '../../src/store/open.ts'
+import { type KeysSecret, type KeysSecrets, readKeysSecret } from '../../src/identity/keys/embedded/keys-secret.ts'
+import { openSigningKeys } from '../../src/store/open.ts'
 import type { SigningKeys } from '../../src/store/signing-keys.ts'
 import { databaseAt } from '../backup/places.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -23,7 +21,7 @@ describe('the embedded keys in a database', () => {
   let folder: string
   let file: string
   let secret: KeysSecret
-  let opened: KeysInDatabase[]
+  let opened: KeptKeys[]
   /** Behind the back of the keys. */
   let direct: DatabaseSync
 
@@ -32,7 +30,7 @@ describe('the embedded keys in a database', () => {
     file = join(folder, 'shared.db')
     secret = newSecret()
     opened = []
-    await (await open()).makeFirstKey()
+    await (await open()).begin()
     direct = new DatabaseSync(file, { timeout: 2000 })
   })
   afterEach(async () => {
@@ -42,23 +40,21 @@ describe('the embedded keys in a database', () => {
   })
 
   /** As another instance does. */
-  async function open(current = secret, old?: KeysSecret): Promise<KeysInDatabase> {
-    const keys = new KeysInDatabase(
-      await openSigningKeys(databaseAt(`sqlite:${file}`)),
-      createKeySeal({ current, old }),
-      'shared.db',
-    )
+  async function open(current = secret, ...old: readonly KeysSecret[]): Promise<KeptKeys> {
+    const keys = new KeptKeys(await openSigningKeys(databaseAt(`sqlite:${file}`)), createKeySeal({ current, old }), {
+      name: 'shared.db',
+    })
     opened.push(keys)
     return keys
   }
 
-  const kidOf = async (keys: KeyPlace) => (await keys.read()).current.key.kid
+  const kidOf = async (keys: KeptKeys) => (await keys.read()).current.key.kid
   const texts = () => direct.prepare('select number, text from signing_keys order by number').all()
 
   it('of instances that start at once one makes the first key, and all use it', async () => {
     direct.exec('delete from signing_keys')
     const instances = await Promise.all(Array.from({ length: 5 }, () => open()))
-    await Promise.all(instances.map((keys) => keys.makeFirstKey()))
+    await Promise.all(instances.map((keys) => keys.begin()))
     const kids = await Promise.all(instances.map(kidOf))
     expect(new Set(kids).size).to.equal(1)
     expect(texts()).to.have.length(1)
@@ -112,26 +108,27 @@ describe('the embedded keys in a database', () => {
     for (const keys of [await open(newSecret()), await open(newSecret(), newSecret())]) {
       expect(await faultOf(keys)).to.equal(
         "KeyError: KEYS_SECRET can't decrypt the signing keys of the database shared.db; " +
-          'set it to the value that encrypted them, or set KEYS_SECRET_OLD to that value',
+          'set KEYS_SECRET or KEYS_SECRET_OLD to the value that encrypted them; if the secret is lost, delete all rows of ' +
+          '`signing_keys`: the next start makes a new key, and everybody signs in again',
       )
     }
     expect(await faultOf(await open())).to.equal(undefined)
   })
 
-  it('have no place in a database that no other process can read, or that is not there', async () => {
-    const refusal = async (url: string) => {
-      const database = readDatabaseUrl(url)
-      if ('fault' in database) throw new Error(database.fault)
-      const settings = { dataDirectory: folder, database, secrets: { current: secret, old: undefined } }
-      return openKeyPlace(settings).catch((error: unknown) => String(error))
+  it('are not opened in a database that can not be reached, and not without a secret in one of a server', async () => {
+    const refusal = async (url: string, secrets?: KeysSecrets) => {
+      const settings = { dataDirectory: folder, database: databaseAt(url), secrets }
+      return openKeys(settings, () => {}).catch((error: unknown) => String(error))
     }
-    const memory = await refusal('sqlite::memory:')
-    expect(memory).to.contain('no other process can read :memory:; unset KEYS_SECRET, or set DATABASE_URL to another')
-    const lost = await refusal('postgres://nobody:x@127.0.0.1:1/none?sslmode=disable')
+    const url = 'postgres://nobody:x@127.0.0.1:1/none?sslmode=disable'
+    const lost = await refusal(url, { current: secret, old: [] })
     expect(lost).to.match(/can't be used \(.*\); check DATABASE_URL$/)
+    expect(await refusal(url)).to.match(
+      /KeyError: KEYS_SECRET is not set, .* only kept encrypted in .*: set it .*openssl rand -base64 32/,
+    )
   })
 
-  it('that somebody changed, moved, or wrote in clear are refused as damaged, and nothing replaces them', async () => {
+  it('that somebody changed or moved are refused as damaged, and nothing replaces them', async () => {
     const [row] = texts()
     const sealed = String(row?.text)
     const parts = sealed.split('.')
@@ -142,9 +139,9 @@ describe('the embedded keys in a database', () => {
       )
     }
     const jwk = JSON.stringify(await generateKey())
-    const ofNumber2 = await createKeySeal({ current: secret, old: undefined }).seal(2, jwk)
+    const ofNumber2 = await createKeySeal({ current: secret, old: [] }).seal(2, jwk)
     const set = direct.prepare('update signing_keys set text = ?')
-    for (const text of [...[2, 3, 4].map((at) => swapped(at).join('.')), sealed.slice(0, -30), jwk, '', ofNumber2]) {
+    for (const text of [...[2, 3, 4].map((at) => swapped(at).join('.')), sealed.slice(0, -30), ofNumber2]) {
       set.run(text)
       expect(await faultOf(await open()), text).to.match(/the signing key 1 of the database shared\.db is damaged/)
       expect(texts()).to.have.length(1)
@@ -153,11 +150,18 @@ describe('the embedded keys in a database', () => {
     expect(await faultOf(await open())).to.equal(undefined)
   })
 
+  it('in clear are damaged, beside a sealed one or alone', async () => {
+    const jwk = JSON.stringify(await generateKey())
+    direct.prepare('insert into signing_keys values (2, ?, 0, 0)').run(jwk)
+    for (const _ of ['beside key 1', 'alone']) {
+      expect(await faultOf(await open())).to.match(/the signing key 2 of the database shared\.db is damaged/)
+      expect(await (await open()).encryptAgain().catch(String)).to.match(/key 2 .* is damaged/)
+      direct.exec('delete from signing_keys where number = 1')
+    }
+  })
+
   it('of an attacker who can write the table but lacks the secret are never used', async () => {
-    const forged = await createKeySeal({ current: newSecret(), old: undefined }).seal(
-      2,
-      JSON.stringify(await generateKey()),
-    )
+    const forged = await createKeySeal({ current: newSecret(), old: [] }).seal(2, JSON.stringify(await generateKey()))
     const ring = await openKeyRing(await open(), () => {})
     const kid = ring.signer().kid
     direct.prepare('insert into signing_keys values (2, ?, 0, 0)').run(forged)
@@ -261,13 +265,14 @@ describe('the embedded keys in a database', () => {
         reads += 1
         return stored.read()
       },
+      begin: (...args) => stored.begin(...args),
       add: (...args) => stored.add(...args),
       replace: (...args) => stored.replace(...args),
       noteToken: (...args) => stored.noteToken(...args),
       remove: (...args) => stored.remove(...args),
       close: () => stored.close(),
     }
-    const place = new KeysInDatabase(counted, createKeySeal({ current: secret, old: undefined }), 'shared.db')
+    const place = new KeptKeys(counted, createKeySeal({ current: secret, old: [] }), { name: 'shared.db' })
     const ring = await openKeyRing(place, () => {})
     reads = 0
     const began = performance.now()
@@ -304,7 +309,7 @@ async function find(ring: KeyRing, kid: string): Promise<unknown> {
   return ring.find({ alg: 'EdDSA', kid }, { payload: '', signature: '' })
 }
 
-async function faultOf(keys: KeyPlace): Promise<string | undefined> {
+async function faultOf(keys: KeptKeys): Promise<string | undefined> {
   return keys.read().then(
     () => undefined,
     (error) => String(error),

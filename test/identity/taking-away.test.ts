@@ -1,13 +1,14 @@
 /** What is taken away has no effect left on the next request, of any process that shares the database. */
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { embeddedKey } from '../../bench/fixture/embedded-key.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import type { EmbeddedKey } from '../../src/identity/keys/embedded/embedded-key.ts'
-import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import type { OpenedStore } from '../../src/store/contract.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -48,13 +49,13 @@ for (const [engine, create] of Object.entries(DATABASES))
 
     before(async () => {
       data = await mkdtemp(join(tmpdir(), 'sallyport-'))
-      key = await openEmbeddedKey(data)
       const POLICIES = join(data, 'policies')
       await cp(join(ROOT, 'policies'), POLICIES, { recursive: true })
       await writeFile(join(POLICIES, 'limits.yaml'), NO_LIMITS)
       database = await create()
-      env = { POLICIES, DATABASE_URL: database.url }
+      env = { POLICIES, DATABASE_URL: database.url, KEYS_SECRET: randomBytes(32).toString('base64') }
       const first = await startServer(data, env)
+      key = await embeddedKey(readConfig({ ...env, DATA_DIR: data }))
       servers = [first, await startServer(data, env)]
       opened = await database.open()
       admin = await token('root', ['admin'])

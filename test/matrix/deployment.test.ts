@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readConfig } from '../../src/config/config.ts'
-import { succeed, tidy } from '../../src/identity/keys/embedded/key-folder.ts'
+import { withKeys } from '../../src/identity/keys/embedded/kept-keys.ts'
+import { databaseIn } from '../../src/store/open.ts'
 import type { Result, Run } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
@@ -12,7 +13,7 @@ import { openTargetPool, type TargetOptions } from '../../src/tools/matrix/targe
 import { startTestServer, type TestServer } from '../server.ts'
 
 const MATRICES = new URL('.', import.meta.url).pathname
-/** In a folder that isn't there: a test that names no key has none. */
+/** A folder that isn't there. */
 const NOWHERE = '/nonexistent'
 
 describe('the matrices against a deployment', () => {
@@ -33,9 +34,10 @@ describe('the matrices against a deployment', () => {
   it('are all as expected with the key that signs after a rotation', async () => {
     const rotated = await startTestServer({ demo: true })
     try {
-      const folder = join(rotated.folder, 'data/keys')
-      await succeed(folder, 1)
-      await tidy(folder, Date.now())
+      await withKeys(keyPlaceOf(join(rotated.folder, 'data')), async (kept) => {
+        await kept.succeed(1)
+        await kept.tidy()
+      })
       const { results } = await run(rotated, {}, { only: /GET \/profile/ })
       expect(results.length).to.be.greaterThan(3)
       expect(told(results)).to.deep.equal([])
@@ -53,7 +55,7 @@ describe('the matrices against a deployment', () => {
       const { keys } = settings.tokens
       if (keys.kind !== 'embedded') throw new Error('it signs nothing')
       const keyPlace = { dataDirectory: data, database: settings.database, secrets: keys.secrets }
-      const { results } = await run(shared, { data: NOWHERE, keyPlace }, { only: /GET \/profile/ })
+      const { results } = await run(shared, { keyPlace }, { only: /GET \/profile/ })
       expect(results.length).to.be.greaterThan(3)
       expect(told(results)).to.deep.equal([])
     } finally {
@@ -150,8 +152,8 @@ describe('the matrices against a deployment', () => {
         () => 'ran',
         (error: Error) => error.message,
       )
-    expect(await failing({ data: NOWHERE })).to.match(
-      /^there is no signing key \/nonexistent\/keys\/signing.jwk: name one/,
+    expect(await failing({ keyPlace: keyPlaceOf(NOWHERE) })).to.match(
+      /^there is no database `\/nonexistent\/sallyport.db`; start the server once/,
     )
     expect(await failing({ url: 'http://api.example.com' })).to.match(/^--url must be an https address/)
     expect(await failing({ url: 'http://127.0.0.1:9' })).to.match(/^http:\/\/127.0.0.1:9 does not answer/)
@@ -207,8 +209,9 @@ function run(
   paths: readonly string[] = [MATRICES],
 ): Promise<Run> {
   const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
-  const claims = { issuer: 'sallyport', audience: 'sallyport', data: join(server.folder, 'data'), setupRole: 'admin' }
-  const asked: TargetOptions = { ...folders, ...claims, url: server.url, ...whereabouts }
+  const claims = { issuer: 'sallyport', audience: 'sallyport', setupRole: 'admin' }
+  const keyPlace = keyPlaceOf(join(server.folder, 'data'))
+  const asked: TargetOptions = { ...folders, ...claims, url: server.url, keyPlace, ...whereabouts }
   let seen = 0
   return testMatrices(paths, {
     ...folders,
@@ -219,6 +222,10 @@ function run(
     started: () => {},
     observe: () => counted?.(++seen),
   })
+}
+
+function keyPlaceOf(dataDirectory: string): TargetOptions['keyPlace'] {
+  return { dataDirectory, database: databaseIn(dataDirectory), secrets: undefined }
 }
 
 function told(results: readonly Result[]): readonly string[] {

@@ -3,6 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { databaseIn } from '../../src/store/open.ts'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
@@ -77,7 +78,7 @@ async function run({ folder }: TestServer, matrix: string, url: string | undefin
   const target = {
     ...folders,
     ...(url === undefined ? {} : { url }),
-    data: join(folder, 'data'),
+    keyPlace: { dataDirectory: join(folder, 'data'), database: databaseIn(join(folder, 'data')), secrets: undefined },
     issuer: 'sallyport',
     audience: 'sallyport',
     setupRole: 'admin',

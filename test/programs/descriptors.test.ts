@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
+import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { open } from '../request/raw.ts'
@@ -112,7 +112,7 @@ describe('a server without descriptors', () => {
   }
 
   async function token(): Promise<string> {
-    const key = await openEmbeddedKey(join(folder, 'data'))
+    const key = await embeddedKeyIn(join(folder, 'data'))
     const claims = { subject: 'bob', roles: ['member'], issuer: 'sallyport', audience: 'sallyport' }
     return issueToken(key, { ...claims, lifetimeSeconds: 600 })
   }

@@ -1,6 +1,6 @@
 /** `sallyport doctor`: each fault of an installation is found, none hides another, and a server says the same. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -24,6 +24,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { pino } from 'pino'
+import { withDatabase } from '../../bench/fixture/environment.ts'
 import type { Checked } from '../../src/base/problems/checked.ts'
 import { policyPlace } from '../../src/cli/policy/policy-place.ts'
 import { type Flags, readConfig } from '../../src/config/config.ts'
@@ -37,6 +38,7 @@ import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { program } from '../programs.ts'
 import { PublishedPolicies } from '../published/fixture.ts'
 import { fakeClock, freePort, type RedisServer, startRedis } from '../redis.ts'
+import { formerKeys } from './former-keys.ts'
 import { ranIn } from './projects.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -324,14 +326,14 @@ describe('sallyport doctor', () => {
       },
       'a signing key that others can read': () => {
         cpSync(own, folder, { recursive: true })
-        chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
+        chmodSync(formerKeys(join(folder, 'data')), 0o644)
         return { check: 'keys', says: /others can read/, fix: /^chmod 600 /, stops: true }
       },
       'an old signing key': () => {
         cpSync(own, folder, { recursive: true })
-        const file = join(folder, 'data/keys/signing.jwk')
-        const key = JSON.parse(readFileSync(file, 'utf8'))
-        writeFileSync(file, JSON.stringify({ ...key, created: '2020-01-01T00:00:00Z' }))
+        const database = new DatabaseSync(join(folder, 'data/sallyport.db'))
+        database.exec('update signing_keys set created_at = 1577836800000')
+        database.close()
         return { check: 'keys', state: 'warning', says: /\d{4} days old/, fix: /signing-keys rotate$/ }
       },
       'a key server that does not answer': async () => {
@@ -374,11 +376,11 @@ describe('sallyport doctor', () => {
         return { check: 'ports', state: 'warning', says: /^PUBLIC_URL is not set/, env, fix: /^PUBLIC_URL=https:/ }
       },
       'a PostgreSQL that does not answer': async () => {
-        const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
+        const env = withDatabase(`postgres://u:sesame@127.0.0.1:${await freePort()}/x`)
         return { check: 'database', says: /ECONNREFUSED/, env, fix: /systemctl/, stops: true }
       },
       'a database that was not created': () => {
-        const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'nowhere') }
+        const env = withDatabase(postgres.url.replace(/postgres$/, 'nowhere'))
         return { check: 'database', says: /does not exist/, env, fix: /^createdb /, stops: true }
       },
       'a PostgreSQL that takes no writes': () => {
@@ -402,18 +404,24 @@ describe('sallyport doctor', () => {
       },
       'a pooler that nobody told of': async () => {
         const port = await startPgBouncer(postgres)
-        const DATABASE_URL = postgres.url.replace(`:${postgres.port}/`, `:${port}/`)
+        const url = postgres.url.replace(`:${postgres.port}/`, `:${port}/`)
         return {
           check: 'database',
           says: /unsupported startup parameter/,
-          env: { DATABASE_URL },
+          env: withDatabase(url),
           fix: /^DATABASE_POOLER=transaction /,
           stops: true,
         }
       },
-      'keys of one instance on a shared database': () => {
+      'a database server without KEYS_SECRET': () => {
         const env = { DATABASE_URL: postgres.url }
-        return { check: 'keys', state: 'warning', says: /other instances/, env, fix: /^KEYS_SECRET=/ }
+        return { check: 'keys', says: /only kept encrypted/, env, fix: /^KEYS_SECRET=/, stops: true }
+      },
+      'keys of an earlier version that were imported': () => {
+        cpSync(own, folder, { recursive: true })
+        const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+        writeFileSync(join(folder, 'data/keys/signing.jwk'), JSON.stringify(jwk), { mode: 0o600 })
+        return { check: 'keys', state: 'warning', says: /no longer read/, fix: /^rm -f \S+signing\*\.jwk \S+\*\.ends$/ }
       },
       'a Redis that does not answer': async () => {
         const env = { REDIS_URL: `redis://:sesame@127.0.0.1:${await freePort()}` }

@@ -26,6 +26,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parseEnv } from 'node:util'
 import { expect } from 'chai'
 import { pino } from 'pino'
+import { withDatabase } from '../../bench/fixture/environment.ts'
 import { type Flags, readConfig } from '../../src/config/config.ts'
 import { failureText, fixOf } from '../../src/config/fix-of.ts'
 import { startApp } from '../../src/server/app.ts'
@@ -34,6 +35,7 @@ import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { type PostgresServer, sharedPostgres } from '../postgres.ts'
 import { program } from '../programs.ts'
 import { freePort } from '../redis.ts'
+import { formerKeys } from './former-keys.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
@@ -211,7 +213,7 @@ describe('a start that fails says so and what fixes it, which does', () => {
         return { says: /disk is full/, env: { DATA_DIR: data }, fix: /^df -h \S+$/, untried: true }
       },
       'a file that is no database': () => {
-        mkdirSync(join(folder, 'data'))
+        cpSync(own, folder, { recursive: true })
         writeFileSync(join(folder, 'data/sallyport.db'), 'no database\n'.repeat(500))
         return { says: /not a database/, fix: RESTORED, fill: { '<archive>': archive() } }
       },
@@ -238,18 +240,33 @@ describe('a start that fails says so and what fixes it, which does', () => {
       },
       'a signing key that others can read': () => {
         cpSync(own, folder, { recursive: true })
-        chmodSync(join(folder, 'data/keys/signing.jwk'), 0o644)
+        chmodSync(formerKeys(join(folder, 'data')), 0o644)
         return { says: /others can read/, fix: /^chmod 600 \S+signing\.jwk$/ }
       },
       'signing keys that others can replace': () => {
         cpSync(own, folder, { recursive: true })
+        formerKeys(join(folder, 'data'))
         chmodSync(join(folder, 'data/keys'), 0o777)
         return { says: /others can replace/, fix: /^chmod 700 \S+keys$/ }
       },
       'a damaged signing key': () => {
         cpSync(own, folder, { recursive: true })
-        writeFileSync(join(folder, 'data/keys/signing.jwk'), '{')
+        writeFileSync(formerKeys(join(folder, 'data')), '{')
         return { says: /not an Ed25519 key/, fix: /^rm \S+signing\.jwk$/ }
+      },
+      'a database server without KEYS_SECRET': () => {
+        const env = { DATABASE_URL: postgres.url }
+        return { says: /KEYS_SECRET is not set/, env, fix: /^KEYS_SECRET="\$\(openssl/ }
+      },
+      'a secret of signing keys that others can read': () => {
+        cpSync(own, folder, { recursive: true })
+        chmodSync(join(folder, 'data/keys/secret'), 0o644)
+        return { says: /others can read/, fix: /^chmod 600 \S+secret$/ }
+      },
+      'a lost secret of signing keys': () => {
+        cpSync(own, folder, { recursive: true })
+        rmSync(join(folder, 'data/keys/secret'))
+        return { says: /there is no \S+secret: restore the file/, fix: /^KEYS_SECRET=/, untried: true }
       },
       'a weak KEYS_SECRET': () => {
         return { says: /KEYS_SECRET is not 32/, env: { KEYS_SECRET: 'hunter2' }, fix: /^KEYS_SECRET="\$\(openssl/ }
@@ -274,11 +291,11 @@ describe('a start that fails says so and what fixes it, which does', () => {
         return { says: /holds a private key/, env, fix: /^openssl pkey -in \S+key\.pem -pubout/, untried: true }
       },
       'a PostgreSQL that does not answer': async () => {
-        const env = { DATABASE_URL: `postgres://u:sesame@127.0.0.1:${await freePort()}/x` }
+        const env = withDatabase(`postgres://u:sesame@127.0.0.1:${await freePort()}/x`)
         return { says: /ECONNREFUSED(?!.*sesame)/, env, fix: /^sudo systemctl start postgresql$/, untried: true }
       },
       'a database that was not created': () => {
-        const env = { DATABASE_URL: postgres.url.replace(/postgres$/, 'not-there') }
+        const env = withDatabase(postgres.url.replace(/postgres$/, 'not-there'))
         return {
           says: /does not exist/,
           env,
@@ -288,12 +305,12 @@ describe('a start that fails says so and what fixes it, which does', () => {
       'a user of PostgreSQL that was not created': () => {
         sql('postgres', 'create database for_all')
         sql('for_all', 'grant all on schema public to public')
-        const env = { DATABASE_URL: `postgres://newcomer@127.0.0.1:${postgres.port}/for_all` }
+        const env = withDatabase(`postgres://newcomer@127.0.0.1:${postgres.port}/for_all`)
         return { says: /role "newcomer" does not exist/, env, fix: /^createuser .* newcomer$/ }
       },
       'a user of PostgreSQL without rights': () => {
         sql('postgres', 'create role guest login', 'create database not_theirs')
-        const env = { DATABASE_URL: `postgres://guest@127.0.0.1:${postgres.port}/not_theirs` }
+        const env = withDatabase(`postgres://guest@127.0.0.1:${postgres.port}/not_theirs`)
         return {
           says: /permission denied/,
           env,
@@ -302,12 +319,12 @@ describe('a start that fails says so and what fixes it, which does', () => {
       },
       'a PostgreSQL without TLS': () => {
         sql('postgres', 'create database plain')
-        const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/plain?sslmode=verify-full` }
+        const env = withDatabase(`postgres://sallyport@127.0.0.1:${postgres.port}/plain?sslmode=verify-full`)
         return { says: /SSL/, env, fix: /^DATABASE_URL='.*sslmode=disable' /, fill: { ':<password>': '' } }
       },
       'a replica in place of the database': () => {
         sql('postgres', 'create database follower', 'alter database follower set default_transaction_read_only = on')
-        const env = { DATABASE_URL: `postgres://sallyport@127.0.0.1:${postgres.port}/follower` }
+        const env = withDatabase(`postgres://sallyport@127.0.0.1:${postgres.port}/follower`)
         return { says: /read-only/, env, fix: /@<primary>:/, untried: true }
       },
     }
@@ -367,8 +384,9 @@ describe('a start that fails says so and what fixes it, which does', () => {
       'a signing key of another user': () => {
         makeProject(folder)
         cpSync(own, folder, { recursive: true })
+        const file = formerKeys(join(folder, 'data'))
         execFileSync('chown', ['-R', `${NOBODY}`, join(folder, 'data')])
-        chownSync(join(folder, 'data/keys/signing.jwk'), 0, 0)
+        chownSync(file, 0, 0)
         return {
           says: /can't be read \(EACCES\)/,
           asNobody: true,

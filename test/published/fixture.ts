@@ -4,6 +4,7 @@ import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { withDatabase } from '../../bench/fixture/environment.ts'
 import { publicHalf, readPolicySigner } from '../../src/identity/keys/policy-keys.ts'
 import { openPolicyVersions, readDatabaseUrl } from '../../src/store/open.ts'
 import type { PolicyVersions } from '../../src/store/policy-versions.ts'
@@ -113,7 +114,7 @@ export class PublishedPolicies {
   }
 
   environment(env: Record<string, string> = {}): Record<string, string> {
-    return { POLICIES: 'database:', DATABASE_URL: this.url, POLICY_PUBLIC_KEYS: this.publicKey(), ...env }
+    return { POLICIES: 'database:', ...withDatabase(this.url), POLICY_PUBLIC_KEYS: this.publicKey(), ...env }
   }
 
   async start(env: Record<string, string> = {}, options: TestServerOptions = {}): Promise<TestServer> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type pg from 'pg'
+import { withDatabase } from '../../bench/fixture/environment.ts'
 import { endWithTests } from '../ends-with-tests.ts'
 import { runCommand, type ServerProcess, startServer } from '../identity/processes.ts'
 import { program } from '../programs.ts'
@@ -36,8 +37,9 @@ describe('an instance that is busy with requests', () => {
     published = await PublishedPolicies.make(schema.url)
     await published.publish()
     const folder = join(published.root, 'data')
-    server = await startServer(folder, published.environment())
-    const { stdout } = await runCommand(folder, ['token', '--subject', 'zed', '--role', 'member'])
+    const env = published.environment(withDatabase(schema.url))
+    server = await startServer(folder, env)
+    const { stdout } = await runCommand(folder, ['token', '--subject', 'zed', '--role', 'member'], env)
     headers = { authorization: `Bearer ${stdout.trim()}` }
     const args = ['-t1', '-c64', '-d600s', '-H', `Authorization: ${headers.authorization}`]
     load = endWithTests(spawn(program('wrk'), [...args, `${server.url}/api/v1/notes`], { stdio: 'ignore' }))

@@ -1,5 +1,6 @@
 /** docs/http.md, "Conditional requests": what a tag is of, and 304 for what the client has already. */
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { type Callers, firstOf, tokensOf } from './callers.ts'
@@ -62,7 +63,9 @@ describe('an entity tag', () => {
 
   it('is the same from every server that shares the database, and after a restart', async () => {
     const first = await startWithThings()
-    const second = await startWithThings([], { env: { DATABASE_URL: `sqlite:${first.folder}/data/sallyport.db` } })
+    const KEYS_SECRET = await readFile(join(first.folder, 'data/keys/secret'), 'utf8')
+    const DATABASE_URL = `sqlite:${first.folder}/data/sallyport.db`
+    const second = await startWithThings([], { env: { DATABASE_URL, KEYS_SECRET } })
     try {
       const token = await first.token('ada', 'admin')
       const { headers } = await first.ask('POST', '/things', { token, body: { title: 't' } })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
+import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { endNow, removeFolder } from '../ends-with-tests.ts'
 import { freePort } from '../redis.ts'
@@ -42,7 +42,7 @@ describe('an idempotency key, over processes', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
     const first = await start()
-    const key = await openEmbeddedKey(join(folder, 'data'))
+    const key = await embeddedKeyIn(join(folder, 'data'))
     token = await issueToken(key, {
       subject: 'ann',
       roles: ['admin'],

@@ -1,7 +1,7 @@
 /** What people do beside the instances: publish a policy, and read everything that the database has in the end. */
 import { readConfig } from '../../src/config/config.ts'
 import { withSequence } from '../../src/decision-log/record-line.ts'
-import { openKeyPlace, withKeyPlace } from '../../src/identity/keys/embedded/open-keys.ts'
+import { withKeys } from '../../src/identity/keys/embedded/kept-keys.ts'
 import { publicHalf, readPolicySigner } from '../../src/identity/keys/policy-keys.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { revisionOfContent } from '../../src/policy/policy-files.ts'
@@ -79,25 +79,22 @@ function tokens(cluster: Cluster): Promise<ReadonlyMap<string, string>> {
   const { dataDirectory, database, tokens: settings } = config
   if (settings.keys.kind !== 'embedded') throw new Error('the keys are elsewhere')
   const { secrets } = settings.keys
-  return withKeyPlace(
-    () => openKeyPlace({ dataDirectory, database, secrets }),
-    async (place) => {
-      const { current } = await place.read()
-      const lifetimeSeconds = DAY_MS / 1000
-      await place.noteToken(current, DAY_MS)
-      const { issuer, audience } = settings
-      const issue = (subject: string) =>
-        issueToken(current.key, {
-          subject,
-          roles: [roleOf(subject)],
-          issuer,
-          audience,
-          lifetimeSeconds,
-          session: subject,
-        })
-      return new Map(await Promise.all(USERS.map(async (user) => [user, await issue(user)] as const)))
-    },
-  )
+  return withKeys({ dataDirectory, database, secrets }, async (kept) => {
+    const { current } = await kept.read()
+    const lifetimeSeconds = DAY_MS / 1000
+    await kept.noteToken(current, DAY_MS)
+    const { issuer, audience } = settings
+    const issue = (subject: string) =>
+      issueToken(current.key, {
+        subject,
+        roles: [roleOf(subject)],
+        issuer,
+        audience,
+        lifetimeSeconds,
+        session: subject,
+      })
+    return new Map(await Promise.all(USERS.map(async (user) => [user, await issue(user)] as const)))
+  })
 }
 
 export interface Stored {

@@ -57,6 +57,31 @@ export function signingKeysContract(engine: string, create: () => Promise<TestIn
       }
     })
 
+    it('begins with all the keys that it is given, or with none of them', async () => {
+      const [first, second] = [await open(), await open()]
+      const twice = [1, 2, 2].map((number) => ({ number, text: ODD_TEXT, tokensEndAt: 0 }))
+      expect(await failure(first.begin(twice))).to.be.instanceOf(StoreUnavailable)
+      expect(await textsOf(second)).to.deep.equal([])
+      const keys = [
+        { number: 3, text: ODD_TEXT, createdAt: 1_700_000_000_123, tokensEndAt: 1_800_000_000_000 },
+        { number: 7, text: 'seven', createdAt: 1_700_000_000_456, tokensEndAt: 0 },
+      ]
+      expect(await first.begin(keys)).to.equal(true)
+      expect((await second.read()).keys).to.deep.equal(keys)
+      expect(await second.begin([{ number: 8, text: 'x', tokensEndAt: 0 }])).to.equal(false)
+      expect(await second.add(8, 'eight')).to.equal(true)
+    })
+
+    it('of several instances that begin at once, takes the keys of one', async () => {
+      const instances = await Promise.all(Array.from({ length: 4 }, open))
+      const keysOf = (i: number) => [1 + i, 2 + i].map((number) => ({ number, text: `by ${i}`, tokensEndAt: 0 }))
+      const begun = await Promise.all(instances.map((keys, i) => keys.begin(keysOf(i))))
+      expect(begun.filter(Boolean)).to.have.length(1)
+      const { now, keys } = await (await open()).read()
+      expect(keys.map(({ text }) => text)).to.deep.equal(Array(2).fill(`by ${begun.indexOf(true)}`))
+      for (const { createdAt } of keys) expect(now - createdAt).to.be.within(0, 60_000)
+    })
+
     it('replaces only the text that the caller has seen, and no time', async () => {
       const [first, second] = [await open(), await open()]
       await first.add(1, 'one')
@@ -136,7 +161,14 @@ export function signingKeysContract(engine: string, create: () => Promise<TestIn
       const keys = await open()
       await keys.close()
       await keys.close()
-      const calls = [keys.read(), keys.add(1, 'x'), keys.replace(1, 'x', 'y'), keys.noteToken(1, 1), keys.remove(1)]
+      const calls = [
+        keys.read(),
+        keys.begin([]),
+        keys.add(1, 'x'),
+        keys.replace(1, 'x', 'y'),
+        keys.noteToken(1, 1),
+        keys.remove(1),
+      ]
       for (const call of calls) expect(await failure(call)).to.be.instanceOf(StoreUnavailable)
     })
   })

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
+import { embeddedKeyIn } from '../../bench/fixture/embedded-key.ts'
 import { issueToken } from '../../src/identity/tokens/issue-token.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
@@ -60,7 +60,7 @@ describe('serve --workers 2', () => {
     )
 
   async function alice(): Promise<Record<string, string>> {
-    const key = await openEmbeddedKey(join(folder, 'data'))
+    const key = await embeddedKeyIn(join(folder, 'data'))
     const claims = { subject: 'alice', roles: ['member'], issuer: 'sallyport', audience: 'sallyport' }
     return { authorization: `Bearer ${await issueToken(key, { ...claims, lifetimeSeconds: 600 })}` }
   }

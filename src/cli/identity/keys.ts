@@ -8,8 +8,8 @@ import { ConfigError } from '../../config/values.ts'
 import { isSubject } from '../../identity/caller.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
 import { issueKey } from '../../identity/directory/issue-key.ts'
-import type { KeyPlace, RetiredKey, RingKeys } from '../../identity/keys/embedded/key-place.ts'
-import type { KeyPlaceSettings } from '../../identity/keys/embedded/open-keys.ts'
+import type { RetiredKey, RingKeys } from '../../identity/keys/embedded/embedded-key.ts'
+import type { KeptKeys, KeyPlaceSettings } from '../../identity/keys/embedded/kept-keys.ts'
 import { print, printNote, printResult } from '../../present/print.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
@@ -145,27 +145,25 @@ export function signingKeysCommand(): Command {
   })
     .addOption(TEXT_OR_JSON)
     .action(({ format }) =>
-      withKeys(async (place) => {
-        await place.tidy()
-        const listed = list(await place.read())
+      inKeys(async (kept) => {
+        await kept.tidy()
+        const listed = list(await kept.read())
         printResult(format, { keys: listed }, listed.map(lineOf).join(''))
       }),
     )
   withHelp(keys.command('rotate'), {
     about: 'create a new signing key; tokens signed by older keys stay valid until they end',
-    note:
-      'Servers with this data folder, or with KEYS_SECRET and this database, use the new key within a second. ' +
-      'If a key was stolen, use --at-once.',
+    note: 'Servers with this database use the new key within a second. If a key was stolen, use --at-once.',
     examples: ['signing-keys rotate', 'signing-keys rotate --at-once'],
   })
     .option('--at-once', 'refuse all tokens of the older keys from now on; everybody must sign in again', false)
     .addOption(TEXT_OR_JSON)
     .action(({ atOnce, format }) =>
-      withKeys(async (place) => {
-        const before = (await place.read()).current
-        const made = await place.succeed(before.number)
-        const { kid } = (await place.read()).current.key
-        const retired = atOnce ? await place.removeRetired() : await place.tidy()
+      inKeys(async (kept) => {
+        const before = (await kept.read()).current
+        const made = await kept.succeed(before.number)
+        const { kid } = (await kept.read()).current.key
+        const retired = atOnce ? await kept.removeRetired() : await kept.tidy()
         const older = retired.map(({ key, endsAt }) => ({ kid: key.kid, ends: atOnce ? null : timeOf(endsAt) }))
         const first = made
           ? `The key ${kid} signs tokens from now on.\n`
@@ -178,23 +176,27 @@ export function signingKeysCommand(): Command {
     note: 'First start every server again with both settings. After the command, unset KEYS_SECRET_OLD everywhere.',
     examples: ['signing-keys reencrypt'],
   }).action(async () => {
-    const { encryptAgain } = await import('../../identity/keys/embedded/open-keys.ts')
-    const count = await encryptAgain(settings())
+    const { withKeys } = await import('../../identity/keys/embedded/kept-keys.ts')
+    const place = await placeOf(readConfig(environment()))
+    if (!place.secrets) throw new ConfigError('KEYS_SECRET is not set; set it to the value that is to encrypt the keys')
+    const count = await withKeys(place, (kept) => kept.encryptAgain())
     print(`Encrypted ${count} signing keys under KEYS_SECRET; the others were already.\n`)
   })
   return keys
 }
 
-async function withKeys(work: (place: KeyPlace) => Promise<void>): Promise<void> {
-  const { findKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
-  const { refuseUnusedFolder } = await import('../../identity/keys/embedded/place-in-use.ts')
-  await refuseUnusedFolder(settings())
-  await withKeyPlace(() => findKeyPlace(settings()), work)
+async function inKeys(work: (kept: KeptKeys) => Promise<void>): Promise<void> {
+  const { withKeys } = await import('../../identity/keys/embedded/kept-keys.ts')
+  await withKeys(await placeOf(readConfig(environment())), work)
 }
 
-function settings(): KeyPlaceSettings {
-  const { dataDirectory, database, tokens } = readConfig(environment())
-  return { dataDirectory, database, secrets: tokens.keys.kind === 'embedded' ? tokens.keys.secrets : undefined }
+async function placeOf(config: Config): Promise<KeyPlaceSettings> {
+  const { keyPlaceOf } = await import('../../identity/keys/embedded/kept-keys.ts')
+  const place = keyPlaceOf(config)
+  if (place) return place
+  throw new ConfigError(
+    'the server accepts only tokens of JWT_JWKS_URL or JWT_PUBLIC_KEY: unset it to use the embedded key',
+  )
 }
 
 interface ListedKey {
@@ -236,21 +238,15 @@ export function tokenCommand(): Command {
     about: 'print a token signed by the embedded key',
     examples: ['token --subject alice --role member --expires 12h'],
   })
-    .requiredOption('--subject <id>', 'the caller that uses the token')
+    .requiredOption('--subject <id>', 'the caller that uses the token', readSubject)
     .option('--role <role...>', 'a role that the token claims; repeat for more', [])
     .option('--expires <duration>', 'how long the token is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
     .addOption(TEXT_OR_JSON)
     .action(async ({ subject, role, expires, format }) => {
       const config = readConfig(environment())
-      const { dataDirectory, database, tokens } = config
-      if (tokens.keys.kind !== 'embedded') {
-        throw new ConfigError(
-          'the server accepts only tokens of JWT_JWKS_URL or JWT_PUBLIC_KEY: unset it to use the embedded key',
-        )
-      }
+      const place = await placeOf(config)
       await warnOfUndeclared(config, role)
-      const settings = { dataDirectory, database, secrets: tokens.keys.secrets }
-      const token = await sign(settings, config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
+      const token = await sign(place, config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
       printResult(format, { token, subject, roles: role, lifetimeSeconds: expires / 1000 }, `${token}\n`)
     })
 }
@@ -281,18 +277,12 @@ interface TokenRequest {
 }
 
 /** The key remains valid for longer than the token, even if it is rotated. */
-async function sign(settings: KeyPlaceSettings, { tokens }: Config, request: TokenRequest): Promise<string> {
-  const { openKeyPlace, withKeyPlace } = await import('../../identity/keys/embedded/open-keys.ts')
-  const { refuseUnusedFolder } = await import('../../identity/keys/embedded/place-in-use.ts')
+async function sign(place: KeyPlaceSettings, { tokens }: Config, request: TokenRequest): Promise<string> {
+  const { withKeys } = await import('../../identity/keys/embedded/kept-keys.ts')
   const { issueToken } = await import('../../identity/tokens/issue-token.ts')
-  await refuseUnusedFolder(settings)
-  return withKeyPlace(
-    () => openKeyPlace(settings),
-    async (place) => {
-      await place.makeFirstKey()
-      const { current } = await place.read()
-      await place.noteToken(current, request.lifetimeSeconds * 1000)
-      return issueToken(current.key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
-    },
-  )
+  return withKeys(place, async (kept) => {
+    const { current } = await kept.read()
+    await kept.noteToken(current, request.lifetimeSeconds * 1000)
+    return issueToken(current.key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
+  })
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { environment } from '../../base/command-process.ts'
 import { readConfig } from '../../config/config.ts'
+import { databaseIn } from '../../store/open.ts'
 import { POLICIES, SCHEMAS } from '../options.ts'
 
 /** Options about a deployment, which a run in this process would ignore. */
@@ -18,7 +19,7 @@ export function withTargetOptions(command: Command) {
     .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
     .option(
       '--data <directory>',
-      'with --url: sign tokens with the key in this data folder of the server (DATA_DIR, data; or its database, KEYS_SECRET)',
+      'with --url: sign tokens with the key in the database of this data folder (DATA_DIR, or the one of DATABASE_URL)',
     )
     .option('--issuer <name>', 'with --url: the issuer of tokens (JWT_ISSUER, sallyport)')
     .option('--audience <name>', 'with --url: the audience of tokens (JWT_AUDIENCE, sallyport)')
@@ -36,10 +37,11 @@ function refuseWithoutUrl(command: Command): void {
     command.error(`error: ${given.long} has no effect without --url: name the server with --url, or omit ${given.long}`)
 }
 
-/** `data` names a folder, so its key counts even if there is a KEYS_SECRET. */
+/** `data` names a folder: the key in its database counts, whatever DATABASE_URL is. */
 export function targetSettings({ data }: { readonly data?: string }) {
   const { policies, schemas, dataDirectory, database, tokens } = readConfig(environment())
   const { issuer, audience, keys } = tokens
-  const secrets = keys.kind === 'embedded' && data === undefined ? keys.secrets : undefined
-  return { policies, schemas, data: dataDirectory, keyPlace: { dataDirectory, database, secrets }, issuer, audience }
+  const secrets = keys.kind === 'embedded' ? keys.secrets : undefined
+  const place = data === undefined ? { dataDirectory, database } : { dataDirectory: data, database: databaseIn(data) }
+  return { policies, schemas, keyPlace: { ...place, secrets }, issuer, audience }
 }

@@ -8,7 +8,7 @@ import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
 import { KeyError } from './key-error.ts'
 
 export type KeySettings =
-  /** With secrets, the keys are in the database; otherwise in the data folder. */
+  /** `secrets`: KEYS_SECRET and KEYS_SECRET_OLD; without them, a database file has a secret of its own beside it. */
   | { readonly kind: 'embedded'; readonly secrets: KeysSecrets | undefined }
   | { readonly kind: 'public-key'; readonly pem: string }
   | { readonly kind: 'jwks'; readonly url: string }
@@ -54,7 +54,7 @@ function readSecrets(env: Env): KeysSecrets | undefined {
   if (current === undefined) return undefined
   return {
     current: readKeysSecret('KEYS_SECRET', current),
-    old: old === undefined ? undefined : readKeysSecret('KEYS_SECRET_OLD', old),
+    old: old === undefined ? [] : [readKeysSecret('KEYS_SECRET_OLD', old)],
   }
 }
 

@@ -8,10 +8,9 @@ import type { Config } from '../../config/config.ts'
 import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
 import { createAccountCheck } from '../../identity/directory/account-status.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/api-key.ts'
+import { keyPlaceOf, openKeys } from '../../identity/keys/embedded/kept-keys.ts'
 import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
-import { openKeyPlace } from '../../identity/keys/embedded/open-keys.ts'
-import { notePlaceInUse } from '../../identity/keys/embedded/place-in-use.ts'
-import type { KeySettings } from '../../identity/keys/key-settings.ts'
+import { keyFolderIn } from '../../identity/keys/embedded/keys-secret.ts'
 import type { KeySource } from '../../identity/keys/verification-keys.ts'
 import { createGuessing } from '../../identity/sign-in/guessing.ts'
 import { createPasswords, type Passwords } from '../../identity/sign-in/password.ts'
@@ -19,13 +18,12 @@ import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
 import { createTokenVerifier } from '../../identity/tokens/token-verifier.ts'
-import type { Seeding, Store } from '../../store/contract.ts'
+import type { Store } from '../../store/contract.ts'
 import type { Attempts, Directory } from '../../store/directory.ts'
 
 interface IdentityOptions {
   readonly config: Config
   readonly directory: Directory
-  readonly seeding: Pick<Seeding, 'readMark' | 'writeMark'>
   readonly now: () => Date
   readonly log: Logger
   /** Replaces the verifier that the configuration names. */
@@ -41,10 +39,9 @@ interface OpenedIdentity {
 
 /** Throws KeyError. */
 export async function openIdentity(options: IdentityOptions): Promise<OpenedIdentity> {
-  const { config, seeding, log } = options
+  const { config, log } = options
   const ring = await openRing(config, log)
   try {
-    if (config.tokens.keys.kind === 'embedded') await logOtherPlace(config.tokens.keys, seeding, log)
     return connect(options, ring)
   } catch (error) {
     await ring?.close()
@@ -74,26 +71,16 @@ function connect({ config, directory, now, log, tokens }: IdentityOptions, ring:
   }
 }
 
-async function openRing({ dataDirectory, database, tokens }: Config, log: Logger): Promise<KeyRing | undefined> {
-  if (tokens.keys.kind !== 'embedded') return undefined
-  const place = await openKeyPlace({ dataDirectory, database, secrets: tokens.keys.secrets })
-  return openKeyRing(place, (error) => {
+async function openRing(config: Config, log: Logger): Promise<KeyRing | undefined> {
+  const place = keyPlaceOf(config)
+  if (!place) return undefined
+  const kept = await openKeys(place, (count) => {
+    const folder = keyFolderIn(config.dataDirectory)
+    log.info({ folder, count }, 'the signing keys of the folder are now in the database; the folder is no longer read')
+  })
+  return openKeyRing(kept, (error) => {
     log.error({ err: error }, "the signing keys can't be read; the previous keys stay in use")
   })
-}
-
-/** Servers refuse tokens of keys in the other place. */
-async function logOtherPlace(
-  { secrets }: Extract<KeySettings, { kind: 'embedded' }>,
-  seeding: IdentityOptions['seeding'],
-  log: Logger,
-): Promise<void> {
-  if ((await notePlaceInUse({ secrets }, seeding)) === undefined) return
-  const is = secrets
-    ? 'is set, but the last server on this database did not have it'
-    : 'is not set, but the last server on this database had it'
-  const place = secrets ? 'database' : 'folder'
-  log.warn({ place }, `KEYS_SECRET ${is}: servers with and without it refuse each other's tokens`)
 }
 
 function openTokens(config: Config, ring: KeyRing | undefined): TokenVerifier {

@@ -28,7 +28,7 @@ export const sqlite = {
   examine: async (file) => (await import('./reader/examine.ts')).examineSqlite(file),
   openInstances: async (file, _kind, writer) => {
     const here = new InstanceFile(file)
-    if (writer !== 'thread') return here
+    if (writer !== 'thread' || file === ':memory:') return here
     return (await import('./thread/threaded-store.ts')).changedInThread(here, file)
   },
   copy: async (file: string, folder: string) => (await import('./copies.ts')).copySqlite(file, folder),

@@ -107,7 +107,7 @@ async function archive(
 ): Promise<Manifest> {
   try {
     const { file, facts } = await copyDatabase(config.database, folder)
-    const small = await readSmallParts(config)
+    const small = await readSmallParts(config, facts)
     const manifest = (parts: readonly PartSum[]) => manifestOf({ config, beginning, facts, small, parts })
     const parts = [databasePart(file), ...small.parts]
     return await writeArchive(join(folder, 'archive'), { beginning, parts, manifest }, recipients)
@@ -156,7 +156,7 @@ function manifestOf({ config, beginning, facts, small, parts }: BackupInput): Ma
 
 function placeOfKeys({ tokens: { keys } }: Config, facts: CopyFacts, small: SmallParts): Manifest['signingKeys'] {
   if (keys.kind !== 'embedded') return { place: 'elsewhere' }
-  if (!keys.secrets) return { place: 'folder', files: small.keyFiles }
+  if (small.keyFiles > 0) return { place: 'folder', files: small.keyFiles }
   return { place: 'database', secrets: [...new Set(facts.signingKeys.flatMap((text) => secretOf(text) ?? []))].sort() }
 }
 

@@ -1,9 +1,7 @@
-/** An embedded signing key (Ed25519), or only its public half once it no longer signs. */
+/** The embedded signing keys (Ed25519): one signs, the older ones verify until the last token that they signed has ended. */
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { importJWK } from 'jose/key/import'
-import { shellWord } from '../../../base/problems/fix.ts'
-import { KeyError } from '../key-error.ts'
 
 export interface EmbeddedPublicKey {
   /** RFC 7638 thumbprint. */
@@ -17,18 +15,68 @@ export interface EmbeddedKey extends EmbeddedPublicKey {
   readonly privateKey: CryptoKey
 }
 
-/** `text` is a JWK. Throws KeyError, which names the file. */
-export async function parseEmbeddedKey(file: string, text: string): Promise<EmbeddedPublicKey | EmbeddedKey> {
+/** Times are milliseconds since the epoch, by the clock of the database. */
+export interface KeptKey {
+  /** The position of the key in the order of creation. */
+  readonly number: number
+  readonly createdAt: number
+  readonly key: EmbeddedPublicKey | EmbeddedKey
+}
+
+/** A key that only verifies, and the earliest time to remove it: the last token that it signed has ended by then. */
+export interface RetiredKey extends KeptKey {
+  readonly retiredAt: number
+  readonly endsAt: number
+}
+
+/** Oldest first. */
+export interface RingKeys {
+  readonly retired: readonly RetiredKey[]
+  readonly current: KeptKey & { readonly key: EmbeddedKey }
+}
+
+export interface NotedKey extends KeptKey {
+  /** The last noted end of a token of the key; 0 without any. */
+  readonly notedEnd: number
+}
+
+/**
+ * Tokens of sign-in last ten minutes, and a server may still sign for a moment after a rotation. The ends of tokens
+ * that last longer are noted.
+ */
+export const UNNOTED_MS = 11 * 60_000
+
+/** The last key signs. `keys`: by number. Undefined if there are no keys, or if the last one can't sign. */
+export function inOrder(keys: readonly NotedKey[]): RingKeys | undefined {
+  const current = keys.at(-1)
+  if (!current || !isSigner(current)) return undefined
+  const retired = keys.slice(0, -1).map((kept, i): RetiredKey => {
+    const retiredAt = keys[i + 1]?.createdAt ?? current.createdAt
+    return { ...kept, retiredAt, endsAt: Math.max(retiredAt + UNNOTED_MS, kept.notedEnd) }
+  })
+  return { retired, current }
+}
+
+function isSigner(kept: KeptKey): kept is RingKeys['current'] {
+  return canSign(kept.key)
+}
+
+export function canSign(key: EmbeddedPublicKey | EmbeddedKey): key is EmbeddedKey {
+  return 'privateKey' in key
+}
+
+/** `text` is a JWK. Undefined if it is no Ed25519 key; no error repeats the text. */
+export async function parseEmbeddedKey(text: string): Promise<EmbeddedPublicKey | EmbeddedKey | undefined> {
   try {
     const { kty, crv, x, d } = JSON.parse(text) as JWK
-    if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') throw unusableKey(file)
+    if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return undefined
     const jwk = { kty, crv, x }
     const publicKey = (await importJWK(jwk, 'EdDSA')) as CryptoKey
     const key = { kid: await calculateJwkThumbprint(jwk), publicKey, jwk }
     if (typeof d !== 'string') return Object.freeze(key)
     return Object.freeze({ ...key, privateKey: (await importJWK({ ...jwk, d }, 'EdDSA')) as CryptoKey })
   } catch {
-    throw unusableKey(file)
+    return undefined
   }
 }
 
@@ -41,15 +89,4 @@ export async function generateKey(): Promise<JWK> {
   ])
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   return exportJWK(privateKey)
-}
-
-export function canSign(key: EmbeddedPublicKey | EmbeddedKey): key is EmbeddedKey {
-  return 'privateKey' in key
-}
-
-export function unusableKey(file: string): KeyError {
-  return new KeyError(
-    `the signing key ${file} is not an Ed25519 key; restore it, or delete it to get a new one`,
-    `rm ${shellWord(file)}`,
-  )
 }

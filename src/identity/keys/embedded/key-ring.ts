@@ -7,8 +7,8 @@ import type { JWTVerifyGetKey } from 'jose'
 import { JWKSNoMatchingKey } from 'jose/errors'
 import type { Json } from '../../../resources/resource.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
-import type { EmbeddedKey, EmbeddedPublicKey } from './embedded-key.ts'
-import { type KeptKey, type KeyPlace, type RingKeys, UnreadableKeys } from './key-place.ts'
+import type { EmbeddedKey, EmbeddedPublicKey, KeptKey, RingKeys } from './embedded-key.ts'
+import { type KeptKeys, UnreadableKeys } from './kept-keys.ts'
 
 /** Verifies tokens that embedded keys have signed. */
 export interface VerifyingKeys {
@@ -34,11 +34,11 @@ const LOOK_AGAIN_MS = 100
 const TIDY_EVERY_MS = 60_000
 
 /**
- * Throws what the place throws for keys that can't be read now. Later it reports unreadable keys through `report`, and
- * keeps its present keys. It closes the place when it is closed, or can't be opened.
+ * Throws what `kept` throws for keys that can't be read now. Later it reports unreadable keys through `report`, and
+ * keeps its present keys. It closes `kept` when it is closed, or can't be opened.
  */
-export async function openKeyRing(place: KeyPlace, report: (error: unknown) => void): Promise<KeyRing> {
-  const ring = new Ring(place, report)
+export async function openKeyRing(kept: KeptKeys, report: (error: unknown) => void): Promise<KeyRing> {
+  const ring = new Ring(kept, report)
   await ring.open()
   return {
     signer: () => ring.keys.current.key,
@@ -65,7 +65,7 @@ export function fixedKeys(keys: readonly EmbeddedPublicKey[]): VerifyingKeys {
 }
 
 class Ring {
-  readonly #place: KeyPlace
+  readonly #kept: KeptKeys
   readonly #report: (error: unknown) => void
   #keys: RingKeys | undefined
   #all: readonly EmbeddedPublicKey[] = []
@@ -79,8 +79,8 @@ class Ring {
   #lookingAgain: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(place: KeyPlace, report: (error: unknown) => void) {
-    this.#place = place
+  constructor(kept: KeptKeys, report: (error: unknown) => void) {
+    this.#kept = kept
     this.#report = report
   }
 
@@ -104,11 +104,10 @@ class Ring {
 
   async open(): Promise<void> {
     try {
-      await this.#place.makeFirstKey()
-      this.#use(await this.#place.read())
+      this.#use(await this.#kept.read())
     } catch (error) {
       // An open connection would keep the process from ending.
-      await this.#place.close()
+      await this.#kept.close()
       throw error
     }
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
@@ -118,7 +117,7 @@ class Ring {
     clearInterval(this.#timer)
     await this.#lookingAgain
     await this.#looking
-    await this.#place.close()
+    await this.#kept.close()
   }
 
   /** Throws StoreUnavailable for an unknown kid while a lost database may have its key. */
@@ -153,7 +152,7 @@ class Ring {
     try {
       this.#lookedAt = Date.now()
       if (this.#lookedAt - this.#tidiedAt >= TIDY_EVERY_MS) await this.#tidy()
-      const changed = await this.#place.readChanged()
+      const changed = await this.#kept.readChanged()
       if (changed) this.#use(changed)
       this.#fault = undefined
     } catch (error) {
@@ -166,7 +165,7 @@ class Ring {
 
   async #tidy(): Promise<void> {
     this.#tidiedAt = this.#lookedAt
-    if (this.keys.retired.length > 0) await this.#place.tidy()
+    if (this.keys.retired.length > 0) await this.#kept.tidy()
   }
 
   #use(keys: RingKeys): void {

@@ -1,10 +1,12 @@
 /**
  * Encrypts signing keys for the database: JWE in compact form (RFC 7516), `dir` with A256GCM, under a key that is
- * derived from KEYS_SECRET. Each text is bound to its number, so no text counts in the row of another key.
+ * derived from the secret. Each text is bound to its number, so no text counts in the row of another key.
  * docs/decisions/0055-signing-keys.md has the reasons.
  */
 import { hkdfSync } from 'node:crypto'
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
+import { decodeProtectedHeader } from 'jose/decode/protected_header'
+import { compactDecrypt } from 'jose/jwe/compact/decrypt'
+import { CompactEncrypt } from 'jose/jwe/compact/encrypt'
 import type { KeysSecret, KeysSecrets } from './keys-secret.ts'
 
 type Unsealed =
@@ -15,9 +17,11 @@ type Unsealed =
   | { readonly kind: 'damaged' }
 
 export interface KeySeal {
+  /** The name of the secret, for messages. */
+  readonly secret: string
   seal(number: number, text: string): Promise<string>
   open(number: number, sealed: string): Promise<Unsealed>
-  /** Whether it is sealed under the current secret. */
+  /** Whether `seal` would make such a text. */
   isCurrent(sealed: string): boolean
 }
 
@@ -31,12 +35,9 @@ const ALGORITHMS = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorith
 
 export function createKeySeal({ current, old }: KeysSecrets): KeySeal {
   const { id, key } = sealKeyOf(current)
-  const keys = new Map<unknown, Uint8Array>([[id, key]])
-  if (old) {
-    const other = sealKeyOf(old)
-    keys.set(other.id, other.key)
-  }
+  const keys = new Map<unknown, Uint8Array>([...old, current].map(sealKeyOf).map((one) => [one.id, one.key]))
   return {
+    secret: current.name,
     seal: (number, text) =>
       new CompactEncrypt(new TextEncoder().encode(text))
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: id, number })

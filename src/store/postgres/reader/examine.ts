@@ -72,7 +72,7 @@ async function look(connection: Connection, url: string, options: ExamineOptions
   const secured = facts.tls ? 'with TLS' : 'without TLS'
   const answers = passed(CHECK, `${nameOfUrl(url)} answers ${secured}: PostgreSQL ${facts.name}, ${state}`)
   const clock = clockChecked(CHECK, { theirs: Number(facts.now), ours: Date.now(), aroundMs })
-  return { checks: [answers, ...faultsOf(facts, url, options), clock], keys, isServer: true }
+  return { checks: [answers, ...faultsOf(facts, url, options), clock], keys }
 }
 
 /** Of each pair, what is found where the fact is wrong. */

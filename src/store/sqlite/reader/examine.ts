@@ -63,7 +63,7 @@ function existing(file: string): string {
 }
 
 function examined(checks: readonly Checked[], keys?: StoredKeys): Examined {
-  return { checks, keys, isServer: false }
+  return { checks, keys }
 }
 
 function lookAt(database: DatabaseSync, file: string): readonly Checked[] {

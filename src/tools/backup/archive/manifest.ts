@@ -32,7 +32,7 @@ export interface Manifest extends Beginning {
     | { readonly place: 'database'; readonly sequence: number }
   readonly signingKeys:
     | { readonly place: 'folder'; readonly files: number }
-    /** `secrets`: ids of the KEYS_SECRETs that the keys are encrypted under. */
+    /** `secrets`: ids of the secrets that the keys are encrypted under. */
     | { readonly place: 'database'; readonly secrets: readonly string[] }
     | { readonly place: 'elsewhere' }
   /** Variables that a server needs, besides DATA_DIR, POLICIES and SCHEMAS, to use what is in the archive. */

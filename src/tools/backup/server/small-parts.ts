@@ -1,9 +1,10 @@
-/** The files of a server that stand beside its database: signing keys, policy, schemas and migrations. */
+/** The files of a server that stand beside its database: the secret of signing keys, policy, schemas and migrations. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../../../config/config.ts'
+import { keyFolderIn } from '../../../identity/keys/embedded/keys-secret.ts'
 import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
+import type { CopyFacts } from '../../../store/copies.ts'
 import { readPlace, ToolError } from '../../load-policy.ts'
 import { isPlainFile, type PartGroup } from '../archive/manifest.ts'
 import { type ArchivePart, bytesPart } from '../archive/write-archive.ts'
@@ -13,12 +14,13 @@ export interface SmallParts {
   readonly parts: readonly ArchivePart[]
   /** Undefined if the database has the policy. */
   readonly revision: string | undefined
+  /** Of keys of 0.1, which no start has taken into the database yet. */
   readonly keyFiles: number
 }
 
 /** Throws ToolError, FileError, and errors of the file system. */
-export async function readSmallParts(config: Config): Promise<SmallParts> {
-  const keys = await readKeys(config)
+export async function readSmallParts(config: Config, { signingKeys }: CopyFacts): Promise<SmallParts> {
+  const keys = await readKeys(config, signingKeys.length === 0 ? KEYS_OF_01 : SECRET)
   const policy = config.policies === DATABASE_POLICIES ? undefined : await readPolicyFolder(config.policies)
   const schemas = await readNamed(config.schemas, /\.json$/)
   if (schemas.length === 0)
@@ -32,17 +34,16 @@ export async function readSmallParts(config: Config): Promise<SmallParts> {
       ...partsOf('migrations', migrations),
     ],
     revision: policy?.revision,
-    keyFiles: keys.length,
+    keyFiles: keys.filter(({ name }) => !SECRET.test(name)).length,
   }
 }
 
-const KEY_FILE = /^(?:signing(?:-\d{1,9})?\.jwk|[A-Za-z0-9_-]{43}\.ends)$/
+const SECRET = /^secret$/
+const KEYS_OF_01 = /^(?:signing(?:-\d{1,9})?\.jwk|[A-Za-z0-9_-]{43}\.ends|secret)$/
 
-/** Keys that this server doesn't use stay where they are: an archive has no secret without need. */
-async function readKeys({ dataDirectory, tokens }: Config): Promise<readonly SmallFile[]> {
-  const isInFolder = tokens.keys.kind === 'embedded' && !tokens.keys.secrets
-  const folder = join(dataDirectory, 'keys')
-  return isInFolder && existsSync(folder) ? readSteadily(folder, (name) => KEY_FILE.test(name)) : []
+async function readKeys({ dataDirectory, tokens }: Config, names: RegExp): Promise<readonly SmallFile[]> {
+  const folder = keyFolderIn(dataDirectory)
+  return tokens.keys.kind === 'embedded' && existsSync(folder) ? readSteadily(folder, (name) => names.test(name)) : []
 }
 
 async function readPolicyFolder(folder: string): Promise<{ files: readonly SmallFile[]; revision: string }> {

@@ -1,7 +1,6 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
 import { namesFile } from '../../../base/files/fix-path.ts'
-import { signingKeyFile } from '../../../identity/keys/embedded/key-folder.ts'
-import { findKeyPlace, type KeyPlaceSettings, withKeyPlace } from '../../../identity/keys/embedded/open-keys.ts'
+import { type KeyPlaceSettings, withKeys } from '../../../identity/keys/embedded/kept-keys.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
 import { loadPolicy, ToolError } from '../../load-policy.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
@@ -18,10 +17,8 @@ export interface TargetOptions extends Folders {
   readonly tokens?: string
   /** A file of a private key. */
   readonly key?: string
-  /** A server's data folder, whose signing key is used. */
-  readonly data: string
-  /** Where the server keeps its keys, if that is its database. */
-  readonly keyPlace?: KeyPlaceSettings
+  /** Where a server keeps its signing keys: they are used without `tokens` and `key`. */
+  readonly keyPlace: KeyPlaceSettings
   readonly issuer: string
   readonly audience: string
   readonly setupRole: string
@@ -45,26 +42,22 @@ async function openHere(suite: Suite): Promise<TargetPool> {
   return openTrialPool(suite, startTrialServer)
 }
 
-async function tokensOf({ tokens, key, data, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {
+async function tokensOf({ tokens, key, keyPlace, ...claims }: TargetOptions): Promise<TokenSource> {
   if (tokens !== undefined && key !== undefined) throw new ToolError('--tokens and --key are both given: give only one')
   for (const [flag, file] of Object.entries({ '--tokens': tokens, '--key': key })) {
     if (file === undefined || namesFile(file)) continue
     throw new ToolError(`${flag} names no file: write the name of a file, not what is in it`)
   }
   if (tokens !== undefined) return readTokens(tokens)
-  if (key === undefined && keyPlace?.secrets) return mintWith(await signingKeyOf(keyPlace), claims)
-  return readMint(key ?? (await signingKeyFile(data)), claims)
+  return key === undefined ? mintWith(await signingKeyOf(keyPlace), claims) : readMint(key, claims)
 }
 
 /** Throws KeyError. */
 function signingKeyOf(keyPlace: KeyPlaceSettings): Promise<MintKey> {
-  return withKeyPlace(
-    () => findKeyPlace(keyPlace),
-    async (place) => {
-      const { privateKey, kid } = (await place.read()).current.key
-      return { key: privateKey, algorithm: 'EdDSA', kid }
-    },
-  )
+  return withKeys(keyPlace, async (kept) => {
+    const { privateKey, kid } = (await kept.read()).current.key
+    return { key: privateKey, algorithm: 'EdDSA', kid }
+  })
 }
 
 interface DeploymentSettings {

@@ -19,7 +19,6 @@ import {
   stepOf,
 } from '../../../decide/relations/all-kinds.ts'
 import { createApiKey, hashOfSecret } from '../../../identity/directory/api-key.ts'
-import { openEmbeddedKey } from '../../../identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../../../identity/tokens/issue-token.ts'
 import type { Document } from '../../../resources/object.ts'
 import { startApp } from '../../../server/app.ts'
@@ -220,13 +219,14 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
       // Runs choose the address of a request with X-Forwarded-For.
       TRUST_PROXY: '127.0.0.1',
     })
-    const key = await openEmbeddedKey(config.dataDirectory)
     const { issuer, audience } = config.tokens
     const app = await startApp({
       config,
       log: createLog(config.logLevel, commandProcess().stderr),
       ...(now && { now }),
     })
+    const { keys } = app
+    if (!keys) throw new Error('a trial server has embedded keys')
     return {
       url: app.url,
       seeding: app.seeding,
@@ -234,7 +234,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
         if (credential === 'api-key') return addApiKey(app.directory, subject, roles)
         const claims = acr === undefined ? {} : { acr }
         const lifetimeSeconds = TOKEN_SECONDS
-        return issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds, authTime, claims })
+        return issueToken(keys.signer(), { subject, roles, issuer, audience, lifetimeSeconds, authTime, claims })
       },
       stop: () => app.drain().finally(remove),
     }

@@ -2,13 +2,16 @@
 import { type Checked, faulted, passed, unchecked, warned } from '../../../base/problems/checked.ts'
 import type { Config } from '../../../config/config.ts'
 import { fixOf } from '../../../config/fix-of.ts'
-import { inspectKeyFolder } from '../../../identity/keys/embedded/key-folder.ts'
-import type { RingKeys } from '../../../identity/keys/embedded/key-place.ts'
-import { type KeysSecrets, WITH_NEW_SECRET } from '../../../identity/keys/embedded/keys-secret.ts'
+import type { RingKeys } from '../../../identity/keys/embedded/embedded-key.ts'
+import { type KeyPlaceSettings, readStoredKeys, refuseNoSecret } from '../../../identity/keys/embedded/kept-keys.ts'
+import { readKeyFolder, removalOfKeys } from '../../../identity/keys/embedded/key-folder.ts'
+import { keyFolderIn, readSecretFile } from '../../../identity/keys/embedded/keys-secret.ts'
 import { discoveryUrl, fetchKeys, fetchKeysOf } from '../../../identity/keys/key-server.ts'
 import { readPolicyKeys, readPolicySigner } from '../../../identity/keys/policy-keys.ts'
 import { createTokenVerifier } from '../../../identity/tokens/token-verifier.ts'
+import { count } from '../../../present/text.ts'
 import type { Examined } from '../../../store/object-reader.ts'
+import { databaseExists, isFile } from '../../../store/open.ts'
 
 const CHECK = 'keys'
 const FETCH_MS = 3000
@@ -33,35 +36,33 @@ async function checkTokenKeys(config: Config, examined: Promise<Examined | undef
     createTokenVerifier({ keys: { kind: 'public-key', text: keys.pem }, issuer, audience, algorithms })
     return [passed(CHECK, 'JWT_PUBLIC_KEY can verify tokens')]
   }
-  return keys.secrets ? inDatabase(config, keys.secrets, await examined) : inFolder(config, await examined)
+  return checkSigningKeys(
+    { dataDirectory: config.dataDirectory, database: config.database, secrets: keys.secrets },
+    examined,
+  )
 }
 
-async function inFolder({ dataDirectory }: Config, examined: Examined | undefined): Promise<readonly Checked[]> {
-  const keys = await inspectKeyFolder(dataDirectory)
-  const shared = examined?.isServer
-    ? [
-        warned(
-          CHECK,
-          'the signing keys are files of DATA_DIR, so other instances on this database refuse tokens of this one',
-          WITH_NEW_SECRET,
-        ),
-      ]
-    : []
-  return [keys ? ageOf(keys) : passed(CHECK, 'there is no signing key yet; the first start makes it'), ...shared]
-}
-
-async function inDatabase(
-  { database }: Config,
-  secrets: KeysSecrets,
-  examined: Examined | undefined,
+async function checkSigningKeys(
+  place: KeyPlaceSettings,
+  examining: Promise<Examined | undefined>,
 ): Promise<readonly Checked[]> {
-  if (examined === undefined) return [unchecked(CHECK, "the database with the signing keys can't be read")]
-  const { keys } = examined
-  if (keys === undefined || keys.keys.length === 0) {
-    return [passed(CHECK, 'there is no signing key in the database yet; the first start makes it')]
+  refuseNoSecret(place)
+  const examined = await examining
+  if (examined === undefined && databaseExists(place.database)) {
+    return [unchecked(CHECK, "the database with the signing keys can't be read")]
   }
-  const { readStoredKeys } = await import('../../../identity/keys/embedded/keys-in-database.ts')
-  return [ageOf(await readStoredKeys(keys, secrets, database.name))]
+  const [stored, former] = [examined?.keys, await readKeyFolder(place.dataDirectory)]
+  const folder = keyFolderIn(place.dataDirectory)
+  if (stored === undefined || stored.keys.length === 0) {
+    if (isFile(place.database)) await readSecretFile(place.dataDirectory)
+    const next = former.length > 0 ? `takes over the ${count(former.length, 'key')} of ${folder}` : 'makes it'
+    return [passed(CHECK, `there is no signing key in the database yet; the next start ${next}`)]
+  }
+  const left = `the keys of 0.1 in ${folder} are no longer read, because the database has the keys`
+  return [
+    ageOf(await readStoredKeys(stored, place)),
+    ...(former.length > 0 ? [warned(CHECK, left, removalOfKeys(place.dataDirectory))] : []),
+  ]
 }
 
 function ageOf({ current: { createdAt } }: RingKeys): Checked {
