@@ -45,6 +45,16 @@ const MISLEADING = [
   ...['X-Method-Override', 'X-Method', 'X-Host', 'X-Script-Name', 'X-Envoy-Original-Path', 'Forwarded', 'Proxy'],
   ...['X-Real-IP', 'X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'Fastly-Client-IP'],
   ...['X-Envoy-External-Address', 'X-ProxyUser-IP', ...IDENTITY],
+  ...[
+    'X-Forwarded',
+    'X-Forwarded-Protocol',
+    'X-Url-Scheme',
+    'X-Scheme',
+    'Front-End-Https',
+    'Forwarded-For',
+    'Client-IP',
+  ],
+  ...['X-Originating-IP', 'X-Remote-IP', 'X-Remote-Addr', 'X-Sendfile-Type', 'X-Accel-Mapping'],
 ]
 
 /** With other marks in place of each `-`, also of the last one alone, as WSGI, Rack and PHP read names. */
