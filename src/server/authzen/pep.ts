@@ -41,8 +41,8 @@ export interface Pep extends AccessParts {
   readonly trust: Trust
   /** Runs a decision. Each object is read once for a request, so that all its evaluations see the same state. */
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
-  /** Remembers what was found, or a promise of it, for the rest of the request. */
-  readonly once: <T>(key: string, find: () => T) => T
+  /** Remembers what was found, or a promise of it, for the rest of the request. `key`: a name, or what it is about. */
+  readonly once: <T>(key: string | object, find: () => T) => T
   /** Names the service among others whose work takes long. */
   readonly whose: string
   /** Runs work in slices. Throws Problem quota-exceeded with too many such requests under way. */
@@ -64,8 +64,8 @@ interface PepRequest {
 
 export function pepOf(parts: AccessParts, request: PepRequest): Pep {
   const { caller, policy, at } = request
-  const known = new Map<string, unknown>()
-  const once = <T>(key: string, find: () => T): T => known.getOrInsertComputed(key, find) as T
+  const known = new Map<string | object, unknown>()
+  const once = <T>(key: string | object, find: () => T): T => known.getOrInsertComputed(key, find) as T
   const facts = factsOnce(parts)
   const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
   const whose = callerKey(request)

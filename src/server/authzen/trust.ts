@@ -18,7 +18,7 @@ import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { AccountStatus } from '../../store/directory.ts'
 import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
-import { type Evaluation, type Members, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
+import { type Evaluation, type ResourceEntity, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
 import type { Pep } from './pep.ts'
 
 export const DENIAL_REASONS = {
@@ -165,43 +165,35 @@ function assertedIn(
 
 /** Undefined if only a stored object counts. Throws Problem invalid-body for attributes that the schema refuses. */
 export function assertedObject(
-  { trust }: Pep,
+  { trust, once }: Pep,
   resource: Resource,
-  { resource: { id, properties = {} }, action }: Evaluation,
+  { resource: entity, action }: Evaluation,
   { isAsserted }: KnownSubject,
 ): AssertedObject | undefined {
+  const { id } = entity
   const counts = trust.assertedResources.has(resource.name)
   if (!counts) return resource.external ? { attributes: { id }, isCallerAsserted: isAsserted === true } : undefined
   if (action.properties?.body !== undefined) {
     const detail = 'is only judged for objects that are stored here'
     refuseFaultyMembers([{ pointer: '/action/properties/body', detail, code: 'not-stored' }])
   }
+  // Many items of a batch may share it, with thousands of properties.
+  const { attributes, faults } = once(entity, () => judgedObject(resource, entity))
+  refuseFaultyMembers(faults)
+  return { attributes, isCallerAsserted: isAsserted === true }
+}
+
+function judgedObject(resource: Resource, { id, properties = {} }: ResourceEntity) {
   const { id: _, ...attributes } = properties
-  refuseFaultyMembers(faultsOf({ resource, attributes, from: properties, at: '/resource/properties' }))
-  return { attributes: { ...attributes, id }, isCallerAsserted: isAsserted === true }
+  return { attributes: { ...attributes, id }, faults: faultsOf(resource, attributes, '/resource/properties') }
 }
 
-/** By the properties as the body has them: many items of a batch may share them. */
-const judgedBefore = new WeakMap<Members, Map<Resource, readonly FieldFault[]>>()
-
-interface AssertedItem {
-  readonly resource: Resource
-  /** Those of `from` that count. */
-  readonly attributes: Representation
-  /** As the body has them. */
-  readonly from: Members
-  /** Where they are in the evaluation. */
-  readonly at: string
-}
-
-/** What is missing is unknown, which is no fault. */
-function faultsOf({ resource, attributes, from, at }: AssertedItem): readonly FieldFault[] {
-  const find = () =>
-    resource
-      .validate(attributes)
-      .filter(({ code, pointer }) => code !== 'required' || pointer.split('/').length > 2)
-      .map((fault) => ({ ...fault, pointer: `${at}${fault.pointer}` }))
-  return judgedBefore.getOrInsertComputed(from, () => new Map()).getOrInsertComputed(resource, find)
+/** What is missing is unknown, which is no fault. `at`: where the properties are in the evaluation. */
+function faultsOf(resource: Resource, properties: Representation, at: string): readonly FieldFault[] {
+  return resource
+    .validate(properties)
+    .filter(({ code, pointer }) => code !== 'required' || pointer.split('/').length > 2)
+    .map((fault) => ({ ...fault, pointer: `${at}${fault.pointer}` }))
 }
 
 /** The member of `subject.properties` with the token. It is never logged, nor kept in records. */
@@ -227,17 +219,24 @@ function subjectByToken(pep: Pep, { id, properties }: SubjectEntity): FoundSubje
  */
 function subjectByAssertion(
   pep: Pep,
-  { id, properties = {} }: SubjectEntity,
+  subject: SubjectEntity,
   most: ReadonlySet<string>,
 ): FoundSubject | Promise<FoundSubject> {
-  const roles = [...new Set(rolesIn(properties))].filter((role) => most.has(role) && isClaimableRole(role))
-  const attributes = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
-  refuseFaultyMembers(faultsOfAttributes(pep, properties, attributes))
+  const { id } = subject
+  // Many items of a batch may share it, with thousands of roles or attributes.
+  const { caller, faults } = pep.once(subject, () => judgedSubject(pep, subject, most))
+  refuseFaultyMembers(faults)
   if (pep.policy.snapshot.grantsByName(id)) return { reason: 'subject-named' }
-  const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(attributes) })
   return onceKnown(pep.directory.accountStatus(id), ({ disabled, deleted }): FoundSubject => {
     return disabled || deleted ? { reason: 'subject-disabled' } : { caller, isAsserted: true }
   })
+}
+
+function judgedSubject(pep: Pep, { id, properties = {} }: SubjectEntity, most: ReadonlySet<string>) {
+  const roles = [...new Set(rolesIn(properties))].filter((role) => most.has(role) && isClaimableRole(role))
+  const attributes = Object.entries(properties).filter(([name]) => name !== TOKEN && !ROLES.includes(name))
+  const caller: Caller = Object.freeze({ id, roles, claims: Object.fromEntries(attributes) })
+  return { caller, faults: faultsOfAttributes(pep, attributes) }
 }
 
 /** `roles` or `role`: one or a list. */
@@ -253,13 +252,11 @@ function rolesIn(properties: NonNullable<SubjectEntity['properties']>): readonly
 /** Attributes that users records have are of their types. Null is unknown, like a missing one. */
 function faultsOfAttributes(
   { resources }: Pep,
-  from: Members,
   attributes: readonly (readonly [string, Json])[],
 ): readonly FieldFault[] {
   const users = resources.byName.get(USERS)
-  if (!users) return []
-  const known = attributes.filter(([name, value]) => name !== 'id' && value !== null && users.fields.has(name))
-  return faultsOf({ resource: users, attributes: Object.fromEntries(known), from, at: '/subject/properties' })
+  const known = attributes.filter(([name, value]) => name !== 'id' && value !== null && users?.fields.has(name))
+  return users ? faultsOf(users, Object.fromEntries(known), '/subject/properties') : []
 }
 
 /** Throws StoreUnavailable. */
