@@ -1,6 +1,6 @@
 /** What a command reads stays inside the git work tree, and is a plain file of a bounded size. */
 import { execFileSync } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, readlink, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -9,6 +9,10 @@ import { readMigrations } from '../../src/migrations/file/read-migrations.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { loadSchemas } from '../../src/resources/load/load-resources.ts'
 import { readBodies, readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
+import { readContent } from '../../src/tools/release/content.ts'
+import { homeOf } from '../../src/tools/release/folder/layout.ts'
+import { replaceAll } from '../../src/tools/release/folder/replace-all.ts'
+import { exchangeFiles } from '../../src/tools/release/folder/swap-policy-files.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -55,6 +59,31 @@ describe('a file of a project', () => {
           .and.not.match(/hidden-word|PATH=/)
       }
     }
+  })
+
+  it('that is a link out of the git work tree is neither copied nor written by a command that changes a policy', async () => {
+    await rm(at('tree/policies/views.yaml'))
+    await symlink(at('secret'), at('tree/policies/views.yaml'))
+    const copied = await told(readContent(at('tree/policies')))
+    expect(copied).to.match(/leads out of the git work tree/)
+    const written = await told(replaceAll(at('tree/policies'), [{ name: 'views.yaml', text: 'written: {}\n' }]))
+    expect(written).to.match(/views\.yaml` leads out of the git work tree/)
+    await rm(at('tree/policies/views.yaml'))
+    const content = await readContent(at('tree/policies'))
+    await symlink(at('secret'), at('tree/policies/views.yaml'))
+    const home = await homeOf(at('tree/policies'), at('data'))
+    const applied = await told(exchangeFiles(home, new Map([...content, ['views.yaml', Buffer.from('written')]]), 'x'))
+    expect(applied).to.match(/leads out of the git work tree/)
+    expect(await readFile(at('secret'), 'utf8')).to.equal('{"password":"hidden-word"}')
+  })
+
+  it('that is a link inside of the work tree is written where it leads, and stays a link', async () => {
+    await writeFile(at('tree/views.yaml'), 'before: {}\n')
+    await rm(at('tree/policies/views.yaml'))
+    await symlink('../views.yaml', at('tree/policies/views.yaml'))
+    await replaceAll(at('tree/policies'), [{ name: 'views.yaml', text: 'written: {}\n' }])
+    expect(await readFile(at('tree/views.yaml'), 'utf8')).to.equal('written: {}\n')
+    expect(await readlink(at('tree/policies/views.yaml'))).to.equal('../views.yaml')
   })
 
   it('that is a link inside of the work tree, or in no work tree, is read', async () => {

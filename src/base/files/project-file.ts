@@ -11,9 +11,7 @@ export const MOST_BYTES = 64 * 1024 * 1024
 
 /** `folder`: the folder that the file belongs to, which may itself be a link. Throws the system's errors, and Error. */
 export async function readProjectFile(path: string, folder: string): Promise<Buffer> {
-  const real = await realpath(path).catch(asOpening)
-  const top = await workTreeOf(await realpath(folder))
-  if (top !== undefined && !isWithin(real, top)) throw new Error('it leads out of the git work tree')
+  const real = await inside(await realpath(path).catch(asOpening), folder)
   // Opening a pipe would wait for a writer.
   await using file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
   const found = await file.stat()
@@ -27,6 +25,19 @@ export async function readProjectFile(path: string, folder: string): Promise<Buf
     if (length > MOST_BYTES) throw new Error(TOO_LARGE)
     chunks.push(buffer.subarray(0, bytesRead))
   }
+}
+
+/** `real`: a path without links. */
+async function inside(real: string, folder: string, named = 'it'): Promise<string> {
+  const top = await workTreeOf(await realpath(folder))
+  if (top === undefined || isWithin(real, top)) return real
+  throw new Error(`${named} leads out of the git work tree`)
+}
+
+/** Where a file of the folder is to be written, so that a link stays a link. Throws Error for a link that leads out. */
+export async function writingPlace(path: string, folder: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined)
+  return real === undefined ? path : inside(real, folder, `\`${path}\``)
 }
 
 /** The message says that the file can't be opened, without the names of system calls. */

@@ -1,6 +1,6 @@
 /** The versioned files of a policy directory as bytes, whether or not a server would accept them. */
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { readProjectFile } from '../../base/files/project-file.ts'
 import { filePath, findPolicyFolder } from '../../policy/policy-folder.ts'
 import { ToolError } from '../load-policy.ts'
 import { VERSIONED_FILES } from './folder/layout.ts'
@@ -12,7 +12,7 @@ export type PolicyContent = ReadonlyMap<string, Uint8Array>
 export async function readContent(directory: string): Promise<PolicyContent> {
   const place = await findPolicyFolder(directory, VERSIONED_FILES)
   const files = await Promise.all(
-    VERSIONED_FILES.map(async (name) => [name, await readIfThere(filePath(place, name))] as const),
+    VERSIONED_FILES.map(async (name) => [name, await readIfThere(filePath(place, name), directory)] as const),
   )
   return new Map(files.flatMap(([name, bytes]) => (bytes === undefined ? [] : [[name, bytes] as const])))
 }
@@ -24,14 +24,12 @@ export function digestOf(content: PolicyContent): string {
   return hash.digest('hex')
 }
 
-async function readIfThere(file: string): Promise<Uint8Array | undefined> {
+async function readIfThere(file: string, directory: string): Promise<Uint8Array | undefined> {
   try {
-    const found = await stat(file)
-    // Reading a pipe or a device might never end.
-    if (!found.isFile()) throw new ToolError(`${file} is not a regular file: replace it with one`)
-    return await readFile(file)
+    return await readProjectFile(file, directory)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw code === undefined ? new ToolError(`${file} ${message.replace(/^it /, '')}: replace it with a file`) : error
   }
 }

@@ -1,8 +1,9 @@
 /** Replaces several files of a folder: all of them, or none. */
-import { mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../../base/files/durable-file.ts'
 import { type NewFile, whole } from '../../../base/files/new-files.ts'
+import { writingPlace } from '../../../base/files/project-file.ts'
 
 /**
  * `complete` may add more before the files count. If something fails, or a signal comes, each file is again as it was.
@@ -20,8 +21,7 @@ export async function replaceAll<T = void>(
         await goOn()
         const named = join(folder, name)
         const first = await mkdir(dirname(named), { recursive: true })
-        // A link stays a link.
-        const path = await realpath(named).catch(() => named)
+        const path = await writingPlace(named, folder)
         if (first !== undefined) undo.unshift(() => rm(first, { recursive: true, force: true }))
         const former = await formerFile(path)
         await replaceFile(path, text, former?.mode)

@@ -3,10 +3,11 @@
  * `.before` is removed, all new files take over at once, and the new version is the current one; a command that is
  * killed earlier leaves the old files in force.
  */
-import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
+import { lstat, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { finish, replaceFile, replaceLink, syncDirectory } from '../../../base/files/durable-file.ts'
 import { unfinishedIn } from '../../../base/files/new-files.ts'
+import { writingPlace } from '../../../base/files/project-file.ts'
 import { BEFORE, CURRENT, findPolicyFolder, versionLink } from '../../../policy/policy-folder.ts'
 import { type PolicyContent, readContent } from '../content.ts'
 import { writeFiles } from '../version.ts'
@@ -60,7 +61,7 @@ async function writePlain(directory: string, name: string, bytes: Uint8Array): P
   const isLinked = await isLink(directory, name)
   const present = isLinked ? undefined : await readFile(file).catch(() => undefined)
   if (present?.equals(bytes)) return
-  const path = isLinked ? file : await realpath(file).catch(() => file)
+  const path = isLinked ? file : await writingPlace(file, directory)
   const mode = (await stat(path).catch(() => undefined))?.mode
   await replaceFile(path, bytes, mode === undefined ? undefined : mode & 0o777)
 }
