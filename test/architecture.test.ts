@@ -34,7 +34,7 @@ const MATRIX_ROOMS = [
   'target',
   'cells',
   'predict',
-  'arrange',
+  'fixture',
   'read',
 ]
 

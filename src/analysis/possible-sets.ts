@@ -1,7 +1,7 @@
 /**
  * The sets of relations that can hold together between a caller and an object: one by one, and as a region. A field has
  * one value, so relations that compare it with constants may exclude or include one another; all other relations are
- * independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
+ * independent. Whether the schema allows such an object is decided by tools/matrix/fixture/.
  */
 import { smallest, smallestSubsets } from '../base/subsets.ts'
 import type { Policy } from '../decide/policy.ts'

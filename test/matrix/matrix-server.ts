@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { readSchemas } from '../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
-import { sampleResources } from '../../src/tools/matrix/arrange/samples.ts'
+import { sampleResources } from '../../src/tools/matrix/fixture/samples.ts'
 import type { Suite } from '../../src/tools/matrix/predict/suite.ts'
 import type { Expectation } from '../../src/tools/matrix/read/expectation.ts'
 import { readBodies } from '../../src/tools/matrix/read/read-matrices.ts'

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resource } from '../../src/resources/resource.ts'
-import { withUniqueValues } from '../../src/tools/matrix/arrange/samples.ts'
+import { withUniqueValues } from '../../src/tools/matrix/fixture/samples.ts'
 
 /** Fields with a value that may stand in `examples`. */
 const FIELDS: Readonly<Record<string, readonly [schema: object, example: string]>> = {

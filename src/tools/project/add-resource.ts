@@ -12,7 +12,7 @@ import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts
 import { loadSchemas, parseResources } from '../../resources/load/load-resources.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
 import { readPlace, refuseNoDirectory, ToolError } from '../load-policy.ts'
-import { sampleResources } from '../matrix/arrange/samples.ts'
+import { sampleResources } from '../matrix/fixture/samples.ts'
 import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../matrix/init/write-matrix.ts'
 import { predictedSuite } from '../matrix/predict/suite.ts'

@@ -4,7 +4,7 @@ import type { Policy } from '../../../src/decide/policy.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { parseResources } from '../../../src/resources/load/load-resources.ts'
 import type { Json } from '../../../src/resources/resource.ts'
-import { sampleResources } from '../../../src/tools/matrix/arrange/samples.ts'
+import { sampleResources } from '../../../src/tools/matrix/fixture/samples.ts'
 import { filesOf } from '../../policy/render.ts'
 
 const TIME = { type: 'string', format: 'date-time', readOnly: true }

@@ -1,4 +1,4 @@
-/** Ways to relate are solved together: what some object can be is arranged or said to be open, and is never impossible. */
+/** Ways to relate are solved together: what some object can be is found or said to be open, and is never impossible. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { namedRelations, possibleSets } from '../../../src/analysis/possible-sets.ts'
@@ -7,12 +7,12 @@ import type { Ownership, Policy } from '../../../src/decide/policy.ts'
 import { comparedAttributes, comparedFields, kindOf } from '../../../src/decide/relations/all-kinds.ts'
 import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
-import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'
-import { attributesIn, callerRecords, comparedIn } from '../../../src/tools/matrix/arrange/caller-record.ts'
-import { CALLER, idSeries, OBJECT } from '../../../src/tools/matrix/arrange/samples.ts'
-import { satisfiability } from '../../../src/tools/matrix/arrange/satisfiability.ts'
-import type { PlacedObject } from '../../../src/tools/matrix/arrange/wanted-object.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
+import { attributesIn, callerRecords, comparedIn } from '../../../src/tools/matrix/fixture/caller-record.ts'
+import { relatedFixture } from '../../../src/tools/matrix/fixture/related-fixture.ts'
+import { CALLER, idSeries, OBJECT } from '../../../src/tools/matrix/fixture/samples.ts'
+import { satisfiability } from '../../../src/tools/matrix/fixture/satisfiability.ts'
+import type { PlacedObject } from '../../../src/tools/matrix/fixture/wanted-object.ts'
 import { drawing, runs } from '../../runs.ts'
 import { closureOf, KINDS, KNOWN, policyWith, RELATIONS } from './kinds.ts'
 
@@ -177,7 +177,7 @@ function resourceOf(name: string): Resource {
 
 describe('how callers can relate to objects', () => {
   it('is never called impossible where some object is so, and never called possible where none is', async () => {
-    const seen = { related: 0, impossible: 0, unarranged: 0 }
+    const seen = { related: 0, impossible: 0, unsolved: 0 }
     await drawing(
       () =>
         fc.assert(
@@ -207,7 +207,7 @@ describe('how callers can relate to objects', () => {
         expect(seen.related).to.be.greaterThan(100)
         expect(seen.impossible).to.be.greaterThan(20)
         // Only what needs an attribute that nobody can be given stays open.
-        expect(seen.unarranged).to.be.lessThan((seen.related + seen.impossible) / 4)
+        expect(seen.unsolved).to.be.lessThan((seen.related + seen.impossible) / 4)
       },
     )
   })
@@ -219,7 +219,7 @@ describe('how callers can relate to objects', () => {
       if (!samples) throw new Error('there are some')
       const about = { ...KNOWN, samplesOf: KNOWN.samples, ownership, now: NOW }
       const wanted = { ...about, resource, samples, relations, own: false, id: 'o1', newId: idSeries(OBJECT) }
-      const found = arrangeRelated({ ...wanted, callerId: CALLER })
+      const found = relatedFixture({ ...wanted, callerId: CALLER })
       if (found.kind !== 'related' || Object.keys(found.attributes).length === 0) return
       records += 1
       const [record = {}] = callerRecords(about, CALLER, found.attributes).take(1)
@@ -293,7 +293,7 @@ describe('how callers can relate to objects', () => {
         now: NOW,
         newId: idSeries(OBJECT),
       }
-      const found = arrangeRelated({ ...common, callerId: CALLER })
+      const found = relatedFixture({ ...common, callerId: CALLER })
       if (found.kind !== 'related') throw new Error(`${[...relations]}: ${found.why}`)
       const { object, attributes, others } = found
       const holding = holdingFor(ownership, { ...attributes, id: CALLER } as Representation, object, worldOf(others))

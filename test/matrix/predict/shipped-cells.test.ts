@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { askedColumns } from '../../../src/tools/matrix/cells/columns.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
-import type { ArrangedRequest, Cell } from '../../../src/tools/matrix/predict/arrange-cell.ts'
+import type { Cell, FixtureRequest } from '../../../src/tools/matrix/predict/cell-fixture.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
 import type { MatrixColumn } from '../../../src/tools/matrix/read/expectation.ts'
@@ -96,9 +96,9 @@ describe('the predictor, of the shipped policy', () => {
   }
 
   async function askedOf(cell: Cell): Promise<{ status: number; seen: unknown }> {
-    const arranged = known.predictor.arrange(known.policy, cell)
-    if (arranged.kind !== 'arranged') throw new Error(arranged.why)
-    const request = ownRequest(arranged.request)
+    const fixture = known.predictor.fixtureOf(known.policy, cell)
+    if (fixture.kind !== 'solved') throw new Error(fixture.why)
+    const request = ownRequest(fixture.request)
     const here = await insert(request)
     const token = request.caller && (await server.token(request.caller.id, ...request.caller.roles))
     const list = cell.method === 'GET' && cell.object.kind === 'none' && !isOwnDocument(cell)
@@ -110,7 +110,7 @@ describe('the predictor, of the shipped policy', () => {
     }
   }
 
-  async function insert({ objects }: ArrangedRequest): Promise<readonly string[]> {
+  async function insert({ objects }: FixtureRequest): Promise<readonly string[]> {
     for (const [resource, some] of objects) {
       const rows = [...some.values()].map(({ id, createdAt, updatedAt, ...document }) => ({ id: String(id), document }))
       if (rows.length > 0) await server.app.seeding.insert(resource, rows)
@@ -120,7 +120,7 @@ describe('the predictor, of the shipped policy', () => {
 })
 
 /** Fixed ids and unique values become this cell's own. */
-function ownRequest(request: ArrangedRequest): ArrangedRequest {
+function ownRequest(request: FixtureRequest): FixtureRequest {
   const mark = randomUUID().slice(0, 18)
   const own = <T extends Json>(value: T): T =>
     JSON.parse(

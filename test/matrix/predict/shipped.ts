@@ -2,8 +2,8 @@
 
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
-import { sampleResources } from '../../../src/tools/matrix/arrange/samples.ts'
-import { createArrange } from '../../../src/tools/matrix/predict/arrange-cell.ts'
+import { sampleResources } from '../../../src/tools/matrix/fixture/samples.ts'
+import { createFixtures } from '../../../src/tools/matrix/predict/cell-fixture.ts'
 import { evaluatePolicy } from '../../../src/tools/matrix/predict/predict.ts'
 import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
 
@@ -15,13 +15,13 @@ export async function shipped() {
   const reviewed = await loadPolicy(`${ROOT}policies`, resources)
   const samples = sampleResources(sources, resources)
   const now = Date.now()
-  const arrange = createArrange({ resources, samples, bodyOf: () => undefined, now })
+  const fixtureOf = createFixtures({ resources, samples, bodyOf: () => undefined, now })
   return {
     ...reviewed,
     resources,
     samples,
     now,
-    predictor: predictorOf(resources, arrange, now),
+    predictor: predictorOf(resources, fixtureOf, now),
     evaluated: evaluatePolicy(reviewed.policy, resources, now),
   }
 }

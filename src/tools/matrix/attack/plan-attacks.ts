@@ -12,7 +12,7 @@ import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Relation, RelationStep } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import { leavesOn, parentsNamed } from '../../references.ts'
-import { arrangeObject } from '../arrange/arrange-object.ts'
+import { objectFixture } from '../fixture/object-fixture.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
@@ -321,7 +321,7 @@ export function rowFor(
   const fields = relations.filter((one) => !stepOf(one)).flatMap(comparedFields)
   const sets = possibleSets(relations, resource).filter((set) => set.has(step.relation.name))
   for (const set of samples ? sets : []) {
-    const found = arrangeObject({
+    const found = objectFixture({
       resource,
       samples: samples ?? { smallest: {}, values: new Map() },
       ownership,

@@ -7,8 +7,8 @@ import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-ro
 import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
-import { actionsAbout, arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { actionsAbout, conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
@@ -121,7 +121,7 @@ async function bestOf(
     if (one.way.isAllowed) return one.way
     tried.push(one)
   }
-  return (tried.find(({ kind }) => kind === 'answer') ?? tried.find(({ kind }) => kind === 'unarranged'))?.way
+  return (tried.find(({ kind }) => kind === 'answer') ?? tried.find(({ kind }) => kind === 'unsolved'))?.way
 }
 
 interface TriedWay {
@@ -224,7 +224,7 @@ function findMost(
   const counting = named.filter((name) => tables.some(({ conditions }) => conditions.includes(name))).slice(0, MOST)
   const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
   for (const when of largestFirst(counting)) {
-    const facts = arrangeRequest(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
+    const facts = requestFixture(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
     if (facts && facts.credential !== 'provider') return { when, facts }
   }
   return { when: [], facts: { now, hasCredentials: column.kind !== 'anonymous' } }

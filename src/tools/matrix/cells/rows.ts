@@ -9,9 +9,9 @@ import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord, leavesOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import { conditionsAbout } from '../arrange/arrange-request.ts'
-import { completedSet, type Sampled, satisfiability } from '../arrange/satisfiability.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { conditionsAbout } from '../fixture/request-fixture.ts'
+import { completedSet, type Sampled, satisfiability } from '../fixture/satisfiability.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import { columnText, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import { policiesWithLess, tellingWrites, type Write } from './telling-writes.ts'
 
@@ -132,7 +132,7 @@ function setsOf(
   )
 }
 
-/** Completes the set with relations that no rule about the action names (arrange/satisfiability.ts). */
+/** Completes the set with relations that no rule about the action names (fixture/satisfiability.ts). */
 export function completed(
   { ownership }: Policy,
   { resource, route }: RouteMethod,

@@ -9,9 +9,9 @@ import type { Ownership, Policy } from '../../../decide/policy.ts'
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
-import type { Attributes } from '../arrange/wanted-object.ts'
-import { relationsAmong } from '../arrange/wanted-object.ts'
-import type { ArrangedRequest, Cell } from '../predict/arrange-cell.ts'
+import type { Attributes } from '../fixture/wanted-object.ts'
+import { relationsAmong } from '../fixture/wanted-object.ts'
+import type { Cell, FixtureRequest } from '../predict/cell-fixture.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { type Predictor, predictCell, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
@@ -65,7 +65,7 @@ export async function surveyCells(
           const [words = { status: prediction.answer.status }] = describe(prediction)
           cells.push({ ...place, answer: expectedText(words), covered: isStated(cell) })
         }
-        if (prediction.kind === 'unarranged') unasked.push({ ...place, why: prediction.why })
+        if (prediction.kind === 'unsolved') unasked.push({ ...place, why: prediction.why })
       }
     }
   }
@@ -129,7 +129,7 @@ interface SurveyFacts {
 
 function objectLeft(
   { endpoint: { operation }, resource }: RouteMethod,
-  { id, body, objects }: ArrangedRequest,
+  { id, body, objects }: FixtureRequest,
   asking: SurveyFacts,
 ): Representation | undefined {
   const before = objects.get(resource.name)?.get(id ?? '')

@@ -1,9 +1,9 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, askedColumns } from '../cells/columns.ts'
 import { type AskedRow, cellsOf, rowsOf } from '../cells/rows.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { namesCaller } from '../fixture/samples.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import type { EvaluatedPolicy } from '../predict/predict.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'

@@ -14,8 +14,6 @@ import { concernsObject, type RouteMethod } from '../../../decide/callers-and-ro
 import type { Policy } from '../../../decide/policy.ts'
 import { leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import { conditionsAbout } from '../arrange/arrange-request.ts'
-import type { Sampled } from '../arrange/satisfiability.ts'
 import { columnKinds } from '../cells/columns.ts'
 import {
   type AskedRow,
@@ -28,7 +26,9 @@ import {
   whenOf,
 } from '../cells/rows.ts'
 import type { Write } from '../cells/telling-writes.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { conditionsAbout } from '../fixture/request-fixture.ts'
+import type { Sampled } from '../fixture/satisfiability.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
 
 export interface Aim {

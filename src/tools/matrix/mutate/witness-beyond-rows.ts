@@ -12,11 +12,11 @@ import { comparedFields, meaningOf } from '../../../decide/relations/all-kinds.t
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { arrangeRelated } from '../arrange/arrange-related.ts'
-import { requestTelling } from '../arrange/arrange-request.ts'
-import { idSeries } from '../arrange/samples.ts'
-import type { PlacedObject } from '../arrange/wanted-object.ts'
-import { type ArrangedRequest, type Cell, credentialOf, relatingOf } from '../predict/arrange-cell.ts'
+import { relatedFixture } from '../fixture/related-fixture.ts'
+import { requestTelling } from '../fixture/request-fixture.ts'
+import { idSeries } from '../fixture/samples.ts'
+import type { PlacedObject } from '../fixture/wanted-object.ts'
+import { type Cell, credentialOf, type FixtureRequest, relatingOf } from '../predict/cell-fixture.ts'
 import type { Objects } from '../predict/memory-store.ts'
 import { type Predictor, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
@@ -106,17 +106,17 @@ async function byBody(
 function bodiesAround(
   { becomes }: Cell,
   { endpoint }: RouteMethod,
-  arranged: Representation = {},
+  given: Representation = {},
 ): readonly Representation[] {
-  if (becomes) return [arranged]
-  return endpoint.operation === 'update' ? [{}] : [arranged, {}]
+  if (becomes) return [given]
+  return endpoint.operation === 'update' ? [{}] : [given, {}]
 }
 
 /** How many values are tried for each field, because the stored value may be one of them. */
 const VALUES = 6
 
 /** Valid values of the fields, and those of another object to which the caller relates in the same way. */
-function namedBy(suite: SampledSuite, pair: Pair, aim: Aim, request: ArrangedRequest): readonly NamedValue[] {
+function namedBy(suite: SampledSuite, pair: Pair, aim: Aim, request: FixtureRequest): readonly NamedValue[] {
   const { resource } = aim.routeMethod
   const known = suite.samples.get(resource.name)?.values
   const stored = request.objects.get(resource.name)?.get(request.id ?? '')
@@ -134,14 +134,14 @@ function namedBy(suite: SampledSuite, pair: Pair, aim: Aim, request: ArrangedReq
 /** In the form of the server's ids. */
 const TWIN = '01980000-0000-7000-8000-0000000f000a'
 
-function twinOf(suite: SampledSuite, { before }: Pair, { cell, routeMethod }: Aim, { caller }: ArrangedRequest) {
+function twinOf(suite: SampledSuite, { before }: Pair, { cell, routeMethod }: Aim, { caller }: FixtureRequest) {
   const { resources, samples, predictor } = suite
   if (cell.object.kind !== 'relations') return undefined
   const { resource } = routeMethod
   const parts = { resources, samples, now: predictor.now, newId: idSeries(TWIN) }
   const relating = relatingOf(parts, { policy: before.policy, resource, column: cell.column })
   if (!relating) return undefined
-  const twin = arrangeRelated({ ...relating, relations: new Set(cell.object.names), own: false, id: TWIN })
+  const twin = relatedFixture({ ...relating, relations: new Set(cell.object.names), own: false, id: TWIN })
   if (twin.kind !== 'related') return undefined
   const claims = caller?.claims ?? {}
   const isSameCaller = Object.entries(twin.attributes).every(([name, value]) => isDeepStrictEqual(claims[name], value))
@@ -316,7 +316,7 @@ async function witnessAmong(
 function valuesFor(
   { samples }: SampledSuite,
   resource: string,
-  { caller }: ArrangedRequest,
+  { caller }: FixtureRequest,
   fields: ReadonlySet<string>,
 ): readonly FieldValue[] {
   return [...fields]
@@ -328,7 +328,7 @@ function valuesFor(
     })
 }
 
-function withValue({ objects }: ArrangedRequest, resource: string, { field, value }: FieldValue) {
+function withValue({ objects }: FixtureRequest, resource: string, { field, value }: FieldValue) {
   const changed = [...(objects.get(resource) ?? [])].map(([id, object]): readonly [string, Representation] => [
     id,
     { ...object, [field]: value },

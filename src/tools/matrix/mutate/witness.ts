@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Json } from '../../../resources/resource.ts'
-import { listingRelations } from '../arrange/arrange-list.ts'
-import { namesCaller } from '../arrange/samples.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import { listingRelations } from '../fixture/list-fixture.ts'
+import { namesCaller } from '../fixture/samples.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from '../predict/predict.ts'
 import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
@@ -94,9 +94,9 @@ export async function witnessIn(
   if (telling) return { kind, cell, expected: telling }
   // The same objects, even if relations mean something else now.
   const { ownership } = before.policy
-  const arrange: Predictor['arrange'] = (_, one) => predictor.arrange(before.policy, one)
+  const fixtureOf: Predictor['fixtureOf'] = (_, one) => predictor.fixtureOf(before.policy, one)
   const isSameSetup = ownership === after.policy.ownership
-  const same = isSameSetup ? mutated : await predictCell({ ...predictor, arrange }, after, cell)
+  const same = isSameSetup ? mutated : await predictCell({ ...predictor, fixtureOf }, after, cell)
   const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected.answer), seenIn(same.answer))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
 }

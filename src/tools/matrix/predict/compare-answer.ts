@@ -6,9 +6,9 @@
 import type { Views } from '../../../decide/policy.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { listingRelations } from '../arrange/arrange-list.ts'
-import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
-import { relationsAmong } from '../arrange/wanted-object.ts'
+import { listingRelations } from '../fixture/list-fixture.ts'
+import type { Attributes, PlacedObject } from '../fixture/wanted-object.ts'
+import { relationsAmong } from '../fixture/wanted-object.ts'
 import {
   type Expected,
   fitsWay,

@@ -4,7 +4,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { type Expectation, isUnconditional, relationsIn } from '../read/expectation.ts'
-import type { Arrange, Cell } from './arrange-cell.ts'
+import type { Cell, FixtureOf } from './cell-fixture.ts'
 import { type AnsweredRequest, answers } from './compare-answer.ts'
 import { createPredict, type EvaluatedPolicy, type Predict } from './predict.ts'
 
@@ -14,7 +14,7 @@ export interface Predictor {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
   readonly routeMethods: ReadonlyMap<string, RouteMethod>
-  readonly arrange: Arrange
+  readonly fixtureOf: FixtureOf
   readonly predict: Predict
   readonly match: ReturnType<typeof createRouteMatcher>
   /** Milliseconds since the epoch. */
@@ -23,9 +23,9 @@ export interface Predictor {
 
 export type Prediction =
   | ({ readonly kind: 'answer' } & AnsweredRequest)
-  | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
+  | { readonly kind: 'impossible' | 'unsolved'; readonly why: string }
 
-export function predictorOf(resources: Resources, arrange: Arrange, now: number): Predictor {
+export function predictorOf(resources: Resources, fixtureOf: FixtureOf, now: number): Predictor {
   const routeMethods = new Map(
     routeMethodsOf(resources).map((routeMethod) => [`${routeMethod.method} ${routeMethod.route.path}`, routeMethod]),
   )
@@ -34,7 +34,7 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
     resources,
     routes,
     routeMethods,
-    arrange,
+    fixtureOf,
     predict: createPredict(resources),
     match: createRouteMatcher(resources.routes),
     now,
@@ -42,27 +42,27 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
 }
 
 /**
- * `impossible`: no route has the path, or no object can have these relations. `unarranged`: no such object was found.
+ * `impossible`: no route has the path, or no object can have these relations. `unsolved`: no such object was found.
  */
 export async function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Promise<Prediction> {
   const { routes, routeMethods, predict } = predictor
   if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
-  const arranged = predictor.arrange(evaluated.policy, cell)
-  if (arranged.kind !== 'arranged') return arranged
+  const fixture = predictor.fixtureOf(evaluated.policy, cell)
+  if (fixture.kind !== 'solved') return fixture
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
   if (!routeMethod) return { kind: 'answer', answer: { status: 405, objects: new Map() }, request: undefined }
-  const request = { evaluated, routeMethod, conditional: !cell.unconditional, ...arranged.request }
+  const request = { evaluated, routeMethod, conditional: !cell.unconditional, ...fixture.request }
   return { kind: 'answer', answer: await predict(request), request }
 }
 
 /** The request of a cell, set up as a policy means it; undefined if it can't be set up or no endpoint answers it. */
-export function requestOfCell({ arrange, routeMethods }: Predictor, policy: Policy, cell: Cell) {
-  const arranged = arrange(policy, cell)
+export function requestOfCell({ fixtureOf, routeMethods }: Predictor, policy: Policy, cell: Cell) {
+  const fixture = fixtureOf(policy, cell)
   const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
-  return { ...arranged.request, routeMethod, conditional: !cell.unconditional }
+  if (fixture.kind !== 'solved' || !routeMethod) return undefined
+  return { ...fixture.request, routeMethod, conditional: !cell.unconditional }
 }
 
 /** Whether the policy answers as expected; false if the cell can't be set up. */

@@ -4,11 +4,11 @@ import type { PolicyFiles } from '../../../policy/policy-files.ts'
 import { loadSchemas } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { loadPolicy } from '../../load-policy.ts'
-import { type SamplesOf, sampleResources, withCompared } from '../arrange/samples.ts'
+import { type SamplesOf, sampleResources, withCompared } from '../fixture/samples.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Bodies, findMatrixFiles, objectIn, readBodies, readMatrices } from '../read/read-matrices.ts'
-import { createArrange } from './arrange-cell.ts'
+import { createFixtures } from './cell-fixture.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from './predict.ts'
 import { type Predictor, predictorOf } from './predict-cell.ts'
 
@@ -62,11 +62,11 @@ export async function readPredictedSuite(
 export function predictedSuite(suite: Suite, now: number): Omit<PredictedSuite, 'expectations' | 'cases'> {
   const { policy, resources, bodies } = suite
   const samples = withCompared(suite.samples, resources, policy)
-  const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file), now })
+  const fixtureOf = createFixtures({ resources, samples, bodyOf: (file) => objectIn(bodies, file), now })
   return {
     ...suite,
     samples,
-    predictor: predictorOf(resources, arrange, now),
+    predictor: predictorOf(resources, fixtureOf, now),
     evaluated: evaluatePolicy(policy, resources, now),
   }
 }

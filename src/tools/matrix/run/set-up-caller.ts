@@ -9,11 +9,11 @@ import { USERS } from '../../../decide/policy.ts'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeRelated, arrangeWith } from '../arrange/arrange-related.ts'
-import { attributesIn, callerRecords, comparedIn } from '../arrange/caller-record.ts'
-import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
-import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../arrange/wanted-object.ts'
-import { arrangeWorld, type Common, relatingOf } from '../predict/arrange-cell.ts'
+import { attributesIn, callerRecords, comparedIn } from '../fixture/caller-record.ts'
+import { fixtureWith, relatedFixture } from '../fixture/related-fixture.ts'
+import { lackingValue, withUniqueValues } from '../fixture/samples.ts'
+import { type Attributes, isOwn, type PlacedObject, type WantedPair } from '../fixture/wanted-object.ts'
+import { type Common, relatingOf, worldFixture } from '../predict/cell-fixture.ts'
 import type { Suite } from '../predict/suite.ts'
 import { relationsIn } from '../read/expectation.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
@@ -118,7 +118,7 @@ function recordOf(
 }
 
 function ownRecord(wanted: Omit<WantedPair, 'own'>, { attributes }: SetupPlan): Representation {
-  const made = arrangeWith({ ...wanted, own: true, callerId: wanted.id }, attributes)
+  const made = fixtureWith({ ...wanted, own: true, callerId: wanted.id }, attributes)
   if (made.kind !== 'object') throw new CannotSetUp(made.why)
   return made.object
 }
@@ -147,7 +147,7 @@ export function planSetup(suite: Suite, bound: BoundExpectation, now: number): S
   const cell = { ...request, object, ...made, apart: relationsIn(expected.list) }
   const names = made.becomes ?? (object.kind === 'relations' ? object.names : [])
   if (common && (object.kind === 'relations' || object.kind === 'other')) refuseOwnOfNobody(common, bound, names)
-  const found = arrangeWorld({ ...suite, now, idOf: () => uuidv7() }, { policy: suite.policy, cell, route, resource })
+  const found = worldFixture({ ...suite, now, idOf: () => uuidv7() }, { policy: suite.policy, cell, route, resource })
   if (found.kind !== 'world')
     throw new CannotSetUp(common ? (lackOf(common) ?? found.why + nearestObject(common, names)) : found.why)
   if (!common) return { attributes: found.attributes, ways: [], own: undefined }
@@ -203,7 +203,7 @@ function nearestObject(common: Common, names: readonly string[]): string {
     (set) => set.size > stated.size && stated.isSubsetOf(set),
   )
   const found = larger.slice(0, MOST_TRIED).find((relations) => {
-    return arrangeRelated({ ...common, relations, own: false, id: uuidv7() }).kind === 'related'
+    return relatedFixture({ ...common, relations, own: false, id: uuidv7() }).kind === 'related'
   })
   return found ? `, but one can be made with \`${[...found].join('+')}\`` : ''
 }

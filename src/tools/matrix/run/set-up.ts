@@ -7,9 +7,9 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { arrangeObject } from '../arrange/arrange-object.ts'
-import { arrangeCreated, arrangeResult } from '../arrange/arrange-related.ts'
-import { lackingValue, withUniqueValues } from '../arrange/samples.ts'
+import { objectFixture } from '../fixture/object-fixture.ts'
+import { createdFixture, resultFixture } from '../fixture/related-fixture.ts'
+import { lackingValue, withUniqueValues } from '../fixture/samples.ts'
 import {
   type Attributes,
   leavesIn,
@@ -18,8 +18,8 @@ import {
   relatesSo,
   relationsAmong,
   wantedText,
-} from '../arrange/wanted-object.ts'
-import { smallestBody } from '../predict/arrange-cell.ts'
+} from '../fixture/wanted-object.ts'
+import { smallestBody } from '../predict/cell-fixture.ts'
 import type { CellObject } from '../predict/compare-answer.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -145,7 +145,7 @@ async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput):
   if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
   const reasons: string[] = []
   for (const stranger of target.strangers(caller)) {
-    const found = arranged(suite, wanted, stranger, now)
+    const found = fixtureFor(suite, wanted, stranger, now)
     if (found?.kind !== 'object') {
       if (found) reasons.push(found.why)
       continue
@@ -189,7 +189,7 @@ function toPlace({ policy, resources }: Suite, { resource: name, object }: Place
 }
 
 /** Undefined if only the caller's own record can have these relations. */
-function arranged(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
+function fixtureFor(suite: Suite, wanted: SetUpInput, somebody: string, now: number): ObjectFound | undefined {
   const { policy, samples, resources } = suite
   const { bound, caller, relations, known } = wanted
   const { resource } = bound
@@ -200,7 +200,7 @@ function arranged(suite: Suite, wanted: SetUpInput, somebody: string, now: numbe
   const attributes = caller?.attributes ?? {}
   const around = { resources, samplesOf: samples, newId: uuidv7, placed: known }
   const common = { resource, samples: sample, ownership, relations, attributes, now, around }
-  const found = arrangeObject({ ...common, id: uuidv7(), somebody })
+  const found = objectFixture({ ...common, id: uuidv7(), somebody })
   if (found.kind !== 'object') return found
   const kept = new Set(held.flatMap(comparedFields))
   return { ...found, object: withUniqueValues(resource, found.object, kept) }
@@ -306,12 +306,12 @@ async function makeResult(
   const after = new Set(becomes)
   const before = new Set(object.kind === 'relations' ? object.names : [])
   const found = stored
-    ? arrangeResult(
+    ? resultFixture(
         { ...asked, relations: before, id: String(stored.object.id) },
         { attributes: caller?.attributes ?? {}, object: stored.object, others: [...known, ...stored.others] },
         { becomes: after, method },
       )
-    : arrangeCreated({ ...asked, relations: after, id: uuidv7() })
+    : createdFixture({ ...asked, relations: after, id: uuidv7() })
   if (found.kind !== 'result') throw new CannotSetUp(found.why)
   const looked = new Set(leavesIn(common.ownership).flatMap(comparedFields))
   const sent = stored ? found.body : withUniqueValues(bound.resource, found.body, looked)

@@ -1,9 +1,9 @@
-/** What a request must be so that exactly the conditions of its cell hold, as far as a target can arrange that. */
+/** What a request must be so that exactly the conditions of its cell hold, as far as a target can make it so. */
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import { conditionHolds, type RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
-import { actionsAbout, arrangeRequest } from '../arrange/arrange-request.ts'
+import { actionsAbout, requestFixture } from '../fixture/request-fixture.ts'
 import type { Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation } from '../read/expectation.ts'
 import { CannotSetUp } from './test-target.ts'
@@ -32,7 +32,7 @@ interface WantedRequest {
 export function trialFacts(rules: RulesOfRun, expectation: Expectation, now: number): ConditionFacts | undefined {
   const wanted = wantedBy(rules, expectation)
   if (wanted.conditions.length === 0) return undefined
-  const found = arrange(wanted, now)
+  const found = solve(wanted, now)
   // Every request has an address.
   const facts = { ...found, address: found.address ?? ELSEWHERE }
   if (!isAsWanted(wanted, facts)) throw unmet(wanted)
@@ -58,7 +58,7 @@ export function deploymentFacts(
     throw new CannotSetUp(
       `the run doesn't know how the callers of --tokens signed in, which ${namesOf(['signedIn', 'credential'])} depends on`,
     )
-  const facts = arrange(wanted, now)
+  const facts = solve(wanted, now)
   if (facts.now !== now)
     throw new CannotSetUp(`the run can't set the clock of the server, which ${namesOf(['hours'])} depends on`)
   if (facts.credential !== undefined && facts.credential !== 'password')
@@ -86,9 +86,9 @@ function wantedBy(
   }
 }
 
-function arrange(wanted: WantedRequest, now: number): ConditionFacts {
+function solve(wanted: WantedRequest, now: number): ConditionFacts {
   const { conditions, when, hasCredentials } = wanted
-  const facts = arrangeRequest(conditions, when, { now, hasCredentials })
+  const facts = requestFixture(conditions, when, { now, hasCredentials })
   if (!facts) throw unmet(wanted)
   return facts
 }

@@ -11,11 +11,11 @@ import { meaningOfCondition } from '../../../decide/request-conditions/all-condi
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
-import { arrangeList, listingRelations } from '../arrange/arrange-list.ts'
-import { arrangeCreated, arrangeRelated, arrangeResult } from '../arrange/arrange-related.ts'
-import { arrangeRequest, conditionsAbout } from '../arrange/arrange-request.ts'
-import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../arrange/samples.ts'
-import type { Attributes, NotFound, PlacedObject, WantedPair } from '../arrange/wanted-object.ts'
+import { listFixture, listingRelations } from '../fixture/list-fixture.ts'
+import { createdFixture, relatedFixture, resultFixture } from '../fixture/related-fixture.ts'
+import { conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
+import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../fixture/samples.ts'
+import type { Attributes, NotFound, PlacedObject, WantedPair } from '../fixture/wanted-object.ts'
 import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
 import type { Objects } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'
@@ -27,7 +27,7 @@ const MISSING = '01980000-0000-7000-8000-00000000000b'
 const MOST_MEANINGS = 100
 
 /** Reuses an earlier setup for relations with the same meanings. */
-export function createArrange(files: ArrangeParts): Arrange {
+export function createFixtures(files: FixtureParts): FixtureOf {
   const known = new LRUCache<string, Remembering>({ max: MOST_MEANINGS })
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
   const callers = new Map<string, Caller | undefined>()
@@ -36,39 +36,39 @@ export function createArrange(files: ArrangeParts): Arrange {
     const meaning = resource ? relationsText(resource, policy.ownership.get(resource.name)) : ''
     const parts = known.get(meaning) ?? { ...files, routes, callers, found: nothingFound() }
     known.set(meaning, parts)
-    return arrangeCell(parts, policy, cell)
+    return cellFixture(parts, policy, cell)
   }
 }
 
-interface Remembering extends ArrangeParts {
-  readonly found: ArrangedBefore
+interface Remembering extends FixtureParts {
+  readonly found: KnownFixtures
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
   /** Reuses caller objects, because a policy remembers the subjects of each caller object. */
   readonly callers: Map<string, Caller | undefined>
 }
 
-function arrangeCell(parts: Remembering, policy: Policy, cell: Cell): Arranged {
+function cellFixture(parts: Remembering, policy: Policy, cell: Cell): CellFixture {
   const route = parts.routes.get(cell.path)
   const resource = route && parts.resources.byName.get(route.resource)
   if (!route || !resource) return impossible(`no route has the path \`${cell.path}\``)
-  return arrangeOn(parts, { policy, cell, route, resource })
+  return fixtureOn(parts, { policy, cell, route, resource })
 }
 
-function arrangeOn(parts: Remembering, about: CellOfRoute): Arranged {
+function fixtureOn(parts: Remembering, about: CellOfRoute): CellFixture {
   const { cell, route } = about
   const lacking = lackOf(parts, about)
-  if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
+  if (lacking !== undefined) return { kind: 'unsolved', why: lacking }
   const met = requestFor(parts, about)
   if (met.kind !== 'facts') return met
   const { facts } = met
   const body = bodyFor(parts, about)
   if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
-  const world = arrangeWorld({ ...parts, now: facts.now }, about)
+  const world = worldFixture({ ...parts, now: facts.now }, about)
   if (world.kind !== 'world') return world
   const caller = callerOf(parts, cell.column, world.attributes, facts)
   const id = route.kind === 'item' ? (world.id ?? MISSING) : undefined
-  return { kind: 'arranged', request: { caller, id, body: world.body ?? body, objects: world.objects, facts } }
+  return { kind: 'solved', request: { caller, id, body: world.body ?? body, objects: world.objects, facts } }
 }
 
 function callerOf(
@@ -101,14 +101,14 @@ function requestFor({ now, found }: Remembering, { policy, cell, route, resource
   const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
   const key = [conditions.map((one) => [one.name, meaningOfCondition(one)]), hasCredentials, [...wanted]]
   const facts = remembered(found.requests, key, () =>
-    conditions.length === named.length ? arrangeRequest(conditions, wanted, { now, hasCredentials }) : undefined,
+    conditions.length === named.length ? requestFixture(conditions, wanted, { now, hasCredentials }) : undefined,
   )
   if (!facts) return impossible(`no request meets ${namesText(wanted) || 'no condition'}, and no other condition`)
   return { kind: 'facts', facts } as const
 }
 
 /** Undefined for a request that needs no values: no object is made for it, and it sends no body of the schema. */
-function lackOf({ samples }: ArrangeParts, about: CellOfRoute): string | undefined {
+function lackOf({ samples }: FixtureParts, about: CellOfRoute): string | undefined {
   const { cell, resource } = about
   const known = samples.get(resource.name)
   const sends = WITH_BODY.includes(cell.method) && cell.content === undefined && cell.body === undefined
@@ -126,7 +126,7 @@ function bodyFor(parts: Remembering, about: CellOfRoute): Readonly<Record<string
 
 /** Without the owner, which the server fills in; with new values in unique fields. */
 export function smallestBody(
-  { samples }: Pick<ArrangeParts, 'samples'>,
+  { samples }: Pick<FixtureParts, 'samples'>,
   { policy, resource }: Pick<CellOfRoute, 'policy' | 'resource'>,
 ): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
@@ -135,17 +135,17 @@ export function smallestBody(
   return withUniqueValues(resource, Object.fromEntries(named), new Set())
 }
 
-export type ArrangedRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects' | 'facts'>
+export type FixtureRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects' | 'facts'>
 
-type Arranged =
-  | { readonly kind: 'arranged'; readonly request: ArrangedRequest }
+type CellFixture =
+  | { readonly kind: 'solved'; readonly request: FixtureRequest }
   /** No such object can exist, or none was found. */
-  | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
+  | { readonly kind: 'impossible' | 'unsolved'; readonly why: string }
 
 /** Sets up a cell as a policy's relations and conditions mean it. */
-export type Arrange = (policy: Policy, cell: Cell) => Arranged
+export type FixtureOf = (policy: Policy, cell: Cell) => CellFixture
 
-export interface ArrangeParts {
+export interface FixtureParts {
   readonly resources: Resources
   readonly samples: SamplesOf
   /** The content of a body file; undefined where there is no such file. */
@@ -165,13 +165,13 @@ export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | '
 }
 
 /** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
-interface ArrangedBefore {
+interface KnownFixtures {
   readonly bodies: Map<string, Representation>
   readonly worlds: Map<string, World | NotFound>
   readonly requests: Map<string, ConditionFacts | undefined>
 }
 
-function nothingFound(): ArrangedBefore {
+function nothingFound(): KnownFixtures {
   return { bodies: new Map(), worlds: new Map(), requests: new Map() }
 }
 
@@ -207,9 +207,9 @@ interface World {
 const EMPTY: World = { kind: 'world', attributes: {}, ways: [], objects: new Map() }
 
 /** `found`: the worlds that are remembered. `idOf`: the ids of objects, which a caller's attribute may have to name. */
-export function arrangeWorld(
-  parts: Pick<ArrangeParts, 'resources' | 'samples' | 'now'> & {
-    readonly found?: Pick<ArrangedBefore, 'worlds'>
+export function worldFixture(
+  parts: Pick<FixtureParts, 'resources' | 'samples' | 'now'> & {
+    readonly found?: Pick<KnownFixtures, 'worlds'>
     readonly idOf?: (nth: number) => string
   },
   about: CellOfRoute,
@@ -250,7 +250,7 @@ function stored(
   { relations, id }: Pick<WantedPair, 'relations' | 'id'>,
 ): World | NotFound {
   const pair = { ...common, relations, own: route.kind === 'caller', id }
-  const found = arrangeRelated(pair)
+  const found = relatedFixture(pair)
   if (found.kind !== 'related') return found
   const { attributes, object, others } = found
   const placed = [{ resource: common.resource.name, object }, ...others]
@@ -262,7 +262,7 @@ function stored(
     objects: objectsOf(placed),
   }
   if (!cell.becomes) return world
-  const result = arrangeResult(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
+  const result = resultFixture(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
   return result.kind === 'result'
     ? { ...world, body: result.body, objects: objectsOf([...placed, ...result.others]) }
     : result
@@ -270,14 +270,14 @@ function stored(
 
 function created(common: Common, { cell }: CellOfRoute, id: string): World | NotFound {
   if (!cell.becomes) return EMPTY
-  const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id })
+  const found = createdFixture({ ...common, relations: new Set(cell.becomes), own: false, id })
   if (found.kind !== 'result') return found
   return { ...EMPTY, attributes: found.attributes, objects: objectsOf(found.others), body: found.body }
 }
 
 /** One object for each way in which the caller can relate to one. */
 function listed(common: Common, apart: readonly string[], idOf: (nth: number) => string): World {
-  const { attributes, placed } = arrangeList(common, apart, idOf)
+  const { attributes, placed } = listFixture(common, apart, idOf)
   const { name } = common.resource
   return {
     kind: 'world',
@@ -316,7 +316,7 @@ export function relatingOf(
     samples: samplesOf,
     now,
     newId,
-  }: Pick<ArrangeParts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
+  }: Pick<FixtureParts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
   { policy, resource, column }: Pick<CellOfRoute, 'policy' | 'resource'> & { readonly column: MatrixColumn },
 ): Common | undefined {
   const samples = samplesOf.get(resource.name)
