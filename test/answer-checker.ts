@@ -107,7 +107,14 @@ async function makeChecker(snapshot: Snapshot, resources: Resources, origin: Pol
 }
 
 export function checkerOf(document: Document): AnswerChecker {
-  const ajv = new Ajv2020({ strict: false, ownProperties: true, validateSchema: false, formats: { ...fullFormats } })
+  const ajv = new Ajv2020({
+    strict: false,
+    ownProperties: true,
+    validateSchema: false,
+    formats: { ...fullFormats },
+    // Most validators are asked a few times: what it saves them takes as long as all else of compiling.
+    code: { optimize: false },
+  })
   ajv.addSchema(document, 'document')
   const validators = new Map<object, ValidateFunction>()
   // Only what the tests meet is compiled.
