@@ -25,6 +25,7 @@ const BAD = [
   ['TRUST_PROXY', '10.1/16'],
   ['TRUST_PROXY', '10.0.0.0/08'],
   ['REDIS_URL', 'http://user:secret@example.com'],
+  ['REDIS_URL', 'redis://:secret%word@example.com'],
   ['DATABASE_URL', 'mysql://user:secret@db/x'],
   ['DATABASE_URL', 'sqlite:'],
   ['DATABASE_URL', 'postgres://user:secret@db/x'],

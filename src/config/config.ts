@@ -180,6 +180,8 @@ function decisionLogFile(value: string | undefined, dataDirectory: string): stri
 }
 
 function redisUrl(url: string | undefined): string | undefined {
-  if (url === undefined || (URL.canParse(url) && /^rediss?:\/\//.test(url))) return url
-  throw new ConfigError('REDIS_URL is not a Redis URL; set it to a URL like redis://host:6379')
+  if (url === undefined || (URL.canParse(url) && /^rediss?:\/\/(?:[^%]|%[\dA-Fa-f]{2})*$/.test(url))) return url
+  throw new ConfigError(
+    'REDIS_URL is not a Redis URL; set it to one like redis://host:6379, with % of a password as %25',
+  )
 }
