@@ -7,6 +7,7 @@ import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { ToolError } from '../../load-policy.ts'
 import { credentialOf } from '../predict/cell-fixture.ts'
+import { objectsOf } from '../predict/memory-store.ts'
 import type { Answer } from '../predict/predict.ts'
 import { loadSuite, predictedSuite, type Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
@@ -86,10 +87,6 @@ function predictFor(
   { request, attacker, id, world }: Ready,
 ): Promise<Answer> {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
-  const byResource = [...Map.groupBy(world, ({ resource }) => resource)]
-  const objects = new Map(
-    byResource.map(([name, some]) => [name, new Map(some.map(({ object }) => [String(object.id), object]))]),
-  )
   const caller = attacker && { ...attacker, ...credentialOf(met.facts) }
   return predictor.predict({
     evaluated,
@@ -97,7 +94,7 @@ function predictFor(
     caller,
     id,
     body,
-    objects,
+    objects: objectsOf(world),
     conditional: true,
     facts: { ...met.facts, now: target.now() },
   })

@@ -3,6 +3,7 @@
  * conditions hold as rules about it name, so that none of them protects.
  */
 import { possibleSets } from '../../../analysis/possible-sets.ts'
+import { subsets } from '../../../base/subsets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
@@ -223,17 +224,9 @@ function findMost(
   const tables = actionsAbout(policy, resource, endpoint).map(({ name }) => grants.table(subject, resource.name, name))
   const counting = named.filter((name) => tables.some(({ conditions }) => conditions.includes(name))).slice(0, MOST)
   const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
-  for (const when of largestFirst(counting)) {
+  for (const when of subsets(counting).toSorted((a, b) => b.length - a.length)) {
     const facts = requestFixture(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
     if (facts && facts.credential !== 'provider') return { when, facts }
   }
   return { when: [], facts: { now, hasCredentials: column.kind !== 'anonymous' } }
-}
-
-function largestFirst(names: readonly string[]): readonly (readonly string[])[] {
-  const subsets = names.reduce<readonly (readonly string[])[]>(
-    (some, name) => some.flatMap((subset) => [[...subset, name], subset]),
-    [[]],
-  )
-  return subsets.toSorted((a, b) => b.length - a.length)
 }

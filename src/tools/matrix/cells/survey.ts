@@ -13,6 +13,7 @@ import type { Attributes } from '../fixture/wanted-object.ts'
 import { relationsAmong } from '../fixture/wanted-object.ts'
 import type { Cell, FixtureRequest } from '../predict/cell-fixture.ts'
 import { describe } from '../predict/compare-answer.ts'
+import { placedIn } from '../predict/memory-store.ts'
 import { type Predictor, predictCell, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
@@ -111,10 +112,8 @@ function resultOf(predictor: Predictor, policy: Policy, cell: Cell) {
   const ownership = policy.ownership.get(routeMethod.resource.name)
   const object = objectLeft(routeMethod, request, { ownership, attributes, now })
   if (!object) return undefined
-  const stored = [...request.objects].flatMap(([resource, some]) =>
-    [...some.values()].map((one) => ({ resource, object: one })),
-  )
-  return relationsAmong({ ownership, attributes, now, world: stored }, object).toSorted()
+  const world = placedIn(request.objects)
+  return relationsAmong({ ownership, attributes, now, world }, object).toSorted()
 }
 
 function attributesOf(caller: Caller | undefined): Attributes {

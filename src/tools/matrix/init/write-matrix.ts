@@ -8,6 +8,7 @@ import { byText } from '../../../base/by-text.ts'
 import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
 import { ToolError } from '../../load-policy.ts'
 import { replaceAll } from '../../release/folder/replace-all.ts'
+import type { Cell } from '../predict/cell-fixture.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { BODIES, lineOf } from '../read/matrix-file.ts'
 import { transitionText } from '../read/words.ts'
@@ -15,13 +16,12 @@ import type { Plan, PlannedRow } from './plan-matrix.ts'
 
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */
 export function writeMatrix({ columns, rows }: Plan, ending: string): readonly NewFile[] {
-  const callers = columns.map(columnText)
   const matrices = [...Map.groupBy(rows, ({ routeMethod }) => routeMethod.resource.name)].map(([resource, about]) => {
     const name = `${resource.replaceAll('/', '-')}${ending}.csv`
-    const used = OPTIONAL.filter(({ of }) => about.some((row) => of(row) !== ''))
-    const head = ['method', 'path', 'object', ...used.map((one) => one.head), ...callers]
-    const lines = about.toSorted(byPath).map((row) => cellsOf(row, used))
-    return { name, text: [head, ...lines].map(lineOf).join('') }
+    const written = about.toSorted(byPath).map(({ routeMethod, body, ...row }) => {
+      return { ...row, path: routeMethod.route.path, file: body?.file }
+    })
+    return { name, text: matrixText(columns, written) }
   })
   const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`${BODIES}/${body.file}`, body.content] as const] : [])))
   const files = [...bodies].map(([name, content]) => ({ name, text: bodyText(content) }))
@@ -56,22 +56,29 @@ function bodyText(content: unknown): string {
   return `${JSON.stringify(content)}\n`
 }
 
+interface RowToWrite
+  extends Pick<Cell, 'path' | 'object' | 'when' | 'becomes'>,
+    Pick<PlannedRow, 'methods' | 'answers'> {
+  /** The body that it sends, if that isn't the smallest one. */
+  readonly file: string | undefined
+}
+
 /** Columns that stand only where some row needs them. */
-const OPTIONAL: readonly { readonly head: string; readonly of: (row: PlannedRow) => string }[] = [
+const OPTIONAL: readonly { readonly head: string; readonly of: (row: RowToWrite) => string }[] = [
   { head: 'when', of: whenText },
   { head: 'becomes', of: transitionText },
-  { head: 'body', of: ({ body }) => body?.file ?? '' },
+  { head: 'body', of: ({ file = '' }) => file },
 ]
 
-function cellsOf(row: PlannedRow, used: typeof OPTIONAL): readonly string[] {
-  const { routeMethod, methods, object, answers } = row
-  return [
-    methods.join('|'),
-    routeMethod.route.path,
-    objectText(object),
+export function matrixText(callers: Plan['columns'], rows: readonly RowToWrite[]): string {
+  const used = OPTIONAL.filter(({ of }) => rows.some((row) => of(row) !== ''))
+  const head = ['method', 'path', 'object', ...used.map((one) => one.head), ...callers.map(columnText)]
+  const lines = rows.map((row) => [
+    ...[row.methods.join('|'), row.path, objectText(row.object)],
     ...used.map(({ of }) => of(row)),
-    ...answers.map((answer) => (answer ? expectedText(answer) : '-')),
-  ]
+    ...row.answers.map((answer) => (answer ? expectedText(answer) : '-')),
+  ])
+  return [head, ...lines].map(lineOf).join('')
 }
 
 /** Rows of one path stay in the order of methods and objects. */

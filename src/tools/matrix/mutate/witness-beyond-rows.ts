@@ -17,7 +17,7 @@ import { requestTelling } from '../fixture/request-fixture.ts'
 import { idSeries } from '../fixture/samples.ts'
 import type { PlacedObject } from '../fixture/wanted-object.ts'
 import { type Cell, credentialOf, type FixtureRequest, relatingOf } from '../predict/cell-fixture.ts'
-import type { Objects } from '../predict/memory-store.ts'
+import { objectsOf, placedIn } from '../predict/memory-store.ts'
 import { type Predictor, requestOfCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Aim } from './aims.ts'
@@ -94,7 +94,7 @@ async function byBody(
   { aim, request, content, placed }: Sent,
 ): Promise<Witness | undefined> {
   const { becomes: _, ...asked } = aim.cell
-  const objects = withPlaced(request.objects, placed)
+  const objects = objectsOf([...placedIn(request.objects), ...placed])
   const sent = { ...request, objects, body: content }
   const expected = await differing(predictor, pair, sent)
   if (!expected) return undefined
@@ -146,13 +146,6 @@ function twinOf(suite: SampledSuite, { before }: Pair, { cell, routeMethod }: Ai
   const claims = caller?.claims ?? {}
   const isSameCaller = Object.entries(twin.attributes).every(([name, value]) => isDeepStrictEqual(claims[name], value))
   return isSameCaller ? twin : undefined
-}
-
-function withPlaced(objects: Objects, placed: readonly PlacedObject[]): Objects {
-  const all = new Map<string, ReadonlyMap<string, Representation>>(objects)
-  for (const { resource, object } of placed)
-    all.set(resource, new Map([...(all.get(resource) ?? []), [String(object.id), object]]))
-  return all
 }
 
 /** Undefined if no answer differs. */

@@ -4,13 +4,12 @@ import type { ConditionFacts } from '../../../decide/request-conditions/conditio
 import type { Json } from '../../../resources/resource.ts'
 import { listingRelations } from '../fixture/list-fixture.ts'
 import { namesCaller } from '../fixture/samples.ts'
+import { matrixText } from '../init/write-matrix.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from '../predict/predict.ts'
 import { type Prediction, type Predictor, predictCell } from '../predict/predict-cell.ts'
-import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
-import { lineOf } from '../read/matrix-file.ts'
-import { transitionText } from '../read/words.ts'
+import { columnText, type Expected } from '../read/expectation.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy
@@ -136,18 +135,10 @@ export interface Paste {
 }
 
 export function pasteOf({ cell, expected }: Witness): Paste {
-  const { method, path, object, column, content } = cell
-  const file = `${method.toLowerCase()}-${Object.keys(content ?? {}).join('-') || 'nothing'}.json`
-  const columns: readonly (readonly [head: string, text: string])[] = [
-    ['when', whenText(cell)],
-    ['becomes', transitionText(cell)],
-    ['body', content ? file : ''],
-  ]
-  const used = columns.filter(([, text]) => text !== '')
-  const head = ['method', 'path', 'object', ...used.map(([name]) => name), columnText(column)]
-  const row = [method, path, objectText(object), ...used.map(([, text]) => text), expectedText(expected)]
-  const rows = [head, row].map(lineOf).join('')
-  return content ? { rows, body: { file, json: JSON.stringify(content) } } : { rows }
+  const { method, column, content } = cell
+  const file = content && `${method.toLowerCase()}-${Object.keys(content).join('-') || 'nothing'}.json`
+  const rows = matrixText([column], [{ ...cell, methods: [method], file, answers: [expected] }])
+  return file === undefined ? { rows } : { rows, body: { file, json: JSON.stringify(content) } }
 }
 
 const MOST_TRIED = 10_000

@@ -15,9 +15,9 @@ import { listFixture, listingRelations } from '../fixture/list-fixture.ts'
 import { createdFixture, relatedFixture, resultFixture } from '../fixture/related-fixture.ts'
 import { conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
 import { CALLER, idSeries, lackingValue, OBJECT, type SamplesOf, withUniqueValues } from '../fixture/samples.ts'
-import type { Attributes, NotFound, PlacedObject, WantedPair } from '../fixture/wanted-object.ts'
+import type { Attributes, NotFound, WantedPair } from '../fixture/wanted-object.ts'
 import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
-import type { Objects } from './memory-store.ts'
+import { type Objects, objectsOf } from './memory-store.ts'
 import type { PredictedRequest } from './predict.ts'
 
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -285,12 +285,6 @@ function listed(common: Common, apart: readonly string[], idOf: (nth: number) =>
     ways: placed.map(({ relations }) => relations),
     objects: objectsOf(placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others])),
   }
-}
-
-function objectsOf(placed: readonly PlacedObject[]): Objects {
-  const byResource = Map.groupBy(placed, ({ resource }) => resource)
-  const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
-  return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
 }
 
 function apartIn({ policy, route, resource, cell: { method, apart = [] } }: CellOfRoute): readonly string[] {

@@ -7,8 +7,7 @@ import type { Views } from '../../../decide/policy.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { listingRelations } from '../fixture/list-fixture.ts'
-import type { Attributes, PlacedObject } from '../fixture/wanted-object.ts'
-import { relationsAmong } from '../fixture/wanted-object.ts'
+import { type Attributes, relationsAmong } from '../fixture/wanted-object.ts'
 import {
   type Expected,
   fitsWay,
@@ -21,7 +20,7 @@ import {
   relatedBy,
   rowsText,
 } from '../read/expectation.ts'
-import type { Objects } from './memory-store.ts'
+import { type Objects, placedIn } from './memory-store.ts'
 import type { Answer, PredictedRequest } from './predict.ts'
 
 /** An answer and its request; without a request if no handler is reached. */
@@ -68,7 +67,7 @@ function givenIn({ answer, request }: AnsweredRequest): GivenAnswer {
     rows: rows.map((row) => ({ shown: row.shown, objects: [row.object] })),
     isList: items !== undefined,
     views: request && viewsOf(request),
-    placed: () => (request ? placedIn(request) : []),
+    placed: () => (request ? relatedIn(request) : []),
     alone: true,
   }
 }
@@ -79,7 +78,7 @@ function listWords(given: AnsweredRequest): readonly ListedRows[] {
   if (!answer.items || !request) return []
   const { evaluated, routeMethod } = request
   const listed = new Set(answer.items.map(({ object }) => object.id))
-  const objects = placedIn(request).map(({ object, relations }) => ({ relations, listed: listed.has(object.id) }))
+  const objects = relatedIn(request).map(({ object, relations }) => ({ relations, listed: listed.has(object.id) }))
   const named = listingRelations(evaluated.policy, routeMethod)
   return wordsFor(objects, named).filter((list) => answers(given, { status: answer.status, list }))
 }
@@ -90,20 +89,16 @@ const related = new WeakMap<Objects, WeakMap<object, readonly CellObject[]>>()
 const NO_OWNERSHIP = {}
 
 /** The objects of the request's resource, with the relations of the caller to each. */
-function placedIn({ evaluated, routeMethod, caller, objects, facts }: PredictedRequest): readonly CellObject[] {
+function relatedIn({ evaluated, routeMethod, caller, objects, facts }: PredictedRequest): readonly CellObject[] {
   const { name } = routeMethod.resource
   const ownership = evaluated.policy.ownership.get(name)
   const byOwnership = related.getOrInsertComputed(objects, () => new WeakMap<object, readonly CellObject[]>())
   return byOwnership.getOrInsertComputed(ownership ?? NO_OWNERSHIP, () => {
     const attributes = caller ? { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id } : {}
-    const among = { ownership, attributes: attributes as Attributes, now: facts.now, world: worldOf(objects) }
+    const among = { ownership, attributes: attributes as Attributes, now: facts.now, world: placedIn(objects) }
     const placed = [...(objects.get(name)?.values() ?? [])]
     return placed.map((object) => ({ object, relations: new Set(relationsAmong(among, object)) }))
   })
-}
-
-function worldOf(objects: Objects): readonly PlacedObject[] {
-  return [...objects].flatMap(([resource, some]) => [...some.values()].map((object) => ({ resource, object })))
 }
 
 interface Listable {

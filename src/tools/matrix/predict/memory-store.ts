@@ -11,9 +11,20 @@ import type { Counted, ListedObject, ObjectQuery, SortValue, Store, WriteOptions
 import { UniqueTaken } from '../../../store/errors.ts'
 import { JsonRow } from '../../../store/lists/json-row.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../../store/lists/sort-value.ts'
+import type { PlacedObject } from '../fixture/wanted-object.ts'
 
 /** By resource and id. */
 export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
+
+export function objectsOf(placed: readonly PlacedObject[]): Objects {
+  const byResource = Map.groupBy(placed, ({ resource }) => resource)
+  const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
+  return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
+}
+
+export function placedIn(objects: Objects): readonly PlacedObject[] {
+  return [...objects].flatMap(([resource, some]) => [...some.values()].map((object) => ({ resource, object })))
+}
 
 type WritePermit = Permit<'create'> | Permit<'update'>
 

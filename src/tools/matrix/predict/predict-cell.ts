@@ -65,14 +65,23 @@ export function requestOfCell({ fixtureOf, routeMethods }: Predictor, policy: Po
   return { ...fixture.request, routeMethod, conditional: !cell.unconditional }
 }
 
+/** The answer to a stated cell. A list also holds objects that only the expectation tells apart. */
+export function predictStated(
+  predictor: Predictor,
+  evaluated: EvaluatedPolicy,
+  expectation: Expectation,
+): Promise<Prediction> {
+  const apart = relationsIn(expectation.expected.list)
+  const how = { unconditional: isUnconditional(expectation), ...(apart.length > 0 && { apart }) }
+  return predictCell(predictor, evaluated, { ...expectation, ...how })
+}
+
 /** Whether the policy answers as expected; false if the cell can't be set up. */
 export async function holds(
   predictor: Predictor,
   evaluated: EvaluatedPolicy,
   expectation: Expectation,
 ): Promise<boolean> {
-  const apart = relationsIn(expectation.expected.list)
-  const how = { unconditional: isUnconditional(expectation), ...(apart.length > 0 && { apart }) }
-  const prediction = await predictCell(predictor, evaluated, { ...expectation, ...how })
+  const prediction = await predictStated(predictor, evaluated, expectation)
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)
 }

@@ -149,7 +149,7 @@ async function answerTo(request: PredictedRequest, ask: AskInProcess, store: Mem
     const { status, rows } = await readPages(ask, { ...sent, path: first })
     if (rows === undefined) return { status, objects: store.objects }
     const all = [...(store.objects.get(resource.name)?.values() ?? [])]
-    const items = rows.map((shown) => ({ shown, object: objectsOf(shown, all, resource)[0] ?? shown }))
+    const items = rows.map((shown) => ({ shown, object: shownBy(shown, all, resource)[0] ?? shown }))
     return { status, items, objects: store.objects }
   }
   const { status, text, headers: given } = await ask(sent)
@@ -177,7 +177,7 @@ async function readPages(ask: AskInProcess, request: InProcessRequest) {
  * The objects that this row can show. Compares the id, or in a row without an id all fields that clients
  * can give.
  */
-export function objectsOf(
+export function shownBy(
   row: Representation,
   objects: readonly Representation[],
   { fields }: Resource,

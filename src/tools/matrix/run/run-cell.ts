@@ -2,7 +2,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { answerFault, type GivenAnswer } from '../predict/compare-answer.ts'
-import { objectsOf } from '../predict/predict.ts'
+import { shownBy } from '../predict/predict.ts'
 import type { Suite } from '../predict/suite.ts'
 import {
   columnText,
@@ -80,7 +80,7 @@ function givenIn(
   const shown = rows ?? (isObject(answer.json) ? [answer.json] : [])
   const objects = placed.map(({ object }) => object)
   const objectsIn = (row: Representation) =>
-    shown.length === 1 && objects.length === 1 ? objects : objectsOf(row, objects, resource)
+    shown.length === 1 && objects.length === 1 ? objects : shownBy(row, objects, resource)
   const judged = shown.map((row) => ({ shown: row, objects: objectsIn(row) }))
   return {
     status: answer.status,

@@ -6,10 +6,10 @@ import { loadResources } from '../../../resources/load/load-resources.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
 import { answers, describe } from '../../matrix/predict/compare-answer.ts'
 import { isPredictable, walkCase } from '../../matrix/predict/expectations-met.ts'
-import { predictCell } from '../../matrix/predict/predict-cell.ts'
+import { predictStated } from '../../matrix/predict/predict-cell.ts'
 import { type PredictedSuite, readPredictedSuite } from '../../matrix/predict/suite.ts'
 import type { Case } from '../../matrix/read/cases.ts'
-import { type Expectation, expectedText, isUnconditional } from '../../matrix/read/expectation.ts'
+import { type Expectation, expectedText } from '../../matrix/read/expectation.ts'
 import { titleOf } from '../../matrix/run/run-cell.ts'
 import { checkSchemas } from '../../schema/check/check-schemas.ts'
 import { withStaged } from './staged-files.ts'
@@ -71,8 +71,7 @@ async function unmetCell(
   expectation: Expectation,
 ): Promise<readonly Diagnostic[]> {
   const { expected, place } = expectation
-  const cell = { ...expectation, unconditional: isUnconditional(expectation) }
-  const prediction = await predictCell(predictor, evaluated, cell)
+  const prediction = await predictStated(predictor, evaluated, expectation)
   if (prediction.kind === 'answer' && answers(prediction, expected)) return []
   if (prediction.kind !== 'answer') return [wrong(place, `${titleOf(expectation)}: ${prediction.why}`)]
   const [best] = describe(prediction)
