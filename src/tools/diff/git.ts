@@ -38,6 +38,13 @@ export function askGit(folder: string, args: readonly string[], { index, input }
   })
 }
 
+/** The id of a commit. A name that begins with a dash is never an option. */
+export async function commitOf(folder: string, revision: string): Promise<string | undefined> {
+  const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
+  const answer = await askGit(folder, asked)
+  return answer.kind === 'answer' ? gitText(answer).trim() : undefined
+}
+
 export function gitText(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
   return answer.bytes.toString('utf8')
 }

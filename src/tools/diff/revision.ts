@@ -2,14 +2,14 @@
  * Reads OLD and NEW of a diff: a directory, a published version, or a git revision, whose files are put into a temporary
  * directory.
  */
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, posix, relative, resolve, sep } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { posix, relative, resolve, sep } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
-import { askGit, gitText } from './git.ts'
+import { withTemporaryFiles } from '../temporary-files.ts'
+import { askGit, commitOf, gitText } from './git.ts'
 
 /** Which files of a folder are read, and where the folder is if a name doesn't say it. */
 export interface FolderOf<T> {
@@ -41,15 +41,11 @@ export async function readFolder<T>(name: string, folder: FolderOf<T>): Promise<
   if (!FULL_ID.test(name) && (await stat(name).catch(() => undefined))?.isDirectory()) return folder.load(name, name)
   const location = await locate(name, folder.usual)
   const shown = `${withoutPath(name)}:${location.path}`
-  const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
-  try {
-    await writeFiles(name, location, { directory, folder })
-    return await folder.load(directory, shown)
-  } catch (error) {
-    throw error instanceof FileError ? renameFiles(error, directory, shown) : error
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+  return withTemporaryFiles(await readFiles(name, location, folder), (directory) =>
+    folder.load(directory, shown).catch((error) => {
+      throw error instanceof FileError ? renameFiles(error, directory, shown) : error
+    }),
+  )
 }
 
 interface Repository {
@@ -68,10 +64,10 @@ interface Location {
 
 async function locate(name: string, policies: string): Promise<Location> {
   const repository = await repositoryOf(name, policies)
-  const commit = await commitOf(repository, name)
+  const commit = await commitOf(repository.folder, name)
   if (commit !== undefined) return { repository, commit, path: defaultPath(name, repository, policies) }
   const { revision, path } = split(name)
-  const before = path === undefined ? undefined : await commitOf(repository, revision)
+  const before = path === undefined ? undefined : await commitOf(repository.folder, revision)
   if (before === undefined || path === undefined) {
     throw new ToolError(
       `\`${name}\` is neither a directory nor a commit of the git repository \`${repository.folder}\`: name one`,
@@ -91,13 +87,6 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
   throw new ToolError(
     `\`${name}\` is not a directory, and there is no git repository to look for a commit (${reason}): name a directory`,
   )
-}
-
-/** The commit's id. A name that begins with a dash is never an option. */
-async function commitOf({ folder }: Repository, revision: string): Promise<string | undefined> {
-  const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
-  const answer = await askGit(folder, asked)
-  return answer.kind === 'answer' ? gitText(answer).trim() : undefined
 }
 
 function defaultPath(name: string, { folder, prefix }: Repository, policies: string): string {
@@ -120,11 +109,11 @@ function withoutPath(name: string): string {
   return split(name).revision
 }
 
-async function writeFiles(
+async function readFiles(
   name: string,
   { repository, commit, path }: Location,
-  { directory, folder }: { readonly directory: string; readonly folder: Omit<FolderOf<unknown>, 'load'> },
-): Promise<void> {
+  folder: Omit<FolderOf<unknown>, 'load'>,
+): Promise<ReadonlyMap<string, Buffer>> {
   const tree = await askGit(repository.folder, ['ls-tree', '-z', '--full-tree', `${commit}:${path}`])
   const where = path === '' ? 'its top' : `\`${path}\``
   const example = folder.of === 'policy' ? 'policies' : 'schemas'
@@ -132,11 +121,13 @@ async function writeFiles(
   if (tree.kind === 'refused') throw new ToolError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
   const blobs = blobsOf(gitText(tree), folder.isFile)
   if (blobs.size === 0) throw new ToolError(`\`${withoutPath(name)}\` has no ${folder.of} files in ${where}: ${other}`)
+  const files = new Map<string, Buffer>()
   for (const [file, id] of blobs) {
     const blob = await askGit(repository.folder, ['cat-file', 'blob', id])
     if (blob.kind === 'refused') throw new ToolError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
-    await writeFile(join(directory, file), blob.bytes)
+    files.set(file, blob.bytes)
   }
+  return files
 }
 
 /** The wanted files of `git ls-tree -z`, without symbolic links. */

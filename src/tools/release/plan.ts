@@ -2,8 +2,7 @@
  * Plans a change of the policy, or the return to a version: its faults, the decisions that would differ, and the users
  * that it blocks.
  */
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PolicyDiff, reportOn } from '../../analysis/diff/compare-policies.ts'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
@@ -14,6 +13,7 @@ import type { FindingReport } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
 import { loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
+import { withTemporaryFiles } from '../temporary-files.ts'
 import { withBlocks } from './block-lines.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import type { ReleaseTarget } from './target.ts'
@@ -55,17 +55,12 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 
 /** The plan for a rollback to the files of a version; blocked.txt stays the current one. */
 async function planReturn(version: PolicyVersion, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   const whole = saysEnd(await readContent(options.target.folder)) ? withEnd(content) : content
-  try {
-    for (const [file, bytes] of whole) await writeFile(join(folder, file), bytes)
-    // A rollback must not depend on blocked.txt, which may be the broken file.
-    await writeFile(join(folder, 'blocked.txt'), '')
+  // A rollback must not depend on blocked.txt, which may be the broken file.
+  return withTemporaryFiles([...whole, ['blocked.txt', '']], async (folder) => {
     const plan = await planFrom(folder, `version ${version.number}`, options)
     return { ...plan, check: relocated(plan.check, folder, options.target.placeOf(version)) }
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  })
 }
 
 function saysEnd(content: PolicyContent): boolean {

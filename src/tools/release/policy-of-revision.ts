@@ -1,7 +1,4 @@
 /** Finds the policy that made a decision: the current files, or a kept or published version. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
 import { readingOf } from '../../policy/published/published-source.ts'
@@ -9,7 +6,7 @@ import type { PublishedVersion, VersionKeys } from '../../policy/published/signe
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading } from '../load-policy.ts'
-import type { PolicyContent } from './content.ts'
+import { withTemporaryFiles } from '../temporary-files.ts'
 import { homeOf } from './folder/layout.ts'
 import { textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
@@ -45,20 +42,10 @@ async function keptInFolder(
     const content = await readVersion(home, version)
     const revisions: readonly string[] = [version.revision, revisionOfContent(content, present.blockedFile.text)]
     if (!revisions.includes(revision) || !(await isIntact(home, version))) continue
-    return loadContent(content, present.blockedFile.text, resources)
+    const files = [...content, ['blocked.txt', present.blockedFile.text] as const]
+    return withTemporaryFiles(files, (folder) => loadPolicy(folder, resources))
   }
   return undefined
-}
-
-async function loadContent(content: PolicyContent, blocked: string, resources: Resources): Promise<LoadedPolicy> {
-  const folder = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
-  try {
-    for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
-    await writeFile(join(folder, 'blocked.txt'), blocked)
-    return await loadPolicy(folder, resources)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
 }
 
 // ---- The published policy that instances named by a revision.

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Environment } from '../../../base/command-process.ts'
 import { isObject } from '../../../base/is-object.ts'
-import { askGit, gitText } from '../../diff/git.ts'
+import { askGit, commitOf, gitText } from '../../diff/git.ts'
 import { ToolError } from '../../load-policy.ts'
 
 export interface Occasion {
@@ -87,11 +87,6 @@ async function firstParentOfMerge(folder: string, checkedOut: string | undefined
 async function forkingPoint(folder: string, base: string): Promise<string> {
   const found = await askGit(folder, ['merge-base', '--', base, 'HEAD'])
   return found.kind === 'answer' ? gitText(found).trim() : refuse(base)
-}
-
-async function commitOf(folder: string, revision: string): Promise<string | undefined> {
-  const found = await askGit(folder, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`])
-  return found.kind === 'answer' ? gitText(found).trim() : undefined
 }
 
 function refuse(base: string): never {
