@@ -1,5 +1,6 @@
 /** How much code a request runs through, and that ARCHITECTURE.md tells its stages. */
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { textOfTime } from '../../src/base/time.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -49,6 +50,11 @@ describe('the path of a request', () => {
     let runs = 0
     const once = await functionsOf(async () => runs++ === 0 && textOfTime(now))
     expect([...once]).to.deep.equal([])
+    const often = () => void Array.from({ length: 30 }, () => textOfTime(now))
+    const timer = setInterval(often, 100)
+    const beside = await functionsOf(() => sleep(10))
+    clearInterval(timer)
+    expect([...beside]).to.deep.equal([])
   })
 
   it('is told by ARCHITECTURE.md: all stages of stack.ts, in their order', async () => {
