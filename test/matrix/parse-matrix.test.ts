@@ -9,6 +9,7 @@ import { columnText, type Expectation, expectedText, objectText } from '../../sr
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 import { transitionText } from '../../src/tools/matrix/read/words.ts'
+import { removeWithTests } from '../ends-with-tests.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
 GET|HEAD,/notes/{id},own,,-,200 public,200,
@@ -274,7 +275,7 @@ function summary(text: string): readonly string[] {
 
 /** What the reader says of a file on disk. */
 async function reading(content: string | Buffer): Promise<string> {
-  const file = join(mkdtempSync(join(tmpdir(), 'sallyport-matrix-')), 'm.csv')
+  const file = join(removeWithTests(mkdtempSync(join(tmpdir(), 'sallyport-matrix-'))), 'm.csv')
   writeFileSync(file, content)
   return readMatrices([file]).then(
     (found) => `${found.length} expectations`,

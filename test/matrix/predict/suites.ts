@@ -3,6 +3,7 @@ import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PredictedSuite, readPredictedSuite } from '../../../src/tools/matrix/predict/suite.ts'
+import { removeWithTests } from '../../ends-with-tests.ts'
 
 export const ROOT = new URL('../../../', import.meta.url).pathname
 const SHIPPED = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') }
@@ -30,6 +31,6 @@ export async function suiteWith(
   return readPredictedSuite({ ...SHIPPED, policies, matrices }, Date.now())
 }
 
-export function newFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'sallyport-matrix-'))
+export async function newFolder(): Promise<string> {
+  return removeWithTests(await mkdtemp(join(tmpdir(), 'sallyport-matrix-')))
 }
