@@ -130,7 +130,7 @@ describe('trying a cell', () => {
       ['[draft&own]', 'the list shows N objects that are not `[draft&owner]`, for example `ID`'],
       ['[draft+own]', 'the list lacks 2 of the 6 objects that it should have, for example `ID`'],
       ['[!finished]'],
-      ['[none]', 'the list shows N objects that are not `[none]`, for example `ID`'],
+      ['[none]', 'the list should be empty, but it shows N objects, for example `ID`'],
       ['[all]', 'the list lacks 4 of the 8 objects that it should have, for example `ID`'],
       ['[own]', 'the list lacks 2 of the 4 objects that it should have, for example `ID`'],
       ['[finished]', 'the list lacks 4 of the 4 objects that it should have, for example `ID`'],

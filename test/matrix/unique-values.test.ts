@@ -1,8 +1,15 @@
 /** New values for unique fields: each is another one that the schema accepts, in the form of the example. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { withUniqueValues } from '../../src/tools/matrix/fixture/samples.ts'
+import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
+import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
+import { removeFolder } from '../ends-with-tests.ts'
+import { filesOf } from '../policy/render.ts'
+import { newFolder } from './predict/suites.ts'
 
 /** Fields with a value that may stand in `examples`. */
 const FIELDS: Readonly<Record<string, readonly [schema: object, example: string]>> = {
@@ -39,17 +46,71 @@ describe('the values of unique fields', () => {
   })
 })
 
+describe('cells about a unique field of few values', () => {
+  for (const [kind, schema] of Object.entries({
+    'a number': { type: 'integer', minimum: 1, maximum: 3, examples: [2] },
+    'one of a list': { type: 'string', enum: ['red', 'blue'] },
+    'yes or no': { type: 'boolean', examples: [true] },
+  })) {
+    it(`are as expected, although other cells have taken the values: ${kind}`, async () => {
+      const folder = await newFolder()
+      const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+      for (const path of Object.values(paths)) await mkdir(path)
+      const files = filesOf({
+        'roles.yaml': 'clerk: { description: c }\nagent: { description: a }\n',
+        'policy.csv': 'p, clerk, things, create|delete, any, *, allow\np, agent, things, create|read, any, *, allow\n',
+      })
+      for (const { name, text } of Object.values(files)) await writeFile(join(paths.policies, name), text)
+      await writeFile(join(paths.policies, 'blocked.txt'), '')
+      await writeFile(
+        join(paths.schemas, 'things.json'),
+        schemaText({ slot: { ...schema, 'x-unique': true } }, ['slot']),
+      )
+      const matrix = join(folder, 'things.csv')
+      await writeFile(
+        matrix,
+        `method,path,object,clerk,agent,everyone
+POST,/things,none,201,201,403
+GET,/things/{id},other,403,200,403
+DELETE,/things/{id},other,204,403,403
+`,
+      )
+      const { results } = await testMatrices([matrix], {
+        ...paths,
+        filter: { roles: [], resources: [] },
+        bail: false,
+        openTargets: (suite) => openTrialPool(suite, startTrialServer),
+        started: () => undefined,
+        observe: () => undefined,
+      })
+      expect(results.flatMap(({ title, why }) => (why === undefined ? [] : [`${title}: ${why}`]))).to.deep.equal([])
+      expect(results).to.have.length(9)
+      await removeFolder(folder)
+    })
+  }
+})
+
 function withFields(properties: object): Resource {
+  const text = schemaText(properties)
+  const resource = parseResources([{ name: 'schemas/things.json', text }]).byName.get('things')
+  if (!resource) throw new Error('no resource')
+  return resource
+}
+
+function schemaText(properties: object, required: readonly string[] = []): string {
   const time = { type: 'string', format: 'date-time', readOnly: true }
-  const schema = {
+  return JSON.stringify({
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Thing',
     type: 'object',
-    'x-resource': { routes: [{ path: '/things', methods: ['GET'] }] },
+    'x-resource': {
+      routes: [
+        { path: '/things', methods: ['GET', 'POST'] },
+        { path: '/things/{id}', methods: ['GET', 'DELETE'] },
+      ],
+    },
     properties: { id: { type: 'string', readOnly: true }, createdAt: time, updatedAt: time, ...properties },
+    required,
     additionalProperties: false,
-  }
-  const resource = parseResources([{ name: 'schemas/things.json', text: JSON.stringify(schema) }]).byName.get('things')
-  if (!resource) throw new Error('no resource')
-  return resource
+  })
 }

@@ -233,9 +233,12 @@ function listFault(list: ListedRows, given: GivenAnswer): string | undefined {
   // Relations other than the owner's may hold for objects of other cells.
   const counts = (id: Json | undefined) => here.has(id) || (given.alone && isOwnRows(list))
   const foreign = [...listed].filter((id) => !wanted.has(id) && counts(id))
-  return foreign.length === 0
-    ? undefined
-    : `the list shows ${foreign.length} objects that are not ${meaningOf(list)}, for example \`${foreign[0]}\``
+  if (foreign.length === 0) return undefined
+  const example = `for example \`${foreign[0]}\``
+  const objects = (more: string) =>
+    foreign.length === 1 ? `1 object${more && ' that is'}` : `${foreign.length} objects${more && ' that are'}`
+  if (list.kind === 'none') return `the list should be empty, but it shows ${objects('')}, ${example}`
+  return `the list shows ${objects('not')} not ${meaningOf(list)}, ${example}`
 }
 
 function meaningOf(list: ListedRows): string {

@@ -2,8 +2,8 @@
 import type { Folders, Suite } from '../predict/suite.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { NoAnswer } from '../target/http.ts'
-import { CannotSetUp, type TargetPool, type TestTarget } from '../target/test-target.ts'
-import { impossible, LEFT_OUT, type Run, type Timed, type TrialResult } from './result.ts'
+import { CannotSetUp, type LentTarget, type TargetPool, type TestTarget, ValueTaken } from '../target/test-target.ts'
+import { type Exchange, impossible, LEFT_OUT, type Run, type Timed, type TrialResult } from './result.ts'
 
 /** One thing to try. */
 export interface Trial<A> {
@@ -64,17 +64,34 @@ export async function runTrials<A>(
   return { url: pool.url, startedAt, milliseconds, results: all, remarks }
 }
 
-/** Tries it on a target on which the conditions of the expectation hold. */
+type TryIt = (target: TestTarget) => Promise<TrialResult>
+
+/**
+ * Tries it on a target on which the conditions of the expectation hold. Where other trials have taken the values of a unique
+ * field, it is tried again on an empty target, if there is one.
+ */
 export async function tryOnTarget(
-  { lend }: Pick<TargetPool, 'lend'>,
+  { lend, lendEmpty }: Pick<TargetPool, 'lend' | 'lendEmpty'>,
   expectation: Expectation,
-  tryIt: (target: TestTarget) => Promise<TrialResult>,
+  tryIt: TryIt,
 ): Promise<TrialResult> {
+  const first = await tryOn(lend(expectation), tryIt)
+  const { result } = first.isTaken && lendEmpty ? await tryOn(lendEmpty(expectation), tryIt) : first
+  return result
+}
+
+async function tryOn(lending: Promise<LentTarget>, tryIt: TryIt) {
   try {
-    const { target, release } = await lend(expectation)
-    return await tryIt(target).finally(release)
+    const { target, release } = await lending
+    const result = await tryIt(target).finally(release)
+    return { result, isTaken: result.outcome === 'failed' && result.exchanges.some(isTaken) }
   } catch (error) {
-    if (error instanceof CannotSetUp || error instanceof NoAnswer) return impossible(error.message)
+    if (error instanceof CannotSetUp || error instanceof NoAnswer)
+      return { result: impossible(error.message), isTaken: error instanceof ValueTaken }
     throw error
   }
+}
+
+function isTaken({ answer }: Exchange): boolean {
+  return answer?.status === 409 && answer.text.includes('"unique-taken"')
 }

@@ -143,22 +143,23 @@ async function makeObject(suite: Suite, target: TestTarget, wanted: SetUpInput):
   const { caller, record, relations, bound } = wanted
   const now = target.now()
   if (record && isAsWanted(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
-  const reasons: string[] = []
+  const failures: CannotSetUp[] = []
   for (const stranger of target.strangers(caller)) {
     const found = fixtureFor(suite, wanted, stranger, now)
     if (found?.kind !== 'object') {
-      if (found) reasons.push(found.why)
+      if (found) failures.push(new CannotSetUp(found.why))
       continue
     }
     const made = await place(suite, target, wanted, { found, stranger }).catch((error) => {
       if (!(error instanceof CannotSetUp)) throw error
-      reasons.push(error.message)
+      failures.push(error)
       return undefined
     })
     if (made && isAsWanted(suite, wanted, made, now)) return made
   }
-  const failure = `no object of ${bound.resource.name} could be made ${wantedText(relations)}`
-  throw new CannotSetUp(reasons[0] ?? failure)
+  const [first = new CannotSetUp(`no object of ${bound.resource.name} could be made ${wantedText(relations)}`)] =
+    failures
+  throw first
 }
 
 async function place(

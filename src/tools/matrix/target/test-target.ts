@@ -4,7 +4,7 @@ import type { Representation } from '../../../resources/resource.ts'
 import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 
-interface LentTarget {
+export interface LentTarget {
   readonly target: TestTarget
   release(): Promise<void>
 }
@@ -19,6 +19,8 @@ export interface TargetPool {
   readonly target: TestTarget
   /** The shared target, or one for this cell alone, on which the cell's conditions hold. Throws CannotSetUp. */
   lend(expectation: Expectation): Promise<LentTarget>
+  /** One for this cell alone, into which no other cell puts objects; absent where there is none. */
+  lendEmpty?(expectation: Expectation): Promise<LentTarget>
   /** Removes what the run made. Returns a sentence for each thing that it could not remove. */
   close(): Promise<readonly string[]>
 }
@@ -73,5 +75,13 @@ export class CannotSetUp extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'CannotSetUp'
+  }
+}
+
+/** Another object has the value of a unique field. */
+export class ValueTaken extends CannotSetUp {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ValueTaken'
   }
 }

@@ -38,6 +38,7 @@ import {
   type TestCaller,
   type TestSignIn,
   type TestTarget,
+  ValueTaken,
 } from './test-target.ts'
 
 /** The same process sends and answers, so more requests at once would only wait for each other. */
@@ -52,26 +53,32 @@ export async function openTrialPool(suite: Suite, startServer: StartTrialServer)
   const ahead = new Map<number, ReturnType<StartTrialServer>>([[0, Promise.resolve(server)]])
   const serverAhead = (by: number) =>
     ahead.getOrInsertComputed(by, () => startServer(suite.folders, () => new Date(Date.now() + by)))
+  const timeOf = (expectation: Expectation) => {
+    const now = Date.now()
+    const facts = trialFacts(rules, expectation, now)
+    return { facts, by: facts ? facts.now - now : 0 }
+  }
+  const lendEmpty = async (expectation: Expectation) => {
+    const { facts, by } = timeOf(expectation)
+    const own = await startServer(suite.folders, () => new Date(Date.now() + by))
+    return {
+      target: trialTarget(own, () => true, { ...facts, ahead: by, recordsHaveRoles }),
+      release: () => own.stop(),
+    }
+  }
   return {
     url: undefined,
     parallel: PARALLEL,
     target,
     async lend(expectation) {
-      const now = Date.now()
-      const facts = trialFacts(rules, expectation, now)
-      const by = facts ? facts.now - now : 0
-      if (!needsOwnServer(suite, expectation)) {
-        const shared = facts
-          ? trialTarget(await serverAhead(by), ofRoles, { ...facts, ahead: by, recordsHaveRoles })
-          : target
-        return { target: shared, release: async () => {} }
-      }
-      const own = await startServer(suite.folders, () => new Date(Date.now() + by))
-      return {
-        target: trialTarget(own, () => true, { ...facts, ahead: by, recordsHaveRoles }),
-        release: () => own.stop(),
-      }
+      if (needsOwnServer(suite, expectation)) return lendEmpty(expectation)
+      const { facts, by } = timeOf(expectation)
+      const shared = facts
+        ? trialTarget(await serverAhead(by), ofRoles, { ...facts, ahead: by, recordsHaveRoles })
+        : target
+      return { target: shared, release: async () => {} }
     },
+    lendEmpty,
     async close() {
       for (const one of ahead.values()) await (await one).stop()
       return []
@@ -176,11 +183,11 @@ function trialTarget(
   }
 }
 
-/** Throws CannotSetUp for a taken value of a unique field. */
+/** Throws ValueTaken. */
 async function insert(seeding: Pick<Seeding, 'insert'>, wanted: NewObject): Promise<void> {
   await seeding.insert(wanted.resource, [stored(wanted)]).catch((error) => {
     if (!(error instanceof UniqueTaken)) throw error
-    throw new CannotSetUp(
+    throw new ValueTaken(
       `no further value was found for the unique field \`${error.field}\` of ${wanted.resource}: ` +
         'let its schema accept more values, or add `examples` with letters or digits that others may replace',
     )
