@@ -76,6 +76,12 @@ describe('sallyport add service', () => {
     expect((await workshop.sallyport('plain', 'add', 'service', '../shop')).code).to.equal(2)
     const role = await workshop.sallyport('plain', 'add', 'service', 'erp', '--role', 'No Role')
     expect([role.code, existsSync(at('erp.key'))]).to.deep.equal([2, false])
+    const people = await workshop.sallyport('plain', 'add', 'service', 'erp', '--role', 'member')
+    expect([people.code, people.stderr, existsSync(at('erp.key'))]).to.deep.equal([
+      2,
+      'sallyport: `member` is a role with rights to data, which people have: give --role a name that only services have, like `pdp-client`\n',
+      false,
+    ])
     expect(await sumOf(at('policies'))).to.deep.equal(before)
   })
 })

@@ -8,6 +8,8 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { ACCESS } from '../../resources/built-in/access.ts'
 import { loadSchemas } from '../../resources/load/load-resources.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { broadAskers } from '../check/rules/privileges.ts'
 import { readPlace, ToolError } from '../load-policy.ts'
 import { statedIn } from '../matrix/cells/survey.ts'
 import { sampleResources } from '../matrix/fixture/samples.ts'
@@ -42,13 +44,15 @@ async function planAdditions({ role, policies, schemas, matrices }: NewService):
   const changed = changedFiles(files, lacking)
   if (changed.length === 0) return { schemas: [], policies: [], matrices: [] }
   const after: PolicyFiles = { ...files, ...Object.fromEntries(changed.map((file) => [file.name, file])) }
+  const given = parsePolicy(after, resources)
+  refuseRoleOfPeople(role, given, [...resources.byName.values()])
   const found = await findMatrixFiles((await isFolder(matrices)) ? [matrices] : [])
   const [expectations, cases] = await Promise.all([readMatrices(found.matrices), readCases(found.cases)])
   const suite = predictedSuite(
     {
       folders: { policies, schemas },
       files: after,
-      policy: parsePolicy(after, resources),
+      policy: given,
       resources,
       samples: sampleResources(sources, resources),
       bodies: await readBodies(expectations),
@@ -58,6 +62,14 @@ async function planAdditions({ role, policies, schemas, matrices }: NewService):
   const stated = { ...suite, expectations, cases }
   const plan = await planMatrix(stated, everywhere({ kind: 'roles', roles: [role] }), statedIn(stated))
   return { schemas: [], policies: changed, matrices: writeMissing(plan, await textsIn(matrices)) }
+}
+
+/** Whoever has the role would learn what others may do. Throws ToolError. */
+function refuseRoleOfPeople(role: string, policy: Policy, resources: readonly Resource[]): void {
+  const asking = policy.rules.find(({ subject, resource }) => subject === role && resource === ACCESS.name)
+  const who = asking && broadAskers(asking, policy, resources)
+  if (who === undefined) return
+  throw new ToolError(`\`${role}\` is ${who}: give --role a name that only services have, like \`pdp-client\``)
 }
 
 function isThere(part: string, role: string, { roles, rules }: Policy): boolean {

@@ -154,7 +154,11 @@ const ASKING = new Set(['evaluate', 'search', 'filter', 'forward'])
 const ACCESS = 'system/access'
 
 /** Undefined for services. */
-function broadAskers({ subject, before }: Rule, policy: Policy, resources: readonly Resource[]): string | undefined {
+export function broadAskers(
+  { subject, before }: Rule,
+  policy: Policy,
+  resources: readonly Resource[],
+): string | undefined {
   if (before.some(({ name, negated }) => !negated && needsApiKey(name, policy))) return undefined
   if (subject === 'anonymous') return 'whoever reaches the server without credentials'
   if (subject === 'everyone') return 'whoever reaches the server'
