@@ -86,7 +86,7 @@ function pepIn(world: World): Pep {
     store: { get: facts.object, lookup: facts.lookup },
     directory: { accountStatus: () => ({ roles: caller.roles, disabled: false, deleted: false }) },
     publicUrl: () => '',
-    turns: new SliceQueue(),
+    slices: new SliceQueue(),
   } as unknown as Parameters<typeof pepOf>[0]
   return pepOf(parts, {
     caller: undefined,
