@@ -1,6 +1,9 @@
 /** Other texts of a policy.csv: with more lines (before its last line `# end of policy`), or without steps of orders. */
+
 import { readFile, writeFile } from 'node:fs/promises'
+import type { Rule } from '../src/decide/policy.ts'
 import { placeForRules } from '../src/policy/parse/rule-lines.ts'
+import type { LoadedPolicy } from '../src/tools/load-policy.ts'
 
 /** `lines`: one or more, with or without a line break at the end. */
 export function withRules(text: string, lines: string): string {
@@ -29,4 +32,11 @@ export function withoutStates(text: string): string {
 
 export async function addRules(file: string, lines: string): Promise<void> {
   await writeFile(file, withRules(await readFile(file, 'utf8'), lines))
+}
+
+/** Loaded files with other rules: they aren't the files of the same revision. */
+export function ruledBy(loaded: LoadedPolicy, rules: readonly Rule[]): LoadedPolicy {
+  const { name, text } = loaded.files['policy.csv']
+  const files = { ...loaded.files, 'policy.csv': { name, text: `${text}# other rules\n` } }
+  return { ...loaded, files, policy: { ...loaded.policy, rules } }
 }

@@ -3,8 +3,8 @@ import type { Caller } from '../../decide/caller.ts'
 import { comparisonsIn } from '../../decide/conditions/condition.ts'
 import { definitionOfCondition, definitionOfRelation, type Facts } from '../../decide/evidence.ts'
 import type { FactSource } from '../../decide/facts.ts'
-import { comparedAttributes, comparedFields } from '../../decide/relations/all-kinds.ts'
-import type { Relation } from '../../decide/relations/relation-kind.ts'
+import { comparedAttributes, comparedFields, followsFrom, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
+import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { conditionHolds, type RequestCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
@@ -67,10 +67,46 @@ export function recordedLookups(
   }
 }
 
+/**
+ * For each relation of a policy, whether it held between the caller and the object that was looked at: by its answer, or
+ * else by the values that the record holds; null where the record doesn't tell.
+ */
+export function recordedRelations(
+  { authentication, subject, objectId, facts = {}, time }: DecisionRecord,
+  relations: readonly Relation[],
+  { isOwnRecord }: { readonly isOwnRecord: boolean },
+): ReadonlyMap<string, boolean | null> {
+  const told = (values: Readonly<Record<string, Json>>) =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== MASKED))
+  const stored = facts.object ?? facts.proposed ?? {}
+  const known: KnownFacts = {
+    hasCredentials: authentication === 'caller',
+    now: Date.parse(time),
+    attribute: (name) => {
+      if (name === 'id') return { values: subject === undefined ? [] : [subject], isKnown: subject !== undefined }
+      const isKnown = !isUnknown(facts.attributes, name)
+      return { values: isKnown ? scalarsOf(facts.attributes?.[name]) : [], isKnown }
+    },
+    object: { fields: told({ ...(objectId !== undefined && { id: objectId }), ...stored }), complete: false },
+    isOwnRecord,
+    related: () => undefined,
+  }
+  const holdsLeaf = (leaf: Relation): boolean | null =>
+    answerOf(facts, 'related', definitionOfRelation(leaf)) ?? kindOf(leaf).explain(leaf, known).holds
+  return new Map(
+    relations.map((relation) => {
+      const held = new Map(leavesOf(relation).map((leaf) => [leaf.name, holdsLeaf(leaf)]))
+      const certain = followsFrom(relation, ({ name }) => held.get(name) === true)
+      const possible = followsFrom(relation, ({ name }) => held.get(name) !== false)
+      return [relation.name, certain === possible ? certain : null]
+    }),
+  )
+}
+
 /** Whether a condition held: by its answer, or else by what the record holds of the request. Throws AnswerMissing. */
 export function recordedConditions(
   record: DecisionRecord,
-  request: RecordedRequest,
+  request: Pick<RecordedRequest, 'caller'>,
 ): (condition: RequestCondition) => boolean {
   return (condition) => {
     const held = answerOf(record.facts ?? {}, 'conditions', definitionOfCondition(condition))
@@ -102,7 +138,7 @@ const NETWORK_END = `/${NETWORK_BITS}`
 function unknownTo(
   condition: RequestCondition,
   { address, credential, signedIn }: DecisionRecord,
-  { caller }: RecordedRequest,
+  { caller }: Pick<RecordedRequest, 'caller'>,
 ): string | undefined {
   switch (condition.kind) {
     case 'network': {

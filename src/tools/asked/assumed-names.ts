@@ -15,6 +15,8 @@ export function assumedNames(
   const names = text === NONE && !declared.includes(NONE) ? [] : text.split('+').map((name) => name.trim())
   const unknown = names.find((name) => !declared.includes(name))
   if (unknown === undefined) return names
+  if (unknown.startsWith('!') && declared.includes(unknown.slice(1)))
+    throw new ToolError(`${quote(unknown)} is not assumed: name only what holds, or write ${NONE} if nothing does`)
   throw new ToolError(`${faultOf(unknown)}${didYouMean(unknown, declared)}`)
 }
 

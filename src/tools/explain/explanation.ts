@@ -166,7 +166,7 @@ export interface RecordComparison {
   /** The lines that the record names. */
   readonly rules: readonly RulePlace[]
   readonly sameRules: boolean
-  /** Null if the policy alone can't decide it, for example for a rate limit or a faulty body. */
+  /** Null if the record doesn't tell, and if the policy didn't decide: for a rate limit or a faulty body. */
   readonly sameOutcome: boolean | null
   /** One sentence. */
   readonly verdict: string

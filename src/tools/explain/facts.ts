@@ -36,6 +36,8 @@ function conditionFact({ assumed, caller, now }: ExplainQuestion, condition: Req
   const held = assumed.conditions?.holds.get(name)
   if (held !== undefined) return { name, holds: held, why: `${assumed.conditions?.from} says so` }
   const asks = describeCondition(condition)
+  if (assumed.conditions?.from === 'the record')
+    return { name, holds: null, why: `it holds if ${asks}; the record does not hold whether it did` }
   const missing = missingFact(condition, assumed.address, caller.kind)
   if (missing !== undefined) return { name, holds: null, why: `it holds if ${asks}; ${missing}` }
   const holds = conditionHolds(condition, { now, address: assumed.address, hasCredentials: caller.kind === 'caller' })
@@ -92,7 +94,10 @@ function storedFacts(
 ): readonly RelationFact[] {
   const { known } = question
   if (known.kind === 'relations') {
-    return relations.map(({ name }) => ({ name, holds: known.holding.has(name), why: `${known.from} says so` }))
+    return relations.map(({ name }) => {
+      if (known.unknown?.has(name)) return { name, holds: null, why: `${known.from} does not hold it` }
+      return { name, holds: known.holding.has(name), why: `${known.from} says so` }
+    })
   }
   const facts: KnownFacts = {
     hasCredentials: question.caller.kind === 'caller',

@@ -1,14 +1,22 @@
-/** Explains a decision record by today's policy files, for the time of the record, and compares both answers. */
+/**
+ * Explains a decision record by policy files, for the time of the record, and compares both answers. Under other files
+ * than those that decided, only what the record holds is known, and the request is decided again as a replay does.
+ */
+import { type Again, decideAgain } from '../../analysis/replay/decide-again.ts'
+import { AnswerMissing, recordedConditions, recordedRelations } from '../../analysis/replay/recorded.ts'
 import { CATALOGUE, type ProblemCode, stageOf } from '../../base/problems/catalogue.ts'
 import { parseTime } from '../../base/time.ts'
-import { type DecisionRecord, MASKED, parseMembers, unusableMember } from '../../decision-log/decision-record.ts'
+import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { forwardedRoutes } from '../../resources/routing/match-route.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
+import { replayPolicyOf } from '../replay/replay.ts'
+import { compareRecord, isByPolicy } from './compare-record.ts'
 import { explain } from './explain.ts'
-import type { ExplainedAnswer, Explanation, RecordComparison } from './explanation.ts'
+import type { ExplainedAnswer, Explanation } from './explanation.ts'
+import type { ExplainableRecord } from './read-record.ts'
 import {
   type AskingCaller,
   type KnownObject,
@@ -38,39 +46,47 @@ interface ReviewedAt {
   readonly named?: string
 }
 
-export function explainRecord(
-  record: ExplainableRecord,
-  { reviewed, resources, now = timeOf(record), named = 'these files' }: ReviewedAt,
-): Explanation {
-  refuseMasked(record)
-  refuseCut(record)
+export async function explainRecord(
+  written: ExplainableRecord,
+  { reviewed, resources, now = timeOf(written), named = 'these files' }: ReviewedAt,
+): Promise<Explanation> {
+  refuseMasked(written)
+  refuseCut(written)
+  const record = recordAt(written, now)
+  const isOwn = record.revision === revisionOf(reviewed.files, reviewed.blockedFile)
   const request = requestOf(record, resources)
   const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
   const attributes = record.facts?.attributes
-  const [caller, assumed] = [callerOf(record), conditionsOf(record)]
-  const explained = explain({ reviewed, resources, caller, path, request, known, attributes, assumed, now })
-  const explanation = asRecorded(record, explained)
+  const [caller, assumed] = [callerOf(record), conditionsOf(record, reviewed)]
+  const asked = { reviewed, resources, caller, path, request, known, attributes, assumed, now }
+  const explained = asRecorded(
+    record,
+    explain(isOwn ? asked : { ...asked, known: asFarAsHeld(record, known, reviewed, request) }),
+  )
+  const isAsked = request.kind === 'route' && !record.forwarded
+  const again = isAsked ? await decideAgain(replayPolicyOf(reviewed, resources), record) : undefined
+  const explanation = again ? asDecidedAgain(explained, again) : explained
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
-  return { ...explanation, notes, record: compareRecord(record, explanation, named) }
+  return { ...explanation, notes, record: compareRecord(record, explanation, { again, files: named }) }
 }
 
 /**
  * Explains it by the policy that decided it, and says what the present policy would answer, if it is another one.
  * `present`: a sentence, if it can't be read.
  */
-export function explainPast(
+export async function explainPast(
   record: ExplainableRecord,
   { reviewed, present, resources }: Omit<ReviewedAt, 'now' | 'named'> & { readonly present: LoadedPolicy | string },
-): Explanation {
-  const past = explainRecord(record, { reviewed, resources, now: undefined, named: 'the files of that version' })
+): Promise<Explanation> {
+  const past = await explainRecord(record, { reviewed, resources, now: undefined, named: 'the files of that version' })
   if (typeof present === 'string') {
     return { ...past, notes: [...past.notes, `what the present policy would answer is not known: ${present}`] }
   }
   const revision = revisionOf(present.files, present.blockedFile)
   if (revision === past.revision) return explainRecord(record, { reviewed, resources, now: undefined })
   const named = `the present files (revision ${revision})`
-  const today = explainRecord(record, { reviewed: present, resources, now: undefined, named })
+  const today = await explainRecord(record, { reviewed: present, resources, now: undefined, named })
   const why = today.record?.sameOutcome === false ? `, because ${today.reason}` : ''
   return { ...past, notes: [...past.notes, `${today.record?.verdict}${why}`] }
 }
@@ -100,8 +116,36 @@ function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): A
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
 }
 
-function conditionsOf({ facts }: ExplainableRecord): KnownRequest {
-  return { conditions: { holds: new Map(Object.entries(facts?.conditions ?? {})), from: 'the record' } }
+/** What the record holds of the conditions of these files. */
+function conditionsOf(record: DecisionRecord, { policy }: LoadedPolicy): KnownRequest {
+  const { authentication, subject: id = '', roles = [], credential } = record
+  const caller = authentication === 'caller' ? { id, roles, claims: {}, credential } : undefined
+  const holding = recordedConditions(record, { caller })
+  const held = [...policy.conditions.values()].flatMap((one): [string, boolean][] => {
+    try {
+      return [[one.name, holding(one)]]
+    } catch (error) {
+      if (error instanceof AnswerMissing) return []
+      throw error
+    }
+  })
+  return { conditions: { holds: new Map(held), from: 'the record' } }
+}
+
+/**
+ * The record as if its request had come at this time; the answers to conditions count only for the time of the record.
+ */
+function recordAt(record: ExplainableRecord, now: number): DecisionRecord {
+  const whole = {
+    requestId: '',
+    outcome: 'allowed',
+    microseconds: 0,
+    ...record,
+    time: new Date(now).toISOString(),
+  } as const
+  if (parseTime(record.time ?? '') === now || !record.facts) return whole
+  const { conditions: _, ...facts } = record.facts
+  return { ...whole, facts }
 }
 
 function requestOf(record: ExplainableRecord, resources: Resources): MatchedRequest {
@@ -142,7 +186,27 @@ function objectOf(
   if (code === 'object-not-found' && record.facts?.object === undefined) {
     return { kind: 'object', id: id ?? '', object: undefined, record: undefined, related: () => undefined }
   }
-  return relations ? { kind: 'relations', from: 'the record', id, holding: new Set(relations) } : { kind: 'any', id }
+  const wasRead = (record.facts?.object ?? record.facts?.proposed) !== undefined || (relations?.length ?? 0) > 0
+  if (!relations || !wasRead) return { kind: 'any', id }
+  return { kind: 'relations', from: 'the record', id, holding: new Set(relations) }
+}
+
+/**
+ * The relations of other files than those that decided: the record holds the answers to some, and for the others the values
+ * that they compare, as far as the object was looked at.
+ */
+function asFarAsHeld(
+  record: DecisionRecord,
+  known: KnownObject,
+  { policy }: LoadedPolicy,
+  request: MatchedRequest,
+): KnownObject {
+  if (known.kind !== 'relations' || request.kind !== 'route') return known
+  const { resource, kind } = request.route
+  const relations = [...(policy.ownership.get(resource)?.relations.values() ?? [])]
+  const held = recordedRelations(record, relations, { isOwnRecord: kind === 'caller' })
+  const names = (wanted: boolean | null) => new Set([...held].flatMap(([name, one]) => (one === wanted ? [name] : [])))
+  return { ...known, holding: names(true), unknown: names(null) }
 }
 
 /** Notes about relations that held then but that ownership.yaml no longer declares. */
@@ -155,6 +219,19 @@ function goneRelations(
   const declared = policy.ownership.get(request.route.resource)?.relations
   const gone = relations.filter((name) => !declared?.has(name))
   return gone.map((name) => `ownership.yaml no longer declares the relation ${quote(name)}, which held then`)
+}
+
+/** An explanation knows neither the relations after a write nor the credential: what they decide is decided again. */
+function asDecidedAgain(explanation: Explanation, again: Again): Explanation {
+  if (again.kind !== 'refused' || explanation.stage === 'request') return explanation
+  const { fieldsRefused, problem: code } = again
+  const answer = explanation.answer?.code === code ? explanation.answer : problem(code)
+  if (explanation.outcome === 'deny') return { ...explanation, answer }
+  const reason =
+    fieldsRefused.length > 0
+      ? `the action is allowed, but the request may not name ${fieldsRefused.map(quote).join(', ')}`
+      : 'the object, as the write would leave it, is refused'
+  return { ...explanation, outcome: 'deny', reason, answer }
 }
 
 // ---- Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed
@@ -212,141 +289,6 @@ function withLater(record: ExplainableRecord, explanation: Explanation): Explana
   return { ...explanation, reason, answer: { status, code: code as ProblemCode, headers: {} } }
 }
 
-/** Whether the policy gave the recorded answer. It refuses a query only because of its fields. */
-function isByPolicy({ problem: code, fieldsRefused = [] }: ExplainableRecord): boolean {
-  if (code === 'invalid-query') return fieldsRefused.length > 0
-  return code === undefined || stageOf(code) === 'policy'
-}
-
 function refusal({ authentication }: ExplainableRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
   return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
-}
-
-// ---- Compares the recorded answer with the answer of policy files. It can't compare other answers (limits, bodies,
-// tokens).
-
-interface RecordVerdict {
-  readonly sameOutcome: boolean | null
-  readonly verdict: string
-}
-
-/** `files`: what the verdict calls the policy files. */
-function compareRecord(record: ExplainableRecord, now: Explanation, files: string): RecordComparison {
-  const { requestId = null, revision, status, problem = null, rules = [] } = record
-  const places = now.rules.map(({ place }) => place)
-  return {
-    requestId,
-    revision,
-    sameRevision: revision === now.revision,
-    status,
-    problem,
-    rules,
-    sameRules: rules.join() === places.join(),
-    ...(ofGateway(record, now, files) ?? verdictOf(record, now, files)),
-  }
-}
-
-/** A gateway's answer has another status than its client's would. */
-function ofGateway(
-  { forwarded, problem }: ExplainableRecord,
-  { outcome }: Explanation,
-  files: string,
-): RecordVerdict | undefined {
-  if (!forwarded || problem !== undefined || outcome !== 'allow') return undefined
-  return { sameOutcome: true, verdict: `with ${files} the gateway may let the request pass, too` }
-}
-
-function verdictOf(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
-  if (now.stage === 'request' && now.request.route === null && record.route === undefined) return incomparable(record)
-  if (record.authentication === 'rejected') return incomparable(record)
-  if (!isByPolicy(record)) return refusedBefore(record, now, files) ?? incomparable(record)
-  if (now.answer === null) return { sameOutcome: null, verdict: `with ${files} the answer depends on the object` }
-  const fields = record.problem === 'invalid-query' ? [] : (record.fieldsRefused ?? [])
-  if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now, files)
-  if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now, files)
-  if (now.answer.status !== record.status || now.answer.code !== (record.problem ?? null)) {
-    return different(record, now.answer, files)
-  }
-  return (
-    mayHaveWritten(record, now, files) ?? {
-      sameOutcome: true,
-      verdict: `${files} give the same answer: ${record.status}`,
-    }
-  )
-}
-
-/** The recorded refusal came after the policy had allowed the request, and the policy refuses the request now. */
-function refusedBefore(
-  record: ExplainableRecord,
-  { outcome, answer }: Explanation,
-  files: string,
-): RecordVerdict | undefined {
-  const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
-  return isLater && outcome === 'deny' && answer ? different(record, answer, files) : undefined
-}
-
-function incomparable({ problem, status }: ExplainableRecord): RecordVerdict {
-  const what = quote(problem ?? status)
-  return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so it can't be compared` }
-}
-
-function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer, files: string): RecordVerdict {
-  const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
-  return { sameOutcome: false, verdict: `${files} give another answer: ${by} instead of ${then}` }
-}
-
-/** The answer to a write shows the new object, and the record doesn't show how the new object relates to the caller. */
-function differsByBody({ problem, status }: ExplainableRecord, now: ExplainedAnswer): boolean {
-  return (
-    problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
-  )
-}
-
-function withOrWithoutBody(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
-  const verdict = `${files} allow it too; whether the answer has a body depends on the object after the write`
-  return mayHaveWritten(record, now, files) ?? { sameOutcome: record.revision === now.revision || null, verdict }
-}
-
-/**
- * The policy now allows all refused fields on the stored object; the record doesn't show the relations after the write.
- */
-function writableNow(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict {
-  if (record.revision === now.revision) return { sameOutcome: true, verdict: `${files} give the same answer` }
-  return {
-    sameOutcome: null,
-    verdict: `${files} allow these fields, unless the write changes the relations of the caller to the object`,
-  }
-}
-
-/** A record of an allowed write doesn't name the fields; under other rules some of them may be refused. */
-function mayHaveWritten(record: ExplainableRecord, now: Explanation, files: string): RecordVerdict | undefined {
-  const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
-  if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
-  const verdict =
-    `${files} allow it too, but not for the fields ${refused.join(', ')}, and the record does not say which ` +
-    'fields were written'
-  return { sameOutcome: null, verdict }
-}
-
-// ---- Reads the decision record to explain: a line of the server's log, possibly written by an older version.
-
-const REQUIRED = ['status', 'revision', 'method'] as const
-
-export type ExplainableRecord = Partial<DecisionRecord> & Pick<DecisionRecord, (typeof REQUIRED)[number]>
-
-/**
- * The first decision record among the lines of a log, which may also hold lines of other programs. Throws ToolError;
- * `source` is the file's name in its message.
- */
-export async function readRecord(lines: AsyncIterable<string>, source: string): Promise<ExplainableRecord> {
-  for await (const line of lines) {
-    const members = parseMembers(line)
-    if (members?.record !== 'decision') continue
-    const unusable = unusableMember(members, REQUIRED)
-    if (unusable === undefined) return members as unknown as ExplainableRecord
-    throw new ToolError(
-      `the decision record has no usable \`${unusable}\`: give a line of the log as the server wrote it`,
-    )
-  }
-  throw new ToolError(`${source} holds no decision record: give a line of the server's log with "record":"decision"`)
 }

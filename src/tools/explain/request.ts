@@ -48,6 +48,8 @@ export type KnownObject =
       readonly from: '--relation' | 'the record'
       readonly id: string | undefined
       readonly holding: ReadonlySet<string>
+      /** Those of which nothing is known. */
+      readonly unknown?: ReadonlySet<string>
     }
   | {
       readonly kind: 'object'

@@ -12,7 +12,7 @@ import { type DecisionRecord, parseRecord } from '../../decision-log/decision-re
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { type ReplayGroup, Tally, type Totals } from './tally.ts'
 
 export interface ReplayReport extends Totals {
@@ -107,7 +107,11 @@ function shownBy({ where, shown, everywhere }: Facts): Facts {
 
 /** Throws FileError and ToolError. */
 export async function openCandidate(place: PolicyPlace, resources: Resources): Promise<ReplayPolicy> {
-  const { policy, blocked, files, blockedFile } = await loadPolicy(place, resources)
+  return replayPolicyOf(await loadPolicy(place, resources), resources)
+}
+
+export function replayPolicyOf(loaded: LoadedPolicy, resources: Resources): ReplayPolicy {
+  const { policy, blocked, files, blockedFile } = loaded
   const revision = revisionOf(files, blockedFile)
   const snapshots = new Snapshots(packPolicy(policy), resources)
   const policyAt = (time: number): ActivePolicy => ({ revision, blocked, snapshot: snapshots.at(time) })

@@ -84,9 +84,13 @@ describe('a forwarded request about what is kept elsewhere', () => {
     const { decisions, app, folder } = server
     const reviewed = await loadPolicy(join(folder, 'policies'), app.resources)
     const files = { reviewed, resources: app.resources, now: undefined }
-    const verdicts = (await decisions())
-      .filter(({ forwarded, problem }) => forwarded !== undefined && problem === undefined)
-      .map((record) => explainRecord(record as never, files).record)
+    const asked = (await decisions()).filter(
+      ({ forwarded, problem }) => forwarded !== undefined && problem === undefined,
+    )
+    const verdicts = await Array.fromAsync(
+      asked,
+      async (record) => (await explainRecord(record as never, files)).record,
+    )
     expect(verdicts.map((one) => one?.sameOutcome)).to.deep.equal([true, null, null])
     expect(verdicts[1]?.verdict).to.equal('with these files the answer depends on the object')
   })

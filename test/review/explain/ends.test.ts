@@ -78,6 +78,7 @@ describe('sallyport policy explain, where rules end', () => {
       subject: 'carol',
       relations: [],
       rules: [],
+      facts: { object: { customerId: 'zoe', status: 'placed' } },
       status: 200,
     }
     const file = join(folder, '.record.json')

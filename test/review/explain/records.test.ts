@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Rule } from '../../../src/decide/policy.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
-import { explainRecord, readRecord } from '../../../src/tools/explain/record.ts'
+import { readRecord } from '../../../src/tools/explain/read-record.ts'
+import { explainRecord } from '../../../src/tools/explain/record.ts'
 import { type LoadedPolicy, loadPolicy } from '../../../src/tools/load-policy.ts'
-import { withoutSteps, withRules } from '../../policy-text.ts'
+import { ruledBy, withoutSteps, withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
 const POLICIES = new URL('../../../policies/', import.meta.url)
@@ -66,7 +67,7 @@ describe('a decision record under its own files', () => {
     await as('sam', 'support', 'PATCH', `/api/orders/${draft}`, { note: 'n' })
     expect((await explained('PATCH')).record?.sameOutcome).to.equal(true)
     const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
-    const { record } = await explained('PATCH', { ...reviewed, policy: { ...reviewed.policy, rules } })
+    const { record } = await explained('PATCH', ruledBy(reviewed, rules))
     expect(record?.verdict).to.equal('these files give another answer: 403 forbidden instead of 403 field-forbidden')
   })
 
@@ -75,17 +76,17 @@ describe('a decision record under its own files', () => {
     const path = `/api/v1/notes/${body.items[0].id}`
     const token = await server.token('alice', 'member')
     const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
-    const readOnly = { ...reviewed, policy: { ...reviewed.policy, rules } }
-    for (const [status, sent] of [
-      [412, { body: { title: 'new' }, headers: { 'if-match': '"other"' } }],
-      [400, { body: { title: '' } }],
+    const readOnly = ruledBy(reviewed, rules)
+    for (const [status, problem, sent] of [
+      [412, 'precondition-failed', { body: { title: 'new' }, headers: { 'if-match': '"other"' } }],
+      [400, 'invalid-body', { body: { title: '' } }],
     ] as const) {
       expect((await server.ask('PATCH', path, { token, ...sent })).status).to.equal(status)
       const { outcome, answer, reason, record } = await explained('PATCH')
       expect([outcome, answer?.status, record?.sameOutcome]).to.deep.equal(['allow', status, null])
       expect(reason).to.contain('the policy allows it')
       expect((await explained('PATCH', readOnly)).record?.verdict).to.equal(
-        `these files give another answer: 403 instead of ${status}`,
+        `these files give another answer: 403 forbidden instead of ${status} ${problem}`,
       )
     }
   })
@@ -95,10 +96,10 @@ describe('a decision record under its own files', () => {
     const { answer, record } = await explained('GET')
     expect([answer?.status, record?.sameOutcome]).to.deep.equal([400, true])
     const open = reviewed.policy.rules.map((rule) => (isReading(rule) ? { ...rule, views: ['*'] } : rule))
-    const opened = await explained('GET', { ...reviewed, policy: { ...reviewed.policy, rules: open } })
+    const opened = await explained('GET', ruledBy(reviewed, open))
     expect(opened.record).to.include({
       sameOutcome: false,
-      verdict: 'these files give another answer: 200 instead of 400',
+      verdict: 'these files allow it: 200 instead of 400',
     })
     await as('sam', 'support', 'GET', '/api/users?nothing=x')
     expect((await explained('GET')).record?.sameOutcome, 'at fault in itself').to.equal(null)

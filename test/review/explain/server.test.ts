@@ -8,8 +8,10 @@ import { openSqliteReader } from '../../../src/store/sqlite/reader/reader.ts'
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import { matchRequest, withKnownObject } from '../../../src/tools/explain/read-question.ts'
-import { type ExplainableRecord, explainRecord, readRecord } from '../../../src/tools/explain/record.ts'
+import { type ExplainableRecord, readRecord } from '../../../src/tools/explain/read-record.ts'
+import { explainRecord } from '../../../src/tools/explain/record.ts'
 import { type LoadedPolicy, loadPolicy } from '../../../src/tools/load-policy.ts'
+import { ruledBy } from '../../policy-text.ts'
 import type { Answer, TestServer } from '../../server.ts'
 import { BODIES, DORA, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
 
@@ -78,18 +80,19 @@ describe('explain, beside a running server', () => {
     const [contact] = reviewed.policy.rules.filter(({ views }) => views.includes('contact'))
     if (!contact) throw new Error('the shipped policy shows support how to reach people')
     const narrower = { ...contact, actions: ['list'], views: ['public'] }
-    const another = { ...reviewed, policy: { ...reviewed.policy, rules: [...reviewed.policy.rules, narrower] } }
-    const [same, other] = [reviewed, another].map((files) => {
-      return explainRecord(filtered, { reviewed: files, resources, now: Date.now() })
-    })
+    const another = ruledBy(reviewed, [...reviewed.policy.rules, narrower])
+    const [same, other] = await Promise.all(
+      [reviewed, another].map((files) => explainRecord(filtered, { reviewed: files, resources, now: Date.now() })),
+    )
     expect(same?.record).to.include({ sameOutcome: true, status: 200 })
-    expect(other?.record?.verdict).to.equal('these files give another answer: 400 instead of 200')
+    expect(other?.record?.verdict).to.equal('these files give another answer: 400 invalid-query instead of 200')
     expect(other?.answer?.code).to.equal('invalid-query')
     const told = same?.cases[0]?.fields?.queryable
     expect(told).to.deep.equal(['id', 'email'])
     expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
     expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
-    expect(explainRecord(await lastRecord('GET'), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
+    const unknown = await explainRecord(await lastRecord('GET'), { reviewed, resources, now: Date.now() })
+    expect(unknown.record?.verdict).to.equal(
       "the policy did not decide this answer (invalid-query), so it can't be compared",
     )
   })
@@ -154,7 +157,7 @@ describe('explain, beside a running server', () => {
     const answer = await send(request)
     met.add(answer.status)
     const record = await lastRecord(request.method)
-    const afterwards = explainRecord(record, { reviewed, resources, now: Date.now() })
+    const afterwards = await explainRecord(record, { reviewed, resources, now: Date.now() })
     const about = `${request.person?.id} ${request.method} ${request.path}`
     expect(summary(before), about).to.deep.equal(recorded(record, answer))
     expect(summary(afterwards), `recorded: ${about}`).to.deep.equal(recorded(record, answer))

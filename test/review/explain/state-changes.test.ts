@@ -168,6 +168,8 @@ describe('sallyport policy explain, of a write that changes a state', () => {
 
   const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
     [['PATCH', '/api/orders/{id}', '--becomes', 'drft>placed'], 'declares no relation drft for orders'],
+    [['PATCH', '/api/orders/{id}', '--becomes', 'draft>!draft'], 'name only what holds, or write none if nothing does'],
+    [['PATCH', '/api/orders/{id}', '--relation', '!owner'], 'name only what holds, or write none if nothing does'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft'], 'draft is not a change of states: write draft>placed'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft>placed>shipped'], 'is not a change of states'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'none>none'], 'names no state'],
