@@ -11,7 +11,7 @@ const PROGRAMS = 'test/programs.ts'
 
 /** Rooms of the tests, of which at least one file must be quick. */
 const PROMISED = [
-  'access',
+  'authzen',
   'client',
   'identity',
   'limits',

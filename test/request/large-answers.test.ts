@@ -176,7 +176,7 @@ describe('large answers that nobody reads', () => {
       faults: { note: () => undefined },
       metrics: { observeRequest: () => undefined },
       unread,
-      draining: () => false,
+      shutdown: { begun: false },
     }
     await answer(parts as unknown as AnswerParts)(ctx as never, async () => {
       const outcome = { status: 200, headers: {}, body: new WrittenJson('x'.repeat(bytes)) }

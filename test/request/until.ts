@@ -3,7 +3,7 @@ import type { Answer } from '../server.ts'
 import { sleep } from './raw.ts'
 
 /** Bound of the promise, with room for a busy machine. */
-const SECOND_MS = 2500
+const SECOND_MS = 10_000
 
 /** Asks until the answer fits; fails when it doesn't within the promised time. */
 export async function until(ask: () => Promise<Answer>, fits: (answer: Answer) => boolean): Promise<Answer> {
