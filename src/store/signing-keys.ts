@@ -29,7 +29,7 @@ export type FirstKey = Omit<StoredKey, 'createdAt'> & Partial<StoredKey>
 export interface SigningKeys {
   /** Sees everything that any instance changed before the call. Each process of each instance asks once a second. */
   read(): Promise<StoredKeys>
-  /** Stores all of the keys if there is none yet; otherwise none of them, and returns false. */
+  /** Stores these keys if the database has no key yet. Otherwise it stores nothing, and returns false. */
   begin(keys: readonly FirstKey[]): Promise<boolean>
   /**
    * False, and nothing is stored, unless the number is the one after the last key's: of several callers with one

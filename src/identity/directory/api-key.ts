@@ -1,6 +1,6 @@
 /**
- * API keys: `sp_`, a public id, and a secret, of which only the hash is stored. Makes and reads them, turns one into a
- * caller, and notes when it was used.
+ * An API key is `sp_`, a public id and a secret. Only the hash of the secret is stored. Makes and reads keys, turns one
+ * into a caller, and notes when it was used.
  */
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'

@@ -48,7 +48,7 @@ export type KnownObject =
       readonly from: '--relation' | 'the record'
       readonly id: string | undefined
       readonly holding: ReadonlySet<string>
-      /** Those of which nothing is known. */
+      /** Whether these relations hold is not known. */
       readonly unknown?: ReadonlySet<string>
     }
   | {

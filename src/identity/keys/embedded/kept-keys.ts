@@ -163,7 +163,7 @@ function noKeyIn({ name }: Pick<Database, 'name'>): KeyError {
   return new KeyError(`there is no signing key in the database \`${name}\`; start the server once`, 'sallyport serve')
 }
 
-/** The keys that a database keeps, decrypted, of which there is at least one. Throws KeyError. */
+/** The decrypted keys of a database; at least one. Throws KeyError. */
 export async function readStoredKeys(stored: StoredKeys, settings: KeyPlaceSettings): Promise<RingKeys> {
   const changesNothing = { read: async () => stored } as unknown as SigningKeys
   return new KeptKeys(changesNothing, createKeySeal(await findSecrets(settings)), settings.database).read()

@@ -19,7 +19,7 @@ export interface TargetPool {
   readonly target: TestTarget
   /** The shared target, or one for this cell alone, on which the cell's conditions hold. Throws CannotSetUp. */
   lend(expectation: Expectation): Promise<LentTarget>
-  /** One for this cell alone, into which no other cell puts objects; absent where there is none. */
+  /** A target for this cell alone: no other cell puts objects into it. Absent where no such target can be made. */
   lendEmpty?(expectation: Expectation): Promise<LentTarget>
   /** Removes what the run made. Returns a sentence for each thing that it could not remove. */
   close(): Promise<readonly string[]>
