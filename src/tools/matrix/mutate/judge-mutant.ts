@@ -293,17 +293,17 @@ export function findDifference(
   return decisions.length + settings.length === 0 ? undefined : { decisions, settings }
 }
 
-/** What a new object is filled with counts only where a rule is about creating objects. */
+/** What fills an object counts only where a rule is about creating or replacing: a PUT keeps the fields that it leaves out. */
 function isOfNoObject(
   policies: Sides<Policy>,
   { kind, resource: name = '' }: SettingChange,
   { resources }: Circumstances,
 ) {
   const resource = resources.byName.get(name)
-  const action = resource?.actions.get('create')
-  if ((kind !== 'fill' && kind !== 'owner') || !resource || !action) return false
+  if ((kind !== 'fill' && kind !== 'owner') || !resource) return false
   const rules = [...policies.before.rules, ...policies.after.rules]
-  return !rules.some((rule) => isAbout(rule, { resource, action }))
+  const actions = ['create', 'replace'].flatMap((action) => resource.actions.get(action) ?? [])
+  return !rules.some((rule) => actions.some((action) => isAbout(rule, { resource, action })))
 }
 
 /** The differences in sentences, as `policy diff` says them. */

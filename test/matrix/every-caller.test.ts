@@ -1,0 +1,140 @@
+/**
+ * A mistake is asked only of the requests that it can matter to, and is proven to matter to none: both hold against all
+ * requests, asked one by one, under random policies with views, roles that inherit, everybody, single users and concealing.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { AssertionError, expect } from 'chai'
+import fc from 'fast-check'
+import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { makeMutants, tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
+import { type Stated, statementsOf } from '../../src/tools/matrix/predict/expectations-met.ts'
+import type { Answer, EvaluatedPolicy, PredictedRequest } from '../../src/tools/matrix/predict/predict.ts'
+import { requestOfCell } from '../../src/tools/matrix/predict/predict-cell.ts'
+import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { removeFolder } from '../ends-with-tests.ts'
+import { filesOf } from '../policy/render.ts'
+import { drawing, runs } from '../runs.ts'
+import { SOURCES } from './predict/kinds.ts'
+import { randomPolicyFiles } from './predict/random-policies.ts'
+import { newFolder } from './predict/suites.ts'
+
+/** The suite of these files, with the matrix of the policy as it is. */
+async function suiteOfFiles(files: Readonly<Record<string, string>>) {
+  const folder = await newFolder()
+  const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+  const matrix = join(folder, 'matrices')
+  for (const path of [...Object.values(paths), matrix]) await mkdir(path)
+  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(paths.policies, name), text)
+  await writeFile(join(paths.policies, 'blocked.txt'), '')
+  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
+  const read = () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now())
+  const suite = await read()
+  await storeNew(matrix, writeMatrix(await planMatrix(suite, columnsFor(suite), () => false), ''))
+  const whole = await read()
+  await removeFolder(folder)
+  return whole
+}
+
+/** What a client sees, without new ids and times. */
+function seen({ status, shown, items }: Answer): unknown {
+  const rows = items?.map((item) => [item.object.id, Object.keys(item.shown).sort()])
+  return [status, shown && Object.keys(shown).sort(), rows]
+}
+
+/** The requests of all expectations, on the objects that the policy as it is needs; lists apart. */
+function requestsOf({ predictor, evaluated, expectations }: PredictedSuite) {
+  return expectations.flatMap((expectation) => requestOfCell(predictor, evaluated.policy, expectation) ?? [])
+}
+
+type Found = Map<'noticed' | 'equivalent' | 'other', number>
+
+interface Judging {
+  /** What expectations the search for one that notices is told. */
+  readonly told: (met: readonly Stated[]) => readonly Stated[]
+  readonly found?: Found
+}
+
+function holds({ told, found = new Map() }: Judging) {
+  const random = fc.tuple(randomPolicyFiles, fc.array(fc.nat(100_000), { minLength: 8, maxLength: 8 }))
+  return fc.asyncProperty(random, async ([files, picks]) => {
+    const suite = await suiteOfFiles(files)
+    const { met } = await statementsOf(suite)
+    const mutants = makeMutants(suite, suite.evaluated.policy, { only: undefined, valuesOf: () => [] })
+    const requests = requestsOf(suite)
+    for (const mutant of picks.flatMap((pick) => mutants[pick % mutants.length] ?? [])) {
+      const tried = await tryMutant({ ...suite, stated: told(met) }, mutant)
+      if (typeof tried === 'string') continue
+      const kind = kindOf(tried)
+      found.set(kind, (found.get(kind) ?? 0) + 1)
+      const change = `${mutant.operator} ${mutant.change}`
+      if (kind !== 'noticed') await expectUnnoticed(met, tried.evaluated, change)
+      if (kind === 'equivalent') await expectAlike(suite, requests, tried.evaluated, change)
+    }
+  })
+}
+
+function kindOf({
+  noticed,
+  difference,
+}: Exclude<Awaited<ReturnType<typeof tryMutant>>, string>): 'noticed' | 'equivalent' | 'other' {
+  if (noticed) return 'noticed'
+  return difference ? 'other' : 'equivalent'
+}
+
+/** A list is asked about the objects that a policy tells apart, so another policy may ask about others. */
+async function expectUnnoticed(met: readonly Stated[], evaluated: EvaluatedPolicy, change: string): Promise<void> {
+  for (const one of met.filter(({ isList }) => !isList))
+    expect(await one.holds(evaluated), `${change}: ${one.place.line}`).to.equal(true)
+}
+
+async function expectAlike(
+  { predictor, evaluated: before }: PredictedSuite,
+  requests: readonly Omit<PredictedRequest, 'evaluated'>[],
+  after: EvaluatedPolicy,
+  change: string,
+): Promise<void> {
+  for (const request of requests) {
+    const was = seen(await predictor.predict({ ...request, evaluated: before }))
+    const is = seen(await predictor.predict({ ...request, evaluated: after }))
+    const { method, route } = request.routeMethod
+    expect(isDeepStrictEqual(is, was), `${change}: ${method} ${route.path}`).to.equal(true)
+  }
+}
+
+describe('a mistake in any policy', () => {
+  it('is noticed by an expectation, or by none of all; and changes no answer if it is proven to change none', async () => {
+    const found: Found = new Map()
+    await drawing(
+      () => fc.assert(holds({ told: (met) => met, found }), { numRuns: runs(40, 2) }),
+      () => {
+        for (const kind of ['noticed', 'equivalent', 'other'] as const)
+          expect(found.get(kind), kind).to.be.greaterThan(0)
+      },
+    )
+  }).timeout(300_000)
+
+  const wrong: Readonly<Record<string, (one: Stated) => Stated>> = {
+    'everybody counts as no role': ({ subjects, ...one }) => ({
+      ...one,
+      ...(subjects && { subjects: subjects.difference(new Set(['everyone'])) }),
+    }),
+    'inherited roles are left out': ({ subjects, ...one }) => ({
+      ...one,
+      ...(subjects && { subjects: new Set([...subjects].slice(0, 2)) }),
+    }),
+    'reading counts for no other action': ({ asks, ...one }) => ({ ...one, asks: asks.slice(0, 1) }),
+  }
+  for (const [fault, change] of Object.entries(wrong)) {
+    it(`is found out to be overlooked where ${fault}`, async () => {
+      const outcome = await fc.check(holds({ told: (met) => met.map(change) }), {
+        numRuns: 60,
+        seed: 1,
+        endOnFailure: true,
+      })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+    }).timeout(300_000)
+  }
+})
