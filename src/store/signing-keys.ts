@@ -99,7 +99,8 @@ class SqlSigningKeys implements SigningKeys {
     let begun = false
     await this.#database.make(function* () {
       begun = (yield sql('select 1 from signing_keys limit 1')).length === 0
-      for (const { number, text, createdAt = null, tokensEndAt } of begun ? keys : [])
+      if (!begun) return
+      for (const { number, text, createdAt = null, tokensEndAt } of keys)
         yield sql(insert, number, stored(text), createdAt, tokensEndAt)
     })
     return begun

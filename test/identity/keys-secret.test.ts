@@ -157,6 +157,17 @@ describe('the secret beside a database file', () => {
     expect(await refused(start(kidOf))).to.match(/^others can read /)
   })
 
+  it('that is a pipe, or longer than any secret, stops the start at once', async () => {
+    await mkdir(join(data, 'keys'), { mode: 0o700 })
+    execFileSync('mkfifo', ['-m', '600', file])
+    expect(await refused(start(kidOf))).to.equal(`${file} is no file: move it away`)
+    await rm(file)
+    await writeFile(file, `${own}${' '.repeat(65 * 1024)}`, { mode: 0o600 })
+    expect(await refused(start(kidOf))).to.equal(`${file} is too long for a key or a secret: restore it`)
+    await writeFile(file, `${own}${' '.repeat(60 * 1024)}`, { mode: 0o600 })
+    await start(kidOf)
+  })
+
   it('counts with line ends as without: programs that print a secret add them', async () => {
     const kid = await start(kidOf)
     const text = (await readFile(file, 'utf8')).trim()

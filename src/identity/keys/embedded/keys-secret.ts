@@ -4,7 +4,7 @@
  * secret has its bytes.
  */
 import { randomBytes } from 'node:crypto'
-import { open, rm, stat } from 'node:fs/promises'
+import { constants, open, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory, writeDurably } from '../../../base/files/durable-file.ts'
 import { fixOfPath } from '../../../base/files/fix-path.ts'
@@ -68,6 +68,7 @@ function parseKeysSecret(name: string, text: string): KeysSecret | undefined {
 // The file of a secret.
 
 const OWNER_ONLY = 0o600
+const MOST_FILE_BYTES = 64 * 1024
 
 /** Of the secret, and of the keys of 0.1. */
 export function keyFolderIn(dataDirectory: string): string {
@@ -131,7 +132,8 @@ async function writeSecret(folder: string, file: string): Promise<void> {
  */
 export async function readPrivately(file: string): Promise<string | undefined> {
   const folder = dirname(file)
-  await using handle = await open(file).catch(({ code }) => {
+  // A pipe that nobody writes to would be waited for.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(({ code }) => {
     if (code === 'ENOENT') return undefined
     throw new KeyError(`${file} can't be read (${code})`, fixOfPath(file, code))
   })
@@ -144,6 +146,7 @@ export async function readPrivately(file: string): Promise<string | undefined> {
   }
   const found = await handle.stat()
   if (!found.isFile()) throw new KeyError(`${file} is no file: move it away`)
+  if (found.size > MOST_FILE_BYTES) throw new KeyError(`${file} is too long for a key or a secret: restore it`)
   if (permits(found.mode, 0o077)) {
     throw new KeyError(`others can read ${file}: let only its owner read it`, `chmod 600 ${shellWord(file)}`)
   }
