@@ -162,7 +162,11 @@ describe('the commands that change a policy', () => {
       subject: 'sam',
       roles: ['support'],
     }
-    const answered = { outcome: 'allowed', status: 200, relations: [] }
+    const held = {
+      objectId: '0190b2c4-0000-7000-8000-000000000017',
+      facts: { object: { customerId: 'ann', status: 'placed' } },
+    }
+    const answered = { outcome: 'allowed', status: 200, relations: [], ...held }
     await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered })}\n`)
     const env = { DECISION_LOG_FILE: log, DATA_DIR: join(folders.root, 'data') }
     const explained = (id: string) => run(['explain', '--request-id', id, '--format', 'json'], env)
@@ -172,13 +176,19 @@ describe('the commands that change a policy', () => {
     expect(past.record.verdict).to.equal('the files of that version give the same answer: 200')
     const now = await revisionIn(folders.live)
     expect(past.notes.join()).to.equal(
-      `the present files (revision ${now}) give another answer: 403 instead of 200, because a deny takes away ` +
+      `the present files (revision ${now}) give another answer: 403 forbidden instead of 200, because a deny takes away ` +
         'everything that is allowed, whatever the object',
     )
     await run(['rollback', '--yes'])
     const back = JSON.parse((await explained(requestId)).stdout)
     expect([back.record.verdict, back.notes]).to.deep.equal(['these files give the same answer: 200', []])
     expect((await explained('0190b2c4-0000-4000-8000-000000000002')).stderr).to.contain('holds no decision record')
+    const { objectId: _, ...unnamed } = { ...record, ...asked, ...answered }
+    await writeFile(log, `${JSON.stringify(unnamed)}\n`)
+    expect(JSON.parse((await explained(requestId)).stdout).record).to.include({
+      sameOutcome: null,
+      verdict: "with these files the answer is not known: the record doesn't hold the object's id",
+    })
     await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered, revision: '0'.repeat(16) })}\n`)
     expect(await explained(requestId)).to.deep.include({ code: 2, stdout: '' })
     const { stderr } = await explained(requestId)

@@ -207,6 +207,7 @@ function requestOf(resources: Resources, record: DecisionRecord): RecordedReques
   const endpoint = route?.endpoints.get(method as Method)
   const resource = route && byName.get(route.resource)
   if (!endpoint || !resource) return `no schema declares ${method} ${record.route}`
+  if (route.kind === 'item' && objectId === undefined) return "the record doesn't hold the object's id"
   const match = { route, endpoint, resource, id: route.kind === 'item' ? objectId : undefined }
   if (authentication === 'anonymous') return { ...match, caller: undefined }
   const { subject, roles = [], credential, facts } = record
