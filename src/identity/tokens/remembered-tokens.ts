@@ -2,15 +2,15 @@
  * Remembers verified tokens, so that a signature is checked only once. Facts that can change while the token stays the
  * same (the time, the keys) are checked each time; account-status.ts checks what the store knows about the caller.
  */
+import { LRUCache } from 'lru-cache'
 import type { Authentication, KeyedVerifier, TokenVerifier } from '../caller.ts'
 import { MAX_TOKEN_LENGTH, readCompactToken } from './compact-token.ts'
 
 type Remembered = Extract<Authentication, { kind: 'caller' }>
 
-/** Two halves of this size are kept: the recently used tokens, and older ones. */
-const HALF_TOKENS = 5_000
+const MOST_TOKENS = 10_000
 /** Limits the memory that long tokens take. */
-const HALF_CHARACTERS = 4_000_000
+const MOST_CHARACTERS = 8_000_000
 
 export interface RememberingVerifier extends TokenVerifier {
   /** Undefined if the token must be verified. */
@@ -19,7 +19,11 @@ export interface RememberingVerifier extends TokenVerifier {
 
 /** Answers like the verifier, but at once for a remembered token. */
 export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
-  const tokens = new RecentTokens()
+  const tokens = new LRUCache<string, Remembered>({
+    max: MOST_TOKENS,
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: (_found, token) => token.length,
+  })
   let generation: number | undefined
   const recall = (token: string) => {
     const current = verifier.keyGeneration()
@@ -48,37 +52,6 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
 function holds({ valid }: Remembered): boolean {
   const seconds = Math.floor(Date.now() / 1000)
   return valid !== undefined && valid.from <= seconds && seconds < valid.until
-}
-
-/** When it is full, forgets the half that wasn't used since it was half full. */
-class RecentTokens {
-  #recent = new Map<string, Remembered>()
-  #before = new Map<string, Remembered>()
-  #characters = 0
-
-  get(token: string): Remembered | undefined {
-    const recent = this.#recent.get(token)
-    if (recent) return recent
-    const before = this.#before.get(token)
-    if (before) this.set(token, before)
-    return before
-  }
-
-  set(token: string, found: Remembered): void {
-    if (this.#recent.size >= HALF_TOKENS || this.#characters >= HALF_CHARACTERS) {
-      this.#before = this.#recent
-      this.#recent = new Map()
-      this.#characters = 0
-    }
-    this.#recent.set(token, found)
-    this.#characters += token.length
-  }
-
-  clear(): void {
-    this.#recent.clear()
-    this.#before.clear()
-    this.#characters = 0
-  }
 }
 
 /** `verifiers`: by issuer. Anybody can write an `iss`, so the issuer's own verifier checks it again. */

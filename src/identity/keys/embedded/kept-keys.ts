@@ -165,8 +165,12 @@ function noKeyIn({ name }: Pick<Database, 'name'>): KeyError {
 
 /** The decrypted keys of a database; at least one. Throws KeyError. */
 export async function readStoredKeys(stored: StoredKeys, settings: KeyPlaceSettings): Promise<RingKeys> {
-  const changesNothing = { read: async () => stored } as unknown as SigningKeys
-  return new KeptKeys(changesNothing, createKeySeal(await findSecrets(settings)), settings.database).read()
+  const changesNothing: Pick<SigningKeys, 'read'> = { read: async () => stored }
+  return new KeptKeys(
+    changesNothing as SigningKeys,
+    createKeySeal(await findSecrets(settings)),
+    settings.database,
+  ).read()
 }
 
 /** Some keys can't be read, but it is known which keys are there. */
