@@ -65,6 +65,35 @@ describe('blocked.txt', () => {
     expect(blockedLine('a,user:b')).to.equal('"user:a,user:b"')
   })
 
+  it('says that a time behind a user lacks `until=`', () => {
+    for (const line of [
+      'user:eve, 2027-01-01',
+      'user:eve 2027-01-01',
+      'user:eve,2027-01-01T00:00:00Z',
+      'user:eve;2027-01-01T00:00:00+01:00',
+      'user:eve until 2027-01-01',
+      'user:eve until: 2027-01-01T00:00:00Z',
+      'user:eve, till 2027-01-01',
+      'user:eve Until=2027-01-01T00:00:00Z',
+      'user:eve until = 2027-01-01T00:00:00Z',
+      '"user:eve" 2027-01-01',
+      '"user:eve", 2027-01-01',
+    ]) {
+      expect(() => blocked('eve', NOON, line), line).to.throw(
+        'blocked.txt:1:1: a time stands behind the user without `until=` ' +
+          '(write it as in: user:mallory until=2027-01-31T18:00:00Z)',
+      )
+    }
+    for (const id of ['eve-2027-01-01', '2027-01-01', 'eve,2027', 'until', 'a,until']) {
+      expect(blocked(id, NOON, `user:${id}`), id).to.equal(true)
+    }
+    expect(blocked('eve,2027-01-01', NOON, '"user:eve,2027-01-01"')).to.equal(true)
+    for (const id of ['eve,2027-01-01', 'eve;2027-01-01', 'eve;user:bob']) {
+      expect(blockedLine(id)).to.equal(`"user:${id}"`)
+      expect(blocked(id, NOON, blockedLine(id)), id).to.equal(true)
+    }
+  })
+
   it('says that a day of `until=` does not exist', () => {
     const line = 'user:eve until=2027-02-30T00:00:00Z'
     expect(() => blocked('eve', NOON, line)).to.throw("`2027-02-30T00:00:00Z` names a day that doesn't exist")

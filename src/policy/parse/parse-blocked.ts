@@ -37,7 +37,7 @@ export function parseBlocked(source: SourceFile): Blocked {
 /** The line that blocks a user without end: plain if possible, otherwise as a JSON string of visible characters. */
 export function blockedLine(id: string): string {
   const plain = `user:${id}`
-  if (/^(?!.*,)[!-~]+$/.test(id)) return plain
+  if (/^(?!.*[,;])[!-~]+$/.test(id)) return plain
   return JSON.stringify(plain).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
@@ -49,6 +49,9 @@ function withoutComment(line: string): string {
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
   const example = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
   const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
+  if (!line.includes('until=') && BARE_TIME.test(line.replace(QUOTED, ''))) {
+    return fault('blocked-line', 'a time stands behind the user without `until=`', example)
+  }
   const several = quoted === undefined ? severalUsers(line) : undefined
   if (several) return fault('blocked-line', several.message, several.hint)
   const id = quoted === undefined ? plain : idOf(quoted)
@@ -65,6 +68,11 @@ function parseLine(line: string, fault: (code: string, message: string, hint: st
 }
 
 const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
+
+const QUOTED = /^"(?:[^"\\]|\\.)*"/
+
+/** The user with the time would pass for one id, which blocks nobody. */
+const BARE_TIME = /[\s,;](?:(?:un)?till?\s?[=:]?\s?)?\d{4}-\d\d?-\d\d?(?!\d)\S*$/i
 
 /** An id may have commas, but a list of users would pass for one id, which blocks nobody. */
 function severalUsers(line: string): { readonly message: string; readonly hint: string } | undefined {
