@@ -61,8 +61,12 @@ function readYaml<T>(
   const [problem] = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
   if (problem) {
     const [line = '', ...rest] = problem.message.split('\n')
-    const message = line.replace(/ at line \d+, column \d+:?$/, '')
-    report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
+    // The parser's own message is that of an overflowing stack.
+    const [message, hint] =
+      problem.code === 'RESOURCE_EXHAUSTION'
+        ? ['the value has too many levels of lists and mappings', 'write it with fewer']
+        : [line.replace(/ at line \d+, column \d+:?$/, ''), rest.length ? 'see the YAML syntax' : undefined]
+    report(fault(at(problem.pos[0]), 'yaml-syntax', message, hint))
     return undefined
   }
   const repeated = repeatedKeysOf(document)

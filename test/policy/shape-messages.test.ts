@@ -38,6 +38,27 @@ describe('one fault of a YAML file is one message', () => {
     expect(two.map((fault) => fault.split(' ')[1])).to.deep.equal(['`allow`', '`window`', '`pr`'])
   })
 
+  it('a number out of its bounds, with the bound in words', () => {
+    const deep = (depth: string) =>
+      faultsIn('ownership.yaml', `docs: { relations: { a: { through: up, to: docs, relation: b, depth: ${depth} } } }`)
+    expect(deep('9')).to.deep.equal(['ownership.yaml:1:63: `depth` must be at most 8 [yaml-shape]'])
+    expect(deep('0')).to.deep.equal(['ownership.yaml:1:63: `depth` must be at least 1 [yaml-shape]'])
+    const limits = 'body: 1mb\npage: { default: 1, max: 20000 }\nlimits: {}'
+    expect(faultsIn('limits.yaml', limits)).to.deep.equal([
+      'limits.yaml:2:21: `max` must be at most 10000 [yaml-shape]',
+    ])
+  })
+
+  it('a value with more levels than the parser can take', () => {
+    for (const many of [5000, 50_000]) {
+      const [only, ...others] = faultsIn('roles.yaml', `member: ${'['.repeat(many)}${']'.repeat(many)}`)
+      expect(others).to.deep.equal([])
+      expect(only).to.match(
+        /^roles\.yaml:1:\d+: the value has too many levels of lists and mappings \(write it with fewer\)/,
+      )
+    }
+  })
+
   it('a step that has two kinds', () => {
     const steps = 'description: x\nresources:\n  notes:\n    - drop: [a]\n      rename: { from: b, to: c }\n'
     const faults: string[] = []

@@ -4,8 +4,9 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { FileError } from '../../src/base/diagnostic.ts'
+import { type Diagnostic, FileError } from '../../src/base/diagnostic.ts'
 import { loadResources, parseResources } from '../../src/resources/load/load-resources.ts'
+import { parseSchemaFile } from '../../src/resources/schema/schema-file.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 
 const SERVER_FIELDS = {
@@ -90,7 +91,34 @@ describe('a directory of schema files', () => {
       '/typo.json route-method',
     ])
   })
+
+  it('is refused with the place where its levels are too many, whatever they are made of', () => {
+    const levels = (many: number, opens: string, closes: string) => `${opens.repeat(many)}1${closes.repeat(many)}`
+    const nested = (many: number, opens: string, closes: string) =>
+      BOATS.replace('"type":"object"', `"x": "[[{{",\n"examples": [${levels(many, opens, closes)}], $&`)
+    for (const [opens, closes] of [
+      ['[', ']'],
+      ['{"a\\"[": ', '}'],
+    ] as const) {
+      for (const many of [199, 1000, 20_000]) {
+        const text = nested(many, opens, closes)
+        const [fault, ...more] = faultsOfText(text)
+        expect(more).to.deep.equal([])
+        expect(fault).to.include({
+          code: 'json-depth',
+          message: 'the file has more than 200 levels of lists and objects',
+        })
+        expect(text.split('\n')[(fault?.line ?? 0) - 1]?.slice((fault?.column ?? 0) - 1)).to.match(/^[[{]/)
+      }
+      expect(faultsOfText(nested(198, opens, closes)).map(({ code }) => code)).not.to.include('json-depth')
+    }
+  })
 })
+
+function faultsOfText(text: string): readonly Diagnostic[] {
+  const parsed = parseSchemaFile({ name: 'boats.json', text })
+  return parsed.kind === 'faulty' ? parsed.faults : []
+}
 
 describe('resources', () => {
   const resources = parseResources([{ name: 'boats.json', text: BOATS }])

@@ -52,6 +52,10 @@ function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): s
       return `must be ${[params.type].flat().map(kindNamed).join(' or ')}`
     case 'pattern':
       return parentSchema?.title ? `must be ${parentSchema.title}` : 'does not have the form of such a value'
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
     case 'uniqueItems':
       return 'must not name an element twice'
     case 'minProperties':

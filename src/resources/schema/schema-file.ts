@@ -65,6 +65,11 @@ interface Tree {
 }
 
 function parseStrictly(source: SourceText): Tree {
+  const tooDeep = firstTooDeep(source.text)
+  if (tooDeep !== undefined) {
+    const message = `the file has more than ${DEEPEST} levels of lists and objects`
+    return { root: undefined, faults: [faultAt(source, tooDeep, 'json-depth', message)] }
+  }
   const errors: ParseError[] = []
   const root = parseTree(source.text, errors, { disallowComments: true, allowTrailingComma: false })
   // After the first error the parser guesses how to continue, so its later errors would mislead.
@@ -74,6 +79,20 @@ function parseStrictly(source: SourceText): Tree {
     return { root, faults: [faultAt(source, 0, 'json-syntax', 'this is not JSON')] }
   }
   return { root, faults: keyFaults(source, root) }
+}
+
+/** Bodies have at most 32 levels. Parsers and checks of schemas go down by themselves: many levels overflow the stack. */
+const DEEPEST = 200
+
+/** Where the first list or object begins that is too deep; undefined for none. Says nothing about text that isn't JSON. */
+function firstTooDeep(text: string): number | undefined {
+  let depth = 0
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (token === '[' || token === '{') depth++
+    else if (token === ']' || token === '}') depth--
+    if (depth > DEEPEST) return index
+  }
+  return undefined
 }
 
 /** `CommaExpected` -> `comma expected`. */
