@@ -120,10 +120,11 @@ function readKnown(flags: ObjectFlags, context: Sources): KnownObject | StoredQu
 function knownRelations(text: string, request: RouteRequest, context: Sources): KnownObject {
   const resource = resourceWithObjects('--relation', request, context)
   const declared = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.keys() ?? [])]
-  const names = assumedNames(text, declared, (unknown) => {
+  const faultOf = (unknown: string) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}`
     return `${fault}: name one of ${[...declared, NONE].join(', ')}`
-  })
+  }
+  const names = assumedNames(text, { flag: '--relation', declared, faultOf })
   refuseImpossible(names, resource, context)
   const relations = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return { kind: 'relations', from: '--relation', id: request.id, holding: withParts(names, relations) }

@@ -49,10 +49,11 @@ function refuseOtherActions({ method, endpoint: { operation } }: Extract<Matched
 
 function namesOf(side: string, relations: readonly Relation[], { name: resource }: Resource): readonly Relation[] {
   const declared = relations.map(({ name }) => name)
-  const names = assumedNames(side, declared, (unknown) => {
+  const faultOf = (unknown: string) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource}`
     return `${fault}: --becomes takes ${[...declared, NONE].join(', ')} on each side of >`
-  })
+  }
+  const names = assumedNames(side, { flag: '--becomes', declared, faultOf })
   const named = relations.filter(({ name }) => names.includes(name))
   const whole = named.find((relation) => !isLeaf(relation))
   if (!whole) return named

@@ -110,11 +110,11 @@ function chosenRelations(
   if (text === undefined) return undefined
   const shown = [...ownership].filter(([resource]) => only?.has(resource) ?? true)
   const declared = [...new Set(shown.flatMap(([, { relations }]) => [...relations.keys()]))]
-  const names = assumedNames(text, declared, (unknown) => {
+  const faultOf = (unknown: string) => {
     const fault = `ownership.yaml declares no relation ${quote(unknown)} for a resource of this matrix`
     return `${fault}: --relation takes none, or names joined with + of ${declared.join(', ')}`
-  })
-  return new Set(names)
+  }
+  return new Set(assumedNames(text, { flag: '--relation', declared, faultOf }))
 }
 
 interface MatrixRequest extends Partial<Shown> {
