@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
-import { Command, type CommandUnknownOpts } from 'commander'
+import { type Argument, Command, type CommandUnknownOpts, type Option } from 'commander'
 import { commandProcess, environment } from '../base/command-process.ts'
 import { printProblem } from '../present/print.ts'
 
@@ -89,8 +89,23 @@ function prepare(command: CommandUnknownOpts): void {
       writeErr: printProblem,
       outputError: (text, write) => write(sentenceOf(text)),
     })
-    .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
+    .configureHelp({
+      styleTitle: (title) => styleText('bold', title, { validateStream: false }),
+      optionDescription: describe,
+      argumentDescription: describe,
+    })
   for (const part of command.commands) prepare(part)
+}
+
+/** Choices and default as people type them. Commander writes JSON, such as `[]`, `false` and `3600000`. */
+function describe({ description, argChoices, defaultValue, defaultValueDescription }: Option | Argument): string {
+  const typed = [defaultValue].flat().filter((value) => typeof value !== 'boolean' && value !== undefined)
+  const usual = defaultValueDescription ?? typed.join(' ')
+  const told = [
+    ...(argChoices ? [`choices: ${argChoices.join(', ')}`] : []),
+    ...(usual === '' ? [] : [`default: ${usual}`]),
+  ]
+  return told.length > 0 ? `${description} (${told.join('; ')})` : description
 }
 
 /** Commander writes `error: …`, and its suggestion on a line of its own. */

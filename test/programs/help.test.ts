@@ -35,6 +35,17 @@ describe('the help of the commands', () => {
     }
   })
 
+  it('shows each default as people type it', async () => {
+    const unlike = /default: *(?:[[{"]|\d{5}|true|false|\))/
+    const helps = leaves.map(({ command }) => helpOf(command).replaceAll(/\s+/g, ' '))
+    expect(helps.filter((help) => unlike.test(help))).to.deep.equal([])
+    for (const json of ['[]', '["test/matrix"]', '3600000', 'false', '""', '"."']) {
+      expect(`(default: ${json})`).to.match(unlike)
+    }
+    const token = leaves.find(({ words }) => words[0] === 'token')
+    expect(helpOf(token?.command)).to.include('10m, 12h, 30d (default: 1h)')
+  })
+
   it('a faulty example would be found', async () => {
     const failure = await parse(['policy', 'check', '--form', 'json']).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(Error)
@@ -75,10 +86,14 @@ function leavesOf(command: CommandUnknownOpts, words: readonly string[]): readon
   return command.commands.flatMap((one) => leavesOf(one, [...words, one.name()]))
 }
 
-function examplesOf(command: CommandUnknownOpts): readonly (readonly string[])[] {
+function helpOf(command: CommandUnknownOpts | undefined): string {
   let help = ''
-  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
-  const lines = help.split('Examples:\n')[1]?.split('\n') ?? []
+  command?.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+  return help
+}
+
+function examplesOf(command: CommandUnknownOpts): readonly (readonly string[])[] {
+  const lines = helpOf(command).split('Examples:\n')[1]?.split('\n') ?? []
   return lines
     .filter((line) => line.startsWith('  sallyport '))
     .map((line) => wordsOf(line.slice('  sallyport '.length)))

@@ -1,5 +1,5 @@
 /** sallyport key …, signing-keys … (formerly `keys`) and token: what callers show, and the embedded keys that sign it. */
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { environment } from '../../base/command-process.ts'
 import { FileError } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
@@ -231,7 +231,9 @@ function sentenceOf({ kid, ends }: Pick<ListedKey, 'kid' | 'ends'>): string {
   return `The key ${kid} verifies tokens until ${ends}, when its last token ends.\n`
 }
 
-const AN_HOUR_MS = 3_600_000
+const EXPIRES = new Option('--expires <duration>', 'how long the token is valid: 10m, 12h, 30d')
+  .argParser(lifetime)
+  .default(3_600_000, '1h')
 
 export function tokenCommand(): Command {
   return withHelp(new Command('token'), {
@@ -240,7 +242,7 @@ export function tokenCommand(): Command {
   })
     .requiredOption('--subject <id>', 'the caller that uses the token', readSubject)
     .option('--role <role...>', 'a role that the token claims; repeat for more', [])
-    .option('--expires <duration>', 'how long the token is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
+    .addOption(EXPIRES)
     .addOption(TEXT_OR_JSON)
     .action(async ({ subject, role, expires, format }) => {
       const config = readConfig(environment())
