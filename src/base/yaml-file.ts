@@ -41,6 +41,8 @@ export function parseYaml<T>(
   return found as YamlFile<T> | undefined
 }
 
+const TOO_DEEP = 'the value has too many levels of lists and mappings; write it with fewer'
+
 function readYaml<T>(
   { name, text }: SourceFile,
   shape: Shape<T>,
@@ -60,13 +62,10 @@ function readYaml<T>(
   // After the first error the parser guesses how to continue, so its later errors would mislead.
   const [problem] = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
   if (problem) {
-    const [line = '', ...rest] = problem.message.split('\n')
     // The parser's own message is that of an overflowing stack.
-    const [message, hint] =
-      problem.code === 'RESOURCE_EXHAUSTION'
-        ? ['the value has too many levels of lists and mappings', 'write it with fewer']
-        : [line.replace(/ at line \d+, column \d+:?$/, ''), rest.length ? 'see the YAML syntax' : undefined]
-    report(fault(at(problem.pos[0]), 'yaml-syntax', message, hint))
+    const [line = '', ...rest] = (problem.code === 'RESOURCE_EXHAUSTION' ? TOO_DEEP : problem.message).split('\n')
+    const message = line.replace(/ at line \d+, column \d+:?$/, '')
+    report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
     return undefined
   }
   const repeated = repeatedKeysOf(document)
@@ -78,10 +77,8 @@ function readYaml<T>(
     return offset === undefined ? { file: name, line: 1, column: 1 } : at(offset)
   }
   const aliases = aliasesOf(document)
-  for (const offset of aliases) {
-    const message = 'aliases (`*name`) are not accepted'
-    report(fault(at(offset), 'yaml-alias', message, 'write the value out'))
-  }
+  const refused = 'aliases (`*name`) are not accepted'
+  for (const offset of aliases) report(fault(at(offset), 'yaml-alias', refused, 'write the value out'))
   if (aliases.length > 0) return undefined
   const checked = shape(document.toJS() ?? {})
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }

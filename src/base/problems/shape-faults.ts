@@ -53,9 +53,8 @@ function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): s
     case 'pattern':
       return parentSchema?.title ? `must be ${parentSchema.title}` : 'does not have the form of such a value'
     case 'minimum':
-      return `must be at least ${limit}`
     case 'maximum':
-      return `must be at most ${limit}`
+      return `must be at ${keyword === 'minimum' ? 'least' : 'most'} ${limit}`
     case 'uniqueItems':
       return 'must not name an element twice'
     case 'minProperties':

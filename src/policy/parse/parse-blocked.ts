@@ -47,40 +47,36 @@ function withoutComment(line: string): string {
 }
 
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
-  const example = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
   const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
-  if (!line.includes('until=') && BARE_TIME.test(line.replace(QUOTED, ''))) {
-    return fault('blocked-line', 'a time stands behind the user without `until=`', example)
-  }
-  const several = quoted === undefined ? severalUsers(line) : undefined
-  if (several) return fault('blocked-line', several.message, several.hint)
+  const joined = joinedParts(line.replace(QUOTED, ''))
+  if (joined) return fault('blocked-line', ...joined)
   const id = quoted === undefined ? plain : idOf(quoted)
-  if (!id) return fault('blocked-line', 'the line is not `user:<id>`, optionally followed by `until=<time>`', example)
-  if ([...id].length > 128) return fault('user-id', 'the user id has more than 128 characters', example)
+  if (!id) return fault('blocked-line', 'the line is not `user:<id>`, optionally followed by `until=<time>`', EXAMPLE)
+  if ([...id].length > 128) return fault('user-id', 'the user id has more than 128 characters', EXAMPLE)
   if (plain && plain.trimStart() !== plain) return fault('blocked-line', `\`${id}\` begins with a space`, QUOTES)
   if (until === undefined) {
     const words = plain !== undefined && /\s/.test(plain)
     return words ? fault('blocked-line', `\`${id}\` has a space in it`, QUOTES) : [{ id, until }]
   }
   const time = parseTime(until)
-  if (time === undefined) return fault('blocked-until', timeFault(until), example)
-  return [{ id, until: time }]
+  return time === undefined ? fault('blocked-until', timeFault(until), EXAMPLE) : [{ id, until: time }]
 }
 
 const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
 
 const QUOTED = /^"(?:[^"\\]|\\.)*"/
 
-/** The user with the time would pass for one id, which blocks nobody. */
 const BARE_TIME = /[\s,;](?:(?:un)?till?\s?[=:]?\s?)?\d{4}-\d\d?-\d\d?(?!\d)\S*$/i
 
-/** An id may have commas, but a list of users would pass for one id, which blocks nobody. */
-function severalUsers(line: string): { readonly message: string; readonly hint: string } | undefined {
+/** An id may have commas, but a list of users, or a user with a time, would pass for one id, which blocks nobody. */
+function joinedParts(line: string): readonly [message: string, hint: string] | undefined {
+  const isTimed = line.includes('until=')
+  if (!isTimed && BARE_TIME.test(line)) return ['a time stands behind the user without `until=`', EXAMPLE]
   if (LISTED.test(line)) {
-    const hint = line.includes('until=') ? `put a space, and no comma, before until=; ${ONE_A_LINE}` : ONE_A_LINE
-    return { message: 'the line has a comma between its parts', hint }
+    const hint = isTimed ? `put a space, and no comma, before until=; ${ONE_A_LINE}` : ONE_A_LINE
+    return ['the line has a comma between its parts', hint]
   }
-  return SEVERAL.test(line) ? { message: 'the line names several users', hint: ONE_A_LINE } : undefined
+  return SEVERAL.test(line) ? ['the line names several users', ONE_A_LINE] : undefined
 }
 
 const LISTED = /,\s*(?:user:|until=|$)|,\s|^(?!\s*user:)[^"]*,/
@@ -88,6 +84,7 @@ const SEVERAL = /[\s;]user:/
 const ONE_A_LINE =
   'write each user on a line of its own, as in: user:mallory (an id with a comma in quotes: "user:a, b")'
 
+const EXAMPLE = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
 const QUOTES = 'write it in quotes, as in: "user:first last"'
 
 /** Undefined if the text isn't a JSON string, or names nobody. */
