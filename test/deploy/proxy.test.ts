@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
+import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -92,6 +93,17 @@ describe('the reverse proxy', () => {
     expect([...shared.matchAll(/proxy_pass (\S+);/g)].map(([, to]) => to)).to.deep.equal(
       Array(2).fill('http://instances'),
     )
+  })
+
+  it('closes an idle connection before the server does, which would lose a request', async () => {
+    const server = await startTestServer()
+    const { headers } = await server.ask('GET', '/livez')
+    await server.stop()
+    const serverSeconds = Number(/^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '')?.[1])
+    for (const file of ['deploy/instances.conf', 'deploy/gateways/nginx.conf']) {
+      const seconds = Number(/^ {2}keepalive_timeout (\d+)s;$/m.exec(read(file))?.[1])
+      expect(serverSeconds - seconds, file).to.be.at.least(5)
+    }
   })
 
   it('starts instances when PostgreSQL takes clients, not while its image makes the database', () => {

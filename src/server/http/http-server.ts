@@ -16,7 +16,10 @@ export interface ServerTimeouts {
   readonly headersMs: number
   /** Milliseconds until the whole request must have arrived. */
   readonly requestMs: number
-  /** Milliseconds that an idle connection stays open. */
+  /**
+   * Milliseconds that an idle connection stays open: longer than the 60 s of proxies and load balancers. One that lent a
+   * connection to a request at the moment when the server closed it would answer 502.
+   */
   readonly keepAliveMs: number
   /**
    * Milliseconds that a client may read nothing of an answer: more than `requestMs`, because this time-out also applies
@@ -25,7 +28,7 @@ export interface ServerTimeouts {
   readonly answerMs: number
 }
 
-const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 5_000, answerMs: 60_000 }
+const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 65_000, answerMs: 60_000 }
 
 const MAX_HEADER_BYTES = 16_384
 
