@@ -23,6 +23,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'Incomparable',
   'KeyError',
   'LeaseLost',
+  'LinkOut',
   'MigrationRefused',
   'ToolError',
   'UnfitDatabase',

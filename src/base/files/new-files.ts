@@ -1,9 +1,9 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { link, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { isWithin } from './project-file.ts'
+import { writingPlace } from './project-file.ts'
 
 export interface NewFile {
   /** Its path within the folder, with `/`. */
@@ -21,7 +21,7 @@ export async function takenNames(folder: string, names: readonly string[]): Prom
 /**
  * Writes the files; `complete` may add more to the folder before it counts. A folder that doesn't exist yet appears
  * whole. In an existing folder, each file appears whole, in this order. What was written is removed again if a write or
- * `complete` fails, or a signal comes. Throws what they throw.
+ * `complete` fails, or a signal comes. Throws what they throw, and LinkOut for a link that leads out of the folder.
  */
 export async function writeNew(
   folder: string,
@@ -42,27 +42,18 @@ export async function writeNew(
   })
 }
 
-/** A folder on the way is a link: what is written would stand somewhere else. */
-export class LeadsElsewhere extends Error {
-  constructor(folder: string, name: string) {
-    super(`\`${join(folder, dirname(name))}\` leads out of \`${folder}\`, and nothing was changed: remove the link`)
-    this.name = 'LeadsElsewhere'
-  }
-}
-
 type Complete = (folder: string, goOn: GoOn) => Promise<unknown>
 
 async function writeInto(folder: string, files: readonly NewFile[], complete: Complete, goOn: GoOn): Promise<void> {
   /** Files and folders that weren't there before. */
   const made: string[] = []
-  const real = await realpath(folder).catch(() => resolve(folder))
   try {
     for (const { name, text } of files) {
       await goOn()
       const path = join(folder, name)
+      await writingPlace(dirname(path), folder)
       const first = await mkdir(dirname(path), { recursive: true })
       if (first !== undefined) made.push(first)
-      if (!isWithin(await realpath(dirname(path)), real)) throw new LeadsElsewhere(folder, name)
       await writeWhole(path, text, () => made.push(path))
     }
     await goOn()

@@ -1,57 +1,33 @@
 /**
- * Reads a file that somebody else may have written, such as a pull request: only a regular file of a bounded size, and
- * inside a git work tree no link that leads out of it. What such a file has may be printed where others read it.
+ * The files of a project that somebody else may have written, such as a pull request. What is read is a regular file of a
+ * bounded size, and inside a git work tree no link that leads out of it: it may be printed where others read it. Nothing
+ * is written through a link that leads out of the project.
  */
-import { constants, type Stats } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { constants } from 'node:fs'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 
 /** More than a hundred times the largest files that the tests and the bench read. */
 export const MOST_BYTES = 64 * 1024 * 1024
 
 /** `folder`: the folder that the file belongs to, which may itself be a link. Throws the system's errors, and Error. */
 export async function readProjectFile(path: string, folder: string): Promise<Buffer> {
-  const real = await inside(await realpath(path).catch(asOpening), folder)
+  const real = await realpath(path).catch(asOpening)
+  const top = await workTreeOf(await realpath(folder))
+  if (top !== undefined && !isWithin(real, top)) throw new Error('it leads out of the git work tree')
   // Opening a pipe would wait for a writer.
   await using file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK)
-  const found = await file.stat()
-  refuseOthers(found)
-  const chunks: Buffer[] = []
-  // Files of /proc report the size 0, and others may grow meanwhile.
-  for (let length = 0; ; ) {
-    const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(Math.max(found.size + 1, LEAST_CHUNK)) })
-    if (bytesRead === 0) return Buffer.concat(chunks, length)
-    length += bytesRead
-    if (length > MOST_BYTES) throw new Error(TOO_LARGE)
-    chunks.push(buffer.subarray(0, bytesRead))
-  }
-}
-
-/** `real`: a path without links. */
-async function inside(real: string, folder: string, named = 'it'): Promise<string> {
-  const top = await workTreeOf(await realpath(folder))
-  if (top === undefined || isWithin(real, top)) return real
-  throw new Error(`${named} leads out of the git work tree`)
-}
-
-/** Where a file of the folder is to be written, so that a link stays a link. Throws Error for a link that leads out. */
-export async function writingPlace(path: string, folder: string): Promise<string> {
-  const real = await realpath(path).catch(() => undefined)
-  return real === undefined ? path : inside(real, folder, `\`${path}\``)
+  if (!(await file.stat()).isFile()) throw new Error('it is not a regular file')
+  const bytes = await buffer(file.createReadStream({ autoClose: false, end: MOST_BYTES }))
+  if (bytes.length > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`)
+  return bytes
 }
 
 /** The message says that the file can't be opened, without the names of system calls. */
 function asOpening(error: NodeJS.ErrnoException): never {
   error.message = error.message.replace(', realpath ', ', open ')
   throw error
-}
-
-const LEAST_CHUNK = 64 * 1024
-const TOO_LARGE = `it is larger than ${MOST_BYTES} bytes`
-
-function refuseOthers(found: Stats): void {
-  if (!found.isFile()) throw new Error('it is not a regular file')
-  if (found.size > MOST_BYTES) throw new Error(TOO_LARGE)
 }
 
 /** The nearest folder with a `.git` at or above this one, which has no links in its path. */
@@ -66,4 +42,42 @@ export async function workTreeOf(folder: string): Promise<string | undefined> {
 export function isWithin(path: string, folder: string): boolean {
   const between = relative(folder, path)
   return between !== '..' && !between.startsWith(`..${sep}`)
+}
+
+// ---- Where a command writes.
+
+/**
+ * Where the path leads, so that a link to a file stays a link. Throws LinkOut for a link on the way that leads nowhere,
+ * into `.git`, or out of the git work tree in which it stands, or else out of the current folder. One in `folder` has
+ * to stay in it.
+ */
+export async function writingPlace(path: string, folder?: string): Promise<string> {
+  const named = resolve(path)
+  if (dirname(named) === named) return named
+  const above = await writingPlace(dirname(named), folder)
+  const place = join(above, basename(named))
+  if (!(await lstat(place).catch(() => undefined))?.isSymbolicLink()) return place
+  const target = await realpath(place).catch(() => undefined)
+  if (target === undefined) throw new LinkOut(place, 'nowhere')
+  const project = await projectOf(above, folder)
+  if (project !== undefined && leadsOut(target, project)) throw new LinkOut(place, 'out of the project')
+  return target
+}
+
+async function projectOf(place: string, folder: string | undefined): Promise<string | undefined> {
+  const named = folder && (await realpath(folder).catch(() => undefined))
+  if (named && isWithin(place, named)) return named
+  return (await workTreeOf(place)) ?? (isWithin(place, process.cwd()) ? process.cwd() : undefined)
+}
+
+function leadsOut(target: string, project: string): boolean {
+  return !isWithin(target, project) || isWithin(target, join(project, '.git'))
+}
+
+class LinkOut extends Error {
+  override readonly name = 'LinkOut'
+
+  constructor(link: string, where: string) {
+    super(`\`${link}\` is a link that leads ${where}, and nothing was changed: remove it, or name the place itself`)
+  }
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import { commandProcess } from '../../base/command-process.ts'
 import { nameNew } from '../../base/files/new-files.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import { print } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
 import { ToolError } from '../../tools/load-policy.ts'
@@ -19,7 +20,7 @@ export interface Output extends ExportSink, AsyncDisposable {
   finish(): Promise<void>
 }
 
-/** Throws ToolError if the file exists, or can't be created. */
+/** Throws ToolError if the file exists, or can't be created, and LinkOut. */
 export async function openOutput(file: string | undefined): Promise<Output> {
   return file === undefined ? gathered(toStandardOutput, { end: async () => {}, close: async () => {} }) : toFile(file)
 }
@@ -31,6 +32,7 @@ async function toStandardOutput(text: string): Promise<void> {
 
 async function toFile(file: string): Promise<Output> {
   const part = `${file}.part`
+  await writingPlace(file)
   const taken = await open(file).catch(() => undefined)
   await taken?.close()
   if (taken) throw new ToolError(`the file ${file} exists: name another one with --output`)

@@ -3,6 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
 import { nameNew } from '../../base/files/new-files.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import type { Config } from '../../config/config.ts'
 import { secretOf } from '../../identity/keys/embedded/key-seal.ts'
 import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
@@ -46,10 +47,11 @@ interface FoundLeftover extends Leftover {
   readonly isRemoved: boolean
 }
 
-/** Throws ToolError, FileError, KeyError, and errors of the file system. Then no file is left. */
+/** Throws ToolError, FileError, KeyError, LinkOut, and errors of the file system. Then no file is left. */
 export async function backUp(options: BackupOptions): Promise<Backup> {
   const { config, now } = options
   refuseNothing(config)
+  if (options.file !== undefined) await writingPlace(options.file)
   const file = resolve(options.file ?? join(config.dataDirectory, 'backups', defaultName(options)))
   if (existsSync(file)) throw taken(file)
   const folder = dirname(file)

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../base/files/make-folder.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import { ToolError } from '../load-policy.ts'
 import type { PartGroup } from './archive/manifest.ts'
 import {
@@ -46,6 +47,7 @@ export class RestoredFolder {
 
   /** Makes the folder if it isn't there. Throws ToolError if it has anything but what a killed restore left. */
   static async begin(directory: string): Promise<RestoredFolder> {
+    await writingPlace(directory)
     const isNew = !existsSync(directory)
     await makeFolder(directory)
     const leftovers = await leftoversIn(directory)

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { type GoOn, type NewFile, removeUnfinished, takenNames, whole, writeNew } from '../../base/files/new-files.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import { type Policy, USERS } from '../../decide/policy.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
@@ -44,9 +45,10 @@ export async function addResource(wish: NewResource): Promise<readonly string[]>
   return addToProject(wish, () => planAdditions(wish))
 }
 
-/** The same for any additions, which are planned while no other command changes the policy. */
+/** The same for any additions, which are planned while no other command changes the policy. Throws LinkOut, too. */
 export async function addToProject(folders: EditedFolders, plan: () => Promise<Additions>): Promise<readonly string[]> {
   const { policies, schemas, matrices } = folders
+  for (const folder of [policies, schemas, matrices]) await writingPlace(folder)
   await refuseVersions(folders)
   // The lock is a file in a folder that has to be there.
   await loadSchemas(schemas)

@@ -1,6 +1,6 @@
 /** Makes a project in a folder (`sallyport init`, `npm create sallyport`), or copies the demo's files into one. */
 import { join } from 'node:path'
-import { LeadsElsewhere, type NewFile, takenNames, writeNew } from '../../base/files/new-files.ts'
+import { type NewFile, takenNames, writeNew } from '../../base/files/new-files.ts'
 import { ToolError } from '../load-policy.ts'
 import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../matrix/init/write-matrix.ts'
@@ -30,7 +30,6 @@ export async function orTell<T>(folder: string, write: () => Promise<T>): Promis
   try {
     return await write()
   } catch (error) {
-    if (error instanceof LeadsElsewhere) throw new ToolError(error.message)
     const { code, syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
     throw new ToolError(

@@ -1,6 +1,6 @@
 /** `data migrate --draft`: writes a first migration file for a change of schemas. */
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeNew } from '../../../base/files/new-files.ts'
 import { draftMigration } from '../../../migrations/draft/draft-migration.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'
 import { fittedResources } from '../../../migrations/fit/schemas.ts'
@@ -19,17 +19,16 @@ interface Drafted {
   readonly migrations: string
 }
 
-/** The name of the new file; undefined if no object needs a migration. Throws FileError and ToolError. */
+/** The name of the new file; undefined if no object needs a migration. Throws FileError, LinkOut and ToolError. */
 export async function writeDraft({ database, from, to, migrations }: Drafted): Promise<string | undefined> {
   const next = byName(storedResources(await loadResources(to)))
   const old = from === undefined ? await fitted(database) : byName(storedResources(await loadResources(from)))
   const text = draftMigration(old, next)
   if (text === undefined) return undefined
   const last = (await readMigrations(migrations)).at(-1)?.number ?? 0
-  const file = join(migrations, `${String(last + 1).padStart(4, '0')}-draft.yaml`)
-  await mkdir(migrations, { recursive: true })
-  await writeFile(file, text, { flag: 'wx' })
-  return file
+  const name = `${String(last + 1).padStart(4, '0')}-draft.yaml`
+  await writeNew(migrations, [{ name, text }])
+  return join(migrations, name)
 }
 
 function byName(resources: readonly Resource[]): ReadonlyMap<string, Resource> {

@@ -1,6 +1,7 @@
 /** A run of matrices as a report; page.ts shows it as a page. */
 import { writeFile } from 'node:fs/promises'
 import { type Diagnostic, MOST_FAULTS } from '../../../base/diagnostic.ts'
+import { writingPlace } from '../../../base/files/project-file.ts'
 import type { TestCase } from '../../../present/junit.ts'
 import { printable } from '../../../present/quote.ts'
 import { formatsOf, type Paragraph } from '../../../present/report.ts'
@@ -50,13 +51,13 @@ interface ReportRequest {
   readonly file: string
 }
 
-/** Throws ToolError if a file can't be written. */
+/** Throws ToolError if a file can't be written, and LinkOut. */
 export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
   for (const { format, file } of requests) await write(file, REPORTS[format](run))
 }
 
 async function write(file: string, text: string): Promise<void> {
-  await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
+  await writeFile(await writingPlace(file), text).catch((error: NodeJS.ErrnoException) => {
     throw new ToolError(
       `the report \`${file}\` can't be written (${error.code}): name a file in a folder that you may write to`,
     )

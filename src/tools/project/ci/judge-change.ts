@@ -4,6 +4,7 @@ import { realpath, writeFile } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { Environment } from '../../../base/command-process.ts'
 import type { Diagnostic } from '../../../base/diagnostic.ts'
+import { writingPlace } from '../../../base/files/project-file.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
 import { type Commented, putComment } from './comment.ts'
@@ -37,7 +38,7 @@ export async function judgeChange(options: JobOptions, env: Environment): Promis
   const project = relative(top, here).replaceAll(sep, '/')
   const placed = (finding: Diagnostic) => ({ ...finding, file: placedFile(top, resolve(here, finding.file), finding) })
   const steps = await runSteps({ ...options, findBase: () => findBase(here, options.base, occasion) })
-  const sarif = await writeSarif({ file: options.sarif, top }, steps, placed)
+  const sarif = await writeSarif(options.sarif, steps, placed)
   const code = Math.max(sarif.fault === '' ? 0 : 2, ...steps.map((step) => step.code)) as StepCode
   const title = markdownText(project === '' ? say`Sallyport` : say`Sallyport: ${project}`)
   const report = jobReport(steps, title)
@@ -66,7 +67,7 @@ interface WrittenSarif {
 
 /** A file that can't be written takes nothing from the report. */
 async function writeSarif(
-  { file, top }: { readonly file: string | undefined; readonly top: string },
+  file: string | undefined,
   steps: readonly JobStep[],
   placed: (finding: Diagnostic) => Diagnostic,
 ): Promise<WrittenSarif> {
@@ -75,7 +76,7 @@ async function writeSarif(
   try {
     // Not through a link, which a pull request may have brought.
     const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
-    await refuseLinksOut(top, [dirname(file)])
+    await writingPlace(dirname(file))
     await writeFile(file, sarifText(runs), { flag: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW })
     return { path: resolve(file), fault: '' }
   } catch (error) {

@@ -1,8 +1,8 @@
 /** A policy directory as the target of releases, and the changes of its blocked.txt. */
 
-import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../../base/files/durable-file.ts'
+import { writingPlace } from '../../../base/files/project-file.ts'
 import { readBlockedFile } from '../../../policy/policy-files.ts'
 import { ToolError } from '../../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from '../block-lines.ts'
@@ -73,5 +73,5 @@ async function addBlocks(directory: string, lines: readonly string[]): Promise<v
 
 /** If blocked.txt is a link, it stays one. */
 async function replaceBlocked(directory: string, text: string): Promise<void> {
-  await replaceFile(await realpath(join(directory, 'blocked.txt')), text)
+  await replaceFile(await writingPlace(join(directory, 'blocked.txt')), text)
 }

@@ -5,14 +5,16 @@
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { writingPlace } from '../../../base/files/project-file.ts'
 import { type FileLock, lockFile, UnlockableFile } from '../../../store/sql/file-lock.ts'
 import { ToolError } from '../../load-policy.ts'
 
 const LOCK = '.lock'
 
-/** Throws ToolError while another command is running, and if nothing can be written. */
+/** Throws ToolError while another command is running, and if nothing can be written; LinkOut as `writingPlace`. */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
+    await writingPlace(directory)
     const lock = await takeLock(directory)
     return await work().finally(() => lock.release())
   } catch (error) {

@@ -20,8 +20,8 @@ export async function replaceAll<T = void>(
       for (const { name, text } of files) {
         await goOn()
         const named = join(folder, name)
+        const path = await writingPlace(named)
         const first = await mkdir(dirname(named), { recursive: true })
-        const path = await writingPlace(named, folder)
         if (first !== undefined) undo.unshift(() => rm(first, { recursive: true, force: true }))
         const former = await formerFile(path)
         await replaceFile(path, text, former?.mode)

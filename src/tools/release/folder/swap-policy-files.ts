@@ -61,7 +61,7 @@ async function writePlain(directory: string, name: string, bytes: Uint8Array): P
   const isLinked = await isLink(directory, name)
   const present = isLinked ? undefined : await readFile(file).catch(() => undefined)
   if (present?.equals(bytes)) return
-  const path = isLinked ? file : await writingPlace(file, directory)
+  const path = isLinked ? file : await writingPlace(file)
   const mode = (await stat(path).catch(() => undefined))?.mode
   await replaceFile(path, bytes, mode === undefined ? undefined : mode & 0o777)
 }
