@@ -15,6 +15,7 @@ import { parseResources, readSchemas } from '../../src/resources/load/load-resou
 import { createPolicyParser, type ParserOptions } from '../../src/server/policy-changes/parse-apart.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const SUBJECTS = 2000
@@ -169,11 +170,7 @@ describe('a server', () => {
     const file = join(server.folder, 'policies/policy.csv')
     await writeFile(file, `${largeRules(10_000)}p, user:last, notes, list, any, *, allow\n${END}\n`)
     const token = await server.token('last')
-    let status = 0
-    for (const end = Date.now() + 15_000; status !== 200 && Date.now() < end; await sleep(50)) {
-      status = (await server.ask('GET', '/api/v1/notes', { token })).status
-    }
-    expect(status).to.equal(200)
+    await until(async () => (await server.ask('GET', '/api/v1/notes', { token })).status === 200)
     expect((await server.ask('DELETE', '/api/v1/notes/x', { token: await server.token('u1') })).status).to.equal(403)
   })
 })

@@ -1,6 +1,5 @@
 /** A policy that took over is told with its meaning; what goes wrong with that is told too, and holds nothing up. */
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import type { PolicyEvent, PolicySources } from '../../src/policy/live/active-policy.ts'
@@ -9,6 +8,7 @@ import { readSchemas } from '../../src/resources/load/load-resources.ts'
 import type { ComparerOptions } from '../../src/server/policy-changes/comparer.ts'
 import { createPolicyLog } from '../../src/server/policy-changes/policy-log.ts'
 import { withRules as withLines } from '../policy-text.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -86,7 +86,7 @@ describe('the log of policies that took over', () => {
   async function tellAll(options: Partial<ComparerOptions>, events: readonly PolicyEvent[]): Promise<void> {
     const policyLog = await openPolicyLog(options)
     for (const event of events) policyLog.report(event)
-    for (let i = 0; i < 500 && lines.length < events.length; i++) await sleep(20)
+    await until(() => lines.length >= events.length)
     await policyLog.close()
   }
 

@@ -9,6 +9,7 @@ import { readLog } from '../../src/tools/replay/replay.ts'
 import { type Ended, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 describe('sallyport decisions', () => {
   let folder: string
@@ -209,25 +210,25 @@ describe('sallyport decisions', () => {
     )
     const told: string[] = []
     child.stdout.on('data', (text) => told.push(String(text)))
-    const until = async (...indexes: readonly number[]) => {
-      for (let i = 0; i < 1000 && ids(told.join('')).length < indexes.length; i++) await sleep(20)
+    const untilTold = async (...indexes: readonly number[]) => {
+      await until(() => ids(told.join('')).length >= indexes.length)
       expect(ids(told.join(''))).to.deep.equal(idsOf(...indexes))
     }
     try {
-      await until(0)
+      await untilTold(0)
       await appendFile(growing, (lines[1] ?? '').slice(0, 50))
       await sleep(300)
       await appendFile(growing, `${(lines[1] ?? '').slice(50)}\n`)
-      await until(0, 1)
+      await untilTold(0, 1)
       await appendFile(growing, `${lines[2]}\n`)
       await rename(growing, `${growing}.1`)
       const other = JSON.stringify({ msg: 'x'.repeat(5000) })
       await writeFile(growing, `${other}\n${lines[3]}\n`)
-      await until(0, 1, 2, 3)
+      await untilTold(0, 1, 2, 3)
       // Whoever looks only now sees that the file is shorter.
       await writeFile(growing, '')
       await appendFile(growing, `${lines[4]}\n`)
-      await until(0, 1, 2, 3, 4)
+      await untilTold(0, 1, 2, 3, 4)
     } finally {
       await ended(child)
     }

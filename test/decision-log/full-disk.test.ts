@@ -103,7 +103,7 @@ function parsed(lines: readonly string[]): readonly Record<string, unknown>[] {
 
 /** What it finds; fails after a time that only a fault takes. */
 async function untilThere<T>(find: () => T | undefined): Promise<T> {
-  for (const deadline = performance.now() + 20_000; performance.now() < deadline; ) {
+  for (const deadline = performance.now() + 120_000; performance.now() < deadline; ) {
     const found = find()
     if (found !== undefined) return found
     await sleep(25)

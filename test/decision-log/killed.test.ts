@@ -13,6 +13,7 @@ import { type App, startApp } from '../../src/server/app.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
+import { until } from '../until.ts'
 
 const LANES = 2
 /** Each kill needs a start, which takes the better part of a second. */
@@ -99,7 +100,7 @@ async function liveAndDie({ folder, told }: Lane, afterMs: number, fault?: strin
   const clients = Array.from({ length: CONNECTIONS }, () => writeUntilGone(String(printed).trim(), told, agent))
   // The first write of a process compiles what it runs through, which takes as long as the machine lets it.
   const before = told.created.size
-  for (let i = 0; i < 1000 && told.created.size === before; i++) await sleep(5)
+  await until(() => told.created.size > before)
   await sleep(afterMs)
   child.kill('SIGKILL')
   await once(child, 'exit')

@@ -7,9 +7,10 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { CONNECTION, createRedisLimiter } from '../../src/limits/redis.ts'
 import { freePort, startRedis } from '../redis.ts'
+import { until } from '../until.ts'
 import { quotaFor } from './contract.ts'
 import { admittedOf, millisecondsFor, oneByOne, startLoad } from './load.ts'
-import { causeOf, command, end, keysOf, onEnd, open, start, startLoading, until } from './on-redis.ts'
+import { causeOf, command, end, keysOf, onEnd, open, start, startLoading } from './on-redis.ts'
 import { startSlowProxy } from './slow-proxy.ts'
 
 /** The promise is 250 ms; the rest is for a machine with other things to do. A Redis that is lost would take for ever. */

@@ -2,7 +2,6 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLimiter, type LimiterEvent } from '../../src/limits/create-limiter.ts'
 import { removeNow } from '../ends-with-tests.ts'
@@ -47,14 +46,6 @@ export async function open(redisUrl: string) {
 
 export function causeOf(event: LimiterEvent | undefined): string {
   return event?.kind === 'lost' && event.cause instanceof Error ? event.cause.message : `not a loss: ${event?.kind}`
-}
-
-export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within 10 s: ${holds}`)
-    await sleep(10)
-  }
 }
 
 export async function command({ url }: RedisServer, [name = '', ...args]: readonly string[]): Promise<unknown> {

@@ -11,6 +11,7 @@ import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -93,9 +94,3 @@ describe('while rules are parsed for long', () => {
     await rename(join(folder, 'link'), join(folder, 'policies'))
   }
 })
-
-async function until(fits: () => boolean): Promise<void> {
-  for (const end = performance.now() + 2500; !fits(); await sleep(10)) {
-    if (performance.now() > end) throw new Error('not within the promised time')
-  }
-}

@@ -9,6 +9,7 @@ import { createProgram } from '../../src/cli/program.ts'
 import { LAUNCHER, printedBy, ROOT, sallyport, startSallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 /** One command of each group, by the group's name. `serve` is always a process of its own. */
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
@@ -82,7 +83,7 @@ describe('a command within another process', () => {
     const before = state()
     for (const args of Object.values(COMMANDS)) await sallyport(args, { cwd: folder, env })
     // Timers that are only waiting to be removed.
-    for (let i = 0; i < 100 && state().timers > before.timers; i++) await sleep(50)
+    await until(() => state().timers <= before.timers)
     expect(state()).to.deep.equal(before)
   })
 

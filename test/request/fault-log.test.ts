@@ -9,6 +9,7 @@ import { createLog } from '../../src/server/observe/log.ts'
 import { Loopback, text } from '../identity/loopback.ts'
 import { AUDIENCE, claims, ed25519, ISSUER } from '../identity/signer.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 const signer = ed25519('first')
 
@@ -21,7 +22,7 @@ describe('the log of faults', () => {
     expect(lines).to.have.length(1)
     expect(lines[0]).to.deep.include({ level: 50, msg: 'failed', requestId: 'r1', problem: 'p' })
     expect(JSON.stringify(lines[0]?.err)).to.contain('down').and.contain('fault-log.test.ts')
-    for (let i = 0; i < 300 && lines.length === 1; i++) await sleep(10)
+    await until(() => lines.length > 1)
     expect(lines).to.have.length(2)
     const said = { level: 40, msg: 'a fault has ended', fault: 'failed', requestId: 'r1', problem: 'p', cause: 'down' }
     expect(lines[1]).to.deep.include({ ...said, times: 1000 })

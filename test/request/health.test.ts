@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { WriteProbe } from '../../src/store/sql/write-probe.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { sleep } from './raw.ts'
+import { until as untilHolds } from '../until.ts'
 import { until } from './until.ts'
 
 describe('health', () => {
@@ -129,10 +129,7 @@ describe('health', () => {
   })
 
   async function untilReady(status: number): Promise<void> {
-    for (const end = Date.now() + 10_000; Date.now() < end; await sleep(100)) {
-      if ((await server.ask('GET', '/readyz')).status === status) return
-    }
-    expect.fail(`readiness is never ${status}`)
+    await untilHolds(async () => (await server.ask('GET', '/readyz')).status === status)
   }
 
   it('is what the policy grants: the fields of a view, or nothing at all', async () => {

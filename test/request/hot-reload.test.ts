@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { addRules, withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
-import { sleep } from './raw.ts'
+import { until as untilHolds } from '../until.ts'
 import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'
 
@@ -87,7 +87,7 @@ describe('a policy that changes', () => {
   ] as const) {
     it(`a ${name} that is broken changes nothing for anybody`, async () => {
       await writeFile(file(name), text)
-      for (let i = 0; i < 100 && server.log.length === 0; i++) await sleep(25)
+      await untilHolds(() => server.log.length > 0)
       expect(server.log.map(({ msg }) => msg)).to.deep.equal(['policy refused; the previous policy stays in force'])
       expect((await bobsProfile()).status).to.equal(403)
       expect((await server.ask('GET', '/api/v1/notes')).status).to.equal(401)
@@ -155,7 +155,7 @@ describe('a policy that changes', () => {
   }
 
   async function untilLogged(message: string): Promise<Record<string, unknown> | undefined> {
-    for (let i = 0; i < 200 && logged(message).length === 0; i++) await sleep(25)
+    await untilHolds(() => logged(message).length > 0)
     return logged(message)[0]
   }
 

@@ -1,17 +1,14 @@
-/** Waiting for what is promised within a second. */
+/** Waiting for an answer that comes by itself. */
 import type { Answer } from '../server.ts'
-import { sleep } from './raw.ts'
+import { until as untilHolds } from '../until.ts'
 
-/** Bound of the promise, with room for a busy machine. */
-const SECOND_MS = 10_000
-
-/** Asks until the answer fits; fails when it doesn't within the promised time. */
+/** Asks until the answer fits. */
 export async function until(ask: () => Promise<Answer>, fits: (answer: Answer) => boolean): Promise<Answer> {
-  const deadline = performance.now() + SECOND_MS
-  for (;;) {
-    const answer = await ask()
-    if (fits(answer)) return answer
-    if (performance.now() > deadline) throw new Error(`still ${answer.status} ${answer.text}`)
-    await sleep(25)
-  }
+  let answer = await ask()
+  await untilHolds(async () => {
+    if (fits(answer)) return true
+    answer = await ask()
+    return fits(answer)
+  })
+  return answer
 }

@@ -1,12 +1,12 @@
 /** A candidate policy beside the one in force, on a real server: what it would change is told, and nothing is changed. */
 import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { addRules } from '../policy-text.ts'
 import { readinessOf } from '../request/readiness.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { until } from '../until.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const WRONG_DENY = 'p, support, orders, read, any, *, deny\n'
@@ -27,20 +27,13 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   const logged = (message: string) => server.log.filter(({ msg }) => msg === message)
   const untilLogged = async (message: string, count = 1) => {
-    for (let i = 0; i < 600 && logged(message).length < count; i++) await sleep(10)
-    expect(logged(message).length, message).to.be.at.least(count)
+    await until(() => logged(message).length >= count)
   }
   /** The candidate as its files are now is what requests are compared with. */
   const untilCompared = async ({ folder }: TestServer) => {
     const candidate = join(folder, 'candidate')
     const revision = revisionOf(await readPolicyFiles(candidate), await readBlockedFile(candidate))
-    for (
-      let i = 0;
-      i < 600 && logged('requests are compared with the policy candidate').at(-1)?.candidate !== revision;
-      i++
-    )
-      await sleep(10)
-    expect(logged('requests are compared with the policy candidate').at(-1)?.candidate).to.equal(revision)
+    await until(() => logged('requests are compared with the policy candidate').at(-1)?.candidate === revision)
   }
   const metric = async (name: string) => {
     const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text()
@@ -53,8 +46,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     )
   }
   const untilMetric = async (name: string, least: number) => {
-    for (let i = 0; i < 600 && !((await metric(name)) >= least); i++) await sleep(10)
-    expect(await metric(name), name).to.be.at.least(least)
+    await until(async () => (await metric(name)) >= least)
   }
 
   it('is nothing while it says the same', async () => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { type Shadow, type ShadowEvent, startShadow } from '../../src/server/shadow/shadow.ts'
+import { until } from '../until.ts'
 
 const PLACE = { directory: 'policies', schemas: 'schemas' }
 
@@ -30,10 +31,7 @@ describe('the thread of a candidate policy', () => {
     shadow = startShadow(PLACE, (event) => events.push(event), here(program))
   }
   const count = (kind: ShadowEvent['kind']) => events.filter((event) => event.kind === kind).length
-  const until = async (kind: ShadowEvent['kind']) => {
-    for (let i = 0; i < 1000 && count(kind) === 0; i++) await sleep(5)
-    expect(count(kind)).to.be.greaterThan(0)
-  }
+  const untilSaid = (kind: ShadowEvent['kind']) => until(() => count(kind) > 0)
 
   it('that takes 50 ms for a decision holds nobody up', async () => {
     start('slow-thread.ts')
@@ -44,7 +42,7 @@ describe('the thread of a candidate policy', () => {
     }
     // On this thread it would have been 20 seconds.
     expect(performance.now() - began).to.be.lessThan(5000)
-    await until('compared')
+    await untilSaid('compared')
   })
 
   it('that is slow for long lets records go, and says how many', async () => {
@@ -56,7 +54,7 @@ describe('the thread of a candidate policy', () => {
   it('that fails is told, once, and holds nobody up', async () => {
     start('failing-thread.ts')
     shadow.observe(RECORD)
-    await until('stopped')
+    await untilSaid('stopped')
     for (let i = 0; i < 10; i++) shadow.observe(RECORD)
     await sleep(20)
     expect(count('stopped')).to.equal(1)

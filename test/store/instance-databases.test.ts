@@ -3,13 +3,13 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { openPolicyVersions, openSigningKeys } from '../../src/store/open.ts'
 import { databaseAt } from '../backup/places.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
+import { until } from '../until.ts'
 import { policyVersionsContract, type TestInstances } from './contract-policy-versions.ts'
 import { signingKeysContract } from './contract-signing-keys.ts'
 import { failure } from './fixture.ts'
@@ -93,7 +93,7 @@ describe('what instances share', () => {
           () => true,
           () => false,
         )
-      for (const end = Date.now() + 5000; Date.now() < end && !(await answers()); ) await sleep(50)
+      await until(answers)
       expect((await keys.read()).keys.map(({ text }) => text)).to.deep.equal(['one'])
     }
     await keys.close()
