@@ -116,11 +116,10 @@ function rowsOf(policy: Policy, { routeMethod, methods }: Grouped, relations: Sh
       fields,
     }))
   const transitions = hasTransitions ? transitionsOf(policy, { resource, action, named, ownRecord, isShown }) : []
+  const byStored = Map.groupBy(transitions, ({ stored }) => stored.join('+'))
   return plain.flatMap((row) => [
     row,
-    ...transitions
-      .filter(({ stored }) => stored.join('+') === [...row.relations].join('+'))
-      .map((transition) => ({ ...row, transition })),
+    ...(byStored.get([...row.relations].join('+')) ?? []).map((transition) => ({ ...row, transition })),
   ])
 }
 
