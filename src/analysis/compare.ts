@@ -153,25 +153,35 @@ export function* changedCallers(topic: Topic, callers: readonly ComparedCaller[]
 // ---- What can differ ------------------------------------------------------------------------------------------------
 
 /** The actions on which two policies can decide differently: their rules about them differ, or what names mean. */
-export function touchedActions(policies: Sides<Policy>, resource: Resource): readonly Action[] {
-  const changed = changedRules(policies, resource)
+export function touchedActions(policies: Sides<Policy>, resource: Resource, of?: SubjectsOf): readonly Action[] {
+  const changed = changedRules(policies, resource, of)
   const all = [...resource.actions.values()]
   return changed ? all.filter((action) => changed.some((rule) => isAbout(rule, { resource, action }))) : all
 }
 
-/** The rules about a resource that only one of two policies has; undefined if subjects or names have other meanings. */
-export function changedRules(policies: Sides<Policy>, resource: Resource): readonly Rule[] | undefined {
+/**
+ * The rules about a resource that only one of two policies has, for anybody or for a caller whose subjects are given;
+ * undefined if names, or the subjects of anybody, have other meanings.
+ */
+function changedRules(policies: Sides<Policy>, resource: Resource, of?: SubjectsOf): readonly Rule[] | undefined {
   const { before, after } = sidesOf((side) => writtenOf(policies[side]))
   const isMeantAlike =
-    before.subjects === after.subjects &&
+    (of !== undefined || before.subjects === after.subjects) &&
     before.conditions === after.conditions &&
     vocabularyOf(policies.before, resource) === vocabularyOf(policies.after, resource)
   if (!isMeantAlike) return undefined
-  return [...before.rules, ...after.rules]
-    .filter(([text]) => before.rules.has(text) !== after.rules.has(text))
+  const subjects = of && sidesOf((side) => of(policies[side]))
+  const rulesOf = (side: keyof Sides<Policy>) =>
+    new Map([...{ before, after }[side].rules].filter(([, { subject }]) => subjects?.[side].has(subject) ?? true))
+  const rules = sidesOf(rulesOf)
+  return [...rules.before, ...rules.after]
+    .filter(([text]) => rules.before.has(text) !== rules.after.has(text))
     .map(([, rule]) => rule)
     .filter((rule) => coversResource(rule, resource))
 }
+
+/** The subjects of a caller under a policy: with what the roles inherit there. */
+export type SubjectsOf = (policy: Policy) => ReadonlySet<string>
 
 /** What a policy says, as texts that are the same for the same. */
 interface PolicyTexts {

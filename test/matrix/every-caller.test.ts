@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import type { Policy } from '../../src/decide/policy.ts'
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { makeMutants, tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
@@ -134,11 +135,11 @@ describe('a mistake in any policy', () => {
   const wrong: Readonly<Record<string, (one: Stated) => Stated>> = {
     'everybody counts as no role': ({ subjects, ...one }) => ({
       ...one,
-      ...(subjects && { subjects: subjects.difference(new Set(['everyone'])) }),
+      ...(subjects && { subjects: (policy: Policy) => subjects(policy).difference(new Set(['everyone'])) }),
     }),
     'inherited roles are left out': ({ subjects, ...one }) => ({
       ...one,
-      ...(subjects && { subjects: new Set([...subjects].slice(0, 2)) }),
+      ...(subjects && { subjects: (policy: Policy) => new Set([...subjects(policy)].slice(0, 2)) }),
     }),
     // What is read after a write is asked of the rows about reading, too, so leaving it out would be no mistake here.
     'only reading counts': ({ asks, ...one }) => ({ ...one, asks: asks.slice(1) }),
@@ -147,7 +148,7 @@ describe('a mistake in any policy', () => {
     it(`is found out to be overlooked where ${fault}`, async () => {
       const outcome = await fc.check(holds({ told: (met) => met.map(change) }), {
         numRuns: 60,
-        seed: 1,
+        seed: 6,
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)

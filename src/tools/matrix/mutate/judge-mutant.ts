@@ -4,7 +4,7 @@
  * and which notices it.
  */
 import { setImmediate } from 'node:timers/promises'
-import { changedRules, touchedActions } from '../../../analysis/compare.ts'
+import { type SubjectsOf, touchedActions } from '../../../analysis/compare.ts'
 import type { Sides } from '../../../analysis/compared-space.ts'
 import { changeSentence, type SettingChange } from '../../../analysis/diff/change.ts'
 import {
@@ -179,11 +179,17 @@ export async function tryMutant(context: MutationContext, mutant: Mutant): Promi
   }
 }
 
-/** Those about the resource of the mistake before others, and lists last: they need the most objects. */
-function nearestFirst(stated: readonly Stated[], { resource = '' }: Mutant): readonly Stated[] {
-  const costOf = ({ asks, isList }: Stated) =>
-    (asks.some((one) => one.resource === resource) ? 0 : 2) + (isList ? 1 : 0)
-  return stated.toSorted((a, b) => costOf(a) - costOf(b))
+/**
+ * Those about the resource of the mistake before others, and lists last: they need the most objects. A case in steps
+ * names the fields that a view shows; most cells tell only a status.
+ */
+function nearestFirst(stated: readonly Stated[], { resource = '', file }: Mutant): readonly Stated[] {
+  const costOf = ({ asks, isList, subjects }: Stated) =>
+    (asks.some((one) => one.resource === resource) ? 0 : 4) +
+    (isList ? 2 : 0) +
+    (file === 'views.yaml' && subjects ? 1 : 0)
+  const byCost = Map.groupBy(stated, costOf)
+  return [0, 1, 2, 3, 4, 5, 6, 7].flatMap((cost) => byCost.get(cost) ?? [])
 }
 
 export async function judgeMutant(context: MutationContext, mutant: Mutant): Promise<Verdict> {
@@ -247,28 +253,25 @@ export async function noticing(context: MutationContext, changed: EvaluatedPolic
   return undefined
 }
 
-/** What a change can matter to: by resource, the actions, and the subjects of the changed rules; undefined for all. */
-type Touched = ReadonlyMap<string, { readonly actions: ReadonlySet<string>; readonly subjects?: ReadonlySet<string> }>
+/** By resource, the names of the actions that a change matters to, for a caller with these subjects or for anybody. */
+type Touched = ReadonlyMap<string, (caller?: SubjectsOf) => ReadonlySet<string>>
 
 function touchedBy({ resources, evaluated, about }: MutationContext, { policy }: EvaluatedPolicy): Touched {
   const policies = { before: evaluated.policy, after: policy }
   const covered = [...resources.byName.values()].filter(({ name }) => about?.has(name) ?? true)
   return new Map(
     covered.flatMap((resource) => {
-      const actions = new Set(touchedActions(policies, resource).map(({ name }) => name))
-      const rules = changedRules(policies, resource)
-      const subjects = rules && { subjects: new Set(rules.map(({ subject }) => subject)) }
-      return actions.size === 0 ? [] : [[resource.name, { actions, ...subjects }] as const]
+      const known = new Map<SubjectsOf | undefined, ReadonlySet<string>>()
+      const find = (caller?: SubjectsOf) => new Set(touchedActions(policies, resource, caller).map(({ name }) => name))
+      const actionsOf = (caller?: SubjectsOf) => known.getOrInsertComputed(caller, find)
+      return actionsOf().size === 0 ? [] : [[resource.name, actionsOf] as const]
     }),
   )
 }
 
 /** Only rules about its own subjects matter to a caller. */
 function isTouched(touched: Touched, { asks, subjects }: Stated): boolean {
-  return asks.some(({ resource, action }) => {
-    const here = touched.get(resource)
-    return here?.actions.has(action) && !(subjects && here.subjects?.isDisjointFrom(subjects))
-  })
+  return asks.some(({ resource, action }) => touched.get(resource)?.(subjects).has(action))
 }
 
 export interface DecidedOtherwise {

@@ -1,13 +1,13 @@
 /** The expectations that the current policy meets; only these can notice a change of it. */
+import type { SubjectsOf } from '../../../analysis/compare.ts'
 import type { Place } from '../../../base/diagnostic.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { columnOfRoles } from '../../../decide/callers-and-routes.ts'
-import type { Policy } from '../../../decide/policy.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import { type Case, type FilledStep, UnknownName, walkSteps } from '../read/cases.ts'
-import { callerIn, type MatrixColumn } from '../read/expectation.ts'
+import { callerIn, columnText, type MatrixColumn } from '../read/expectation.ts'
 import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
 import type { Objects } from './memory-store.ts'
 import type { EvaluatedPolicy, PredictedRequest } from './predict.ts'
@@ -19,8 +19,8 @@ export interface Stated {
   readonly place: Place
   /** Names of resources and their actions. */
   readonly asks: readonly { readonly resource: string; readonly action: string }[]
-  /** The subjects of its caller; undefined if it has several callers. */
-  readonly subjects?: ReadonlySet<string>
+  /** The subjects of its caller, one function for each caller; undefined if it has several callers. */
+  readonly subjects?: SubjectsOf
   /** Whether it asks for a list, which needs an object for each way to relate to one. */
   readonly isList: boolean
   holds(evaluated: EvaluatedPolicy): Promise<boolean>
@@ -42,7 +42,8 @@ export async function statementsOf(suite: PredictedSuite): Promise<Statements> {
   return { met, unmet: stated.length - met.length, unpredictable: suite.cases.length - predictable.length }
 }
 
-function statedCells({ predictor, expectations, evaluated: { policy } }: PredictedSuite): readonly Stated[] {
+function statedCells({ predictor, expectations }: PredictedSuite): readonly Stated[] {
+  const callers = new Map<string, SubjectsOf>()
   return expectations.map((expectation) => {
     const routeMethod = predictor.routeMethods.get(`${expectation.method} ${expectation.path}`)
     const { name = '' } = routeMethod?.resource ?? {}
@@ -51,16 +52,17 @@ function statedCells({ predictor, expectations, evaluated: { policy } }: Predict
     return {
       place: expectation.place,
       asks: [...actions].map((action) => ({ resource: name, action })),
-      subjects: subjectsOf(policy, expectation.column),
+      subjects: callers.getOrInsertComputed(columnText(expectation.column), () => subjectsOf(expectation.column)),
       isList: routeMethod?.endpoint.operation === 'list',
       holds: (evaluated) => holds(predictor, evaluated, expectation),
     }
   })
 }
 
-function subjectsOf(policy: Policy, column: MatrixColumn): ReadonlySet<string> {
-  if (column.kind === 'roles') return columnOfRoles(policy, column.roles).subjects
-  return new Set(['everyone', column.kind === 'user' ? `user:${column.id}` : 'anonymous'])
+function subjectsOf(column: MatrixColumn): SubjectsOf {
+  if (column.kind === 'roles') return (policy) => columnOfRoles(policy, column.roles).subjects
+  const subjects = new Set(['everyone', column.kind === 'user' ? `user:${column.id}` : 'anonymous'])
+  return () => subjects
 }
 
 async function statedCases(
