@@ -12,7 +12,7 @@ import { mutate } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { startChromium } from '../chromium.ts'
 import { withoutStates, withoutSteps, withRules } from '../policy-text.ts'
 import { openPage } from '../review/matrix/open-page.ts'
-import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
+import { folderOf, newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
 const { text: formatText, json: formatJson, html: coveragePage } = COVERAGE_FORMATS
 const { text: formatMutation } = MUTATE_FORMATS
@@ -112,7 +112,7 @@ describe('sallyport matrix coverage', () => {
   it("lists what can't be asked, as neither stated nor missing", async () => {
     const suite = await suiteWith(
       withRelation('lost: { field: note, equals: subject.nowhere }', 'lost'),
-      join(ROOT, 'test/matrix'),
+      ...['orders.csv', 'pairs.csv'].map((name) => join(ROOT, 'test/matrix', name)),
     )
     const coverage = await measureCoverage(suite)
     const { object, column, why } = coverage.unasked[0] ?? {}
@@ -154,9 +154,7 @@ describe('sallyport matrix coverage', () => {
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const hostile = withRules(rules, 'p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow')
-    const page = coveragePage(
-      await measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))),
-    )
+    const page = coveragePage(await measureCoverage(await suiteWith({ 'policy.csv': hostile }, await folderOf(NOTES))))
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')

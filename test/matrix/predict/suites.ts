@@ -15,9 +15,14 @@ export function suiteOf(...matrices: readonly string[]): Promise<PredictedSuite>
 
 /** With one matrix of this text. */
 export async function suiteOfText(text: string): Promise<PredictedSuite> {
+  return suiteOf(await folderOf(text))
+}
+
+/** A folder with one matrix of this text. */
+export async function folderOf(text: string): Promise<string> {
   const folder = await newFolder()
   await writeFile(join(folder, 'some.csv'), text)
-  return suiteOf(folder)
+  return folder
 }
 
 /** A copy of the shipped policy with files written otherwise, and the matrices of a folder. */
