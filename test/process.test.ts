@@ -5,61 +5,57 @@ import { cp, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { type Ended, LAUNCHER, ROOT, sallyport, startSallyport } from './command.ts'
 import { endNow, removeFolder } from './ends-with-tests.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
-const ROOT = new URL('..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+let folder: string
+let env: NodeJS.ProcessEnv
+const children: ChildProcess[] = []
 
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
+async function newPlace(): Promise<void> {
+  folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+  env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), ADMIN_PORT: '0' }
 }
 
-describe('the program', () => {
-  let folder: string
-  let env: NodeJS.ProcessEnv
-  const children: ChildProcess[] = []
+async function leavePlace(): Promise<void> {
+  for (const child of children.splice(0)) await endNow(child)
+  await removeFolder(folder)
+}
 
-  before(() => {
+describe('the program, serving the demo', () => {
+  let demo: Awaited<ReturnType<typeof start>>
+
+  before(async () => {
     program('curl')
+    await newPlace()
+    demo = await start(['serve', '--demo'])
   })
+  after(leavePlace)
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
-    env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), ADMIN_PORT: '0' }
-  })
-  afterEach(async () => {
-    for (const child of children.splice(0)) await endNow(child)
-    await removeFolder(folder)
-  })
-
-  it('serves the demo, and prints names, one request and no token; what it prints works as printed', async () => {
-    const { printed } = await start(['serve', '--demo'])
-    expect(printed()).to.contain('alice (member), bob (member), sam (support), audrey (auditor), ada (admin)')
-    expect(printed()).not.to.match(/eyJ/)
+  it('prints names, one request and no token; what it prints works as printed', async () => {
+    expect(demo.printed()).to.contain('alice (member), bob (member), sam (support), audrey (auditor), ada (admin)')
+    expect(demo.printed()).not.to.match(/eyJ/)
     const linesWith = (text: string) =>
-      printed()
+      demo
+        .printed()
         .split('\n')
         .filter((line) => line.includes(text))
     const [request = '', ...requests] = linesWith('curl ')
     expect(requests).to.deep.equal([])
     // Whoever types them has another environment than the server.
     const { DATA_DIR: _, ...theirs } = env
-    env = theirs
-    const titles = JSON.parse(await shell(request)).items.map(({ ownerId }: { ownerId: string }) => ownerId)
+    const titles = JSON.parse(await shell(request, theirs)).items.map(({ ownerId }: { ownerId: string }) => ownerId)
     expect(titles).to.deep.equal(['alice', 'alice'])
     const commands = linesWith(' token --subject ').filter((line) => line !== request)
-    const tokens = await Promise.all(commands.map(shell))
+    const tokens = await Promise.all(commands.map((line) => shell(line, theirs)))
     const profiles = await Promise.all(tokens.map((token) => get('/profile', token.trim())))
     expect(profiles.map((profile) => (profile as { id: string }).id)).to.deep.equal(['bob', 'sam', 'audrey', 'ada'])
   })
 
   it('lets every demo caller sign in with the password that it prints, and gives data as semantics.md asks', async () => {
-    const { printed } = await start(['serve', '--demo'])
-    const [, domain = '', password = ''] = /<name>@(\S+) with the password (\S+)\.\n/.exec(printed()) ?? []
+    const [, domain = '', password = ''] = /<name>@(\S+) with the password (\S+)\.\n/.exec(demo.printed()) ?? []
     for (const [id, least] of [
       ['alice', 2],
       ['bob', 2],
@@ -82,8 +78,32 @@ describe('the program', () => {
     }
   })
 
-  it('prints a token, and nothing else, on stdout', async () => {
-    await start(['serve'])
+  it('keeps another server off its ports, which names the variable', async () => {
+    const second = { DATA_DIR: join(folder, 'second') }
+    await refuses(['serve'], /^sallyport: PORT \d+ .*EADDRINUSE/, second)
+    const free = { ADMIN_PORT: env.PORT, PORT: String(await freePort()) }
+    await refuses(['serve'], /sallyport: ADMIN_PORT \d+ .*EADDRINUSE/, { ...second, ...free })
+  })
+
+  it('keeps its data over a restart, does not make the demo anew, and exits with 0 on SIGTERM', async () => {
+    const token = (await run(['token', '--subject', 'alice', '--role', 'member'])).stdout.trim()
+    const before = await get('/api/v1/notes', token)
+    demo.child.kill('SIGKILL')
+    await demo.ended
+    const { child, ended } = await start(['serve', '--demo'])
+    expect(await get('/api/v1/notes', token)).to.deep.equal(before)
+    child.kill('SIGTERM')
+    expect((await ended).code).to.equal(0)
+    await refuses(['serve'], /demo callers.*--demo/)
+  })
+})
+
+describe('the program', () => {
+  beforeEach(newPlace)
+  afterEach(leavePlace)
+
+  it('prints a token, and nothing else, on stdout, and serves no real data with --demo', async () => {
+    const { child, ended } = await start(['serve'])
     const { code, stdout } = await run(['token', '--subject', 'carol', '--role', 'member', '--role', 'auditor'])
     expect(code).to.equal(0)
     expect(stdout).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
@@ -93,44 +113,15 @@ describe('the program', () => {
       roles: ['member', 'auditor'],
     })
     expect(await get('/api/v1/notes', stdout.trim())).to.deep.equal({ items: [], next: null })
-  })
-
-  it('says beside the token that a role is not declared, and would grant nothing', async () => {
-    await start(['serve'])
-    const { code, stdout, stderr } = await run(['token', '--subject', 'carol', '--role', 'member', 'Admin'])
-    expect([code, stdout.split('.').length]).to.deep.equal([0, 3])
+    const carol = ['token', '--subject', 'carol', '--role', 'member']
+    const other = await run([...carol, 'Admin'])
+    expect([other.code, other.stdout.split('.').length]).to.deep.equal([0, 3])
     const undeclared = 'sallyport: roles.yaml of policies declares no role `Admin`, so it grants nothing'
-    expect(stderr).to.equal(`${undeclared}; did you mean \`admin\`?\n`)
-    expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
-    env.POLICIES = join(folder, 'absent')
-    expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
-  })
-
-  it('ends what is in flight on SIGTERM and exits with 0', async () => {
-    const { child, ended } = await start(['serve', '--demo'])
+    expect(other.stderr).to.equal(`${undeclared}; did you mean \`admin\`?\n`)
+    expect((await run(carol)).stderr).to.equal('')
+    expect((await run(carol, { POLICIES: join(folder, 'absent') })).stderr).to.equal('')
     child.kill('SIGTERM')
-    expect((await ended).code).to.equal(0)
-  })
-
-  it('keeps its data over a restart, and does not make the demo anew', async () => {
-    const first = await start(['serve', '--demo'])
-    const token = (await run(['token', '--subject', 'alice', '--role', 'member'])).stdout.trim()
-    const before = await get('/api/v1/notes', token)
-    first.child.kill('SIGKILL')
-    await first.ended
-    await start(['serve', '--demo'])
-    expect(await get('/api/v1/notes', token)).to.deep.equal(before)
-  })
-
-  it('refuses to serve demo callers without --demo, and real data with it', async () => {
-    const demo = await start(['serve', '--demo'])
-    demo.child.kill('SIGTERM')
-    await demo.ended
-    await refuses(['serve'], /demo callers.*--demo/)
-    env.DATA_DIR = join(folder, 'other')
-    const own = await start(['serve'])
-    own.child.kill('SIGTERM')
-    await own.ended
+    await ended
     await refuses(['serve', '--demo'], /data of its own/)
   })
 
@@ -145,10 +136,8 @@ describe('the program', () => {
 
   // test/config.test.ts has the others; here stand one of each kind of error, and one that is found later.
   for (const [name, value] of [
-    ['PORT', 'eighty'],
     ['DATABASE_URL', 'postgres://user:secret@db/x'],
     ['JWT_ALGORITHMS', 'EdDSA,none'],
-    ['OIDC_CLIENT_SECRET', 'secret'],
   ] as const) {
     it(`refuses to start with ${name}=${value}, naming ${name} and no secret`, async () => {
       env[name] = value
@@ -171,34 +160,17 @@ describe('the program', () => {
     await refuses(['serve'], /schemas\/broken\.json:3:1: /)
   })
 
-  it('refuses a database that is none, naming the file', async () => {
-    env.DATABASE_URL = `sqlite:${join(folder, 'no-database')}`
-    await writeFile(
-      join(folder, 'no-database'),
-      'this is no database, but long enough to be taken for one\n'.repeat(20),
-    )
-    await refuses(['serve'], /^sallyport: the database \S+no-database can't be opened \(.*not a database\)/)
-  })
-
   it('refuses a data folder that is none, naming the variable', async () => {
     await writeFile(join(folder, 'file'), '')
+    await refuses(
+      ['serve'],
+      /DATA_DIR is `\S+`, which can't be used by user \d+ \(ENOTDIR\); set it to a writable folder/,
+      { DATA_DIR: join(folder, 'file/data') },
+    )
     for (const place of ['file', 'file/data']) {
       env.DATA_DIR = join(folder, place)
-      await refuses(
-        ['serve'],
-        /DATA_DIR is `\S+`, which can't be used by user \d+ \(E\w+\); set it to a writable folder/,
-      )
       await refuses(['token', '--subject', 'x'], /there is no database .*sallyport.db`; start the server once/)
     }
-  })
-
-  it('refuses a port that is taken, naming the variable', async () => {
-    await start(['serve', '--demo'])
-    env.DATA_DIR = join(folder, 'second')
-    await refuses(['serve'], /^sallyport: PORT \d+ .*EADDRINUSE/)
-    env.ADMIN_PORT = env.PORT
-    env.PORT = String(await freePort())
-    await refuses(['serve'], /sallyport: ADMIN_PORT \d+ .*EADDRINUSE/)
   })
 
   it('tells what the shipped policy says, without a server', async () => {
@@ -243,7 +215,8 @@ describe('the program', () => {
 
   it('exits with 2 for what it does not understand', async () => {
     await refuses(['serve', '--prot', '1'], /unknown option/)
-    await refuses(['frobnicate'], /unknown command/)
+    const { code, stderr } = await startSallyport(['frobnicate'], { env })
+    expect([code, stderr]).to.satisfy(() => code === 2 && /unknown command/.test(stderr))
     await refuses(['token'], /--subject/)
     await refuses(['token', '--subject', 'user:x'], /subject/)
     await refuses(['token', '--subject', 'x', '--expires', 'soon'], /whole number and a unit/)
@@ -310,71 +283,75 @@ describe('the program', () => {
     }
     expect(told).to.contain('"msg":"listening"').and.to.contain('decision log reopened')
   })
-
-  async function start(args: readonly string[]) {
-    const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd: ROOT, env })
-    children.push(child)
-    let stdout = ''
-    let stderr = ''
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk
-    })
-    const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
-    const listening = new Promise<void>((resolve) => {
-      child.stderr.on('data', (chunk) => {
-        stderr += chunk
-        if (stderr.includes('"msg":"listening"')) resolve()
-      })
-    })
-    const early = await Promise.race([listening, ended])
-    if (early) throw new Error(`the server ended at once: ${early.stderr}`)
-    // What it prints comes right after it listens.
-    while (args.includes('--demo') && !stdout.includes('with the password')) await tick()
-    return { child, ended, printed: () => stdout }
-  }
-
-  async function refuses(args: readonly string[], message: RegExp): Promise<string> {
-    const { code, stdout, stderr } = await run(args)
-    expect([code, stdout]).to.deep.equal([2, ''])
-    expect(stderr).to.match(message)
-    expect(stderr).to.not.match(/\n\s+at /)
-    return stderr
-  }
-
-  function run(args: readonly string[]): Promise<Ended> {
-    return execute(process.execPath, [LAUNCHER, ...args])
-  }
-
-  function execute(command: string, args: readonly string[]): Promise<Ended> {
-    return new Promise((resolve) => {
-      execFile(command, [...args], { cwd: ROOT, env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-      })
-    })
-  }
-
-  async function shell(line: string): Promise<string> {
-    const { code, stdout, stderr } = await execute('sh', ['-c', line])
-    if (code !== 0) throw new Error(`exit ${code}: ${stderr}`)
-    return stdout
-  }
-
-  async function signIn(email: string, password: string): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${env.PORT}/api/tokens`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email, password }),
-    })
-    return ((await response.json()) as { access_token: string }).access_token
-  }
-
-  async function get(path: string, token: string): Promise<unknown> {
-    const response = await fetch(`http://127.0.0.1:${env.PORT}${path}`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
-    return response.json()
-  }
 })
+
+async function start(args: readonly string[]) {
+  const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd: ROOT, env })
+  children.push(child)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  const ended = new Promise<Ended>((resolve) =>
+    child.on('close', (code) => resolve({ code: Number(code ?? 1), stdout, stderr })),
+  )
+  const listening = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+      if (stderr.includes('"msg":"listening"')) resolve()
+    })
+  })
+  const early = await Promise.race([listening, ended])
+  if (early) throw new Error(`the server ended at once: ${early.stderr}`)
+  // What it prints comes right after it listens.
+  while (args.includes('--demo') && !stdout.includes('with the password')) await tick()
+  return { child, ended, printed: () => stdout }
+}
+
+async function refuses(args: readonly string[], message: RegExp, more: NodeJS.ProcessEnv = {}): Promise<string> {
+  const { code, stdout, stderr } = await run(args, more)
+  expect([code, stdout]).to.deep.equal([2, ''])
+  expect(stderr).to.match(message)
+  expect(stderr).to.not.match(/\n\s+at /)
+  return stderr
+}
+
+/** A server is a process of its own. */
+function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const place = { cwd: ROOT, env: { ...env, ...more } }
+  return args[0] === 'serve' ? startSallyport(args, place) : sallyport(args, place)
+}
+
+function execute(command: string, args: readonly string[], given = env): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(command, [...args], { cwd: ROOT, env: given }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+}
+
+async function shell(line: string, given: NodeJS.ProcessEnv): Promise<string> {
+  const { code, stdout, stderr } = await execute('sh', ['-c', line], given)
+  if (code !== 0) throw new Error(`exit ${code}: ${stderr}`)
+  return stdout
+}
+
+async function signIn(email: string, password: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${env.PORT}/api/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+async function get(path: string, token: string): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${env.PORT}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  return response.json()
+}
 
 function tick(): Promise<void> {
   return new Promise((resolve) => {
