@@ -9,6 +9,11 @@ export function soak<T>(large: T, small: T): T {
   return process.env.SOAK === undefined ? small : large
 }
 
+/** All of them in soak, else every third one, from another one for each `nth` list. */
+export function shareOf<T>(all: readonly T[], nth: number): readonly T[] {
+  return all.filter((_, i) => (i + nth) % soak(1, 3) === 0)
+}
+
 /** How many inputs a random test draws. Each run draws others (test/seed.ts). */
 export function runs(inSoak: number, small: number = Math.ceil(inSoak / 10)): number {
   return soak(inSoak, small)

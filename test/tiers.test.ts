@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import Mocha from 'mocha'
-import { runs, soak } from './runs.ts'
+import { runs, shareOf, soak } from './runs.ts'
 import { leaveOutSame } from './soak-only.ts'
 import { reaches, sameInSoak, soakFiles } from './tiers.ts'
 
@@ -65,6 +65,9 @@ describe('the tiers of the tests', () => {
     const soaks = process.env.SOAK !== undefined
     expect([soak('all', 'a part'), runs(300), runs(300, 7)]).to.deep.equal(
       soaks ? ['all', 300, 300] : ['a part', 30, 7],
+    )
+    expect([0, 1, 2].map((nth) => shareOf(['a', 'b', 'c', 'd'], nth).join(''))).to.deep.equal(
+      soaks ? ['abcd', 'abcd', 'abcd'] : ['ad', 'c', 'b'],
     )
   })
 })

@@ -1,9 +1,10 @@
 /**
- * One of everything: each demo caller asks each method of each route about own, others' and missing objects, with
- * several bodies.
+ * One of everything: the demo callers ask each method of each route about own, others' and missing objects, with
+ * several bodies: each of them in soak, and in `npm test` some of them each.
  */
 import { randomUUID } from 'node:crypto'
 import type { Method, Route } from '../../src/resources/resource.ts'
+import { shareOf } from '../runs.ts'
 import type { TestServer } from '../server.ts'
 
 const CALLERS = {
@@ -70,10 +71,14 @@ interface Round {
 async function askRoute(server: TestServer, { method, route, tokens }: Round): Promise<number> {
   const paths = await pathsOf(server, route, tokens.get('ada'))
   const requests = paths.flatMap((path) => bodiesFor(method, route).map((body) => ({ path, body })))
-  for (const { path, body } of requests) {
-    for (const token of tokens.values()) await server.ask(method, path, { token, body, headers: typeOf(body) })
+  let asked = 0
+  for (const [i, { path, body }] of requests.entries()) {
+    for (const token of shareOf([...tokens.values()], i)) {
+      await server.ask(method, path, { token, body, headers: typeOf(body) })
+      asked += 1
+    }
   }
-  return requests.length * tokens.size
+  return asked
 }
 
 /** JSON Patches are arrays. */
