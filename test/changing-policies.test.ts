@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Block, blocksOf, missingFrom, sectionOf } from './documented.ts'
 import { removeFolder } from './ends-with-tests.ts'
+import { openPageCommands, type PageCommands } from './page-commands.ts'
 import { program } from './programs.ts'
 import { freePort } from './redis.ts'
 
@@ -31,6 +32,7 @@ type Line = Readonly<Record<string, unknown>>
 
 describe('docs/changing-policies.md', () => {
   let folder: string
+  let inner: PageCommands
   let server: ChildProcess | undefined
   let env: NodeJS.ProcessEnv
   let blocks: readonly Block[]
@@ -38,6 +40,7 @@ describe('docs/changing-policies.md', () => {
 
   before(async () => {
     program('curl')
+    inner = await openPageCommands()
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
     for (const name of ['policies', 'schemas', 'package.json']) {
       await cp(join(ROOT, name), join(folder, name), { recursive: true })
@@ -54,6 +57,7 @@ describe('docs/changing-policies.md', () => {
   after(async () => {
     // With the programs that npm started.
     if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
+    await inner.close()
     await removeFolder(folder)
   })
 
@@ -125,16 +129,17 @@ describe('docs/changing-policies.md', () => {
 
   async function shell(lines: readonly string[]): Promise<string> {
     // A busy machine has more time than the second that the page waits.
-    const prelude = ['sleep() { command sleep 2; }', PATIENT_GREP, '[ -f .variables ] && . ./.variables']
+    const prelude = [inner.bash, 'sleep() { command sleep 2; }', PATIENT_GREP, '[ -f .variables ] && . ./.variables']
     const told = lines.map(
       (line) => `${line}\ncode=$?; [ $code = 0 ] || printf '\\nfailed %s: %s\\n' $code ${quoted(line)}`,
     )
     const keep = 'printf \'SAM=%s ADA=%s ORDER=%s\' "$SAM" "$ADA" "$ORDER" > .variables'
     const script = [...prelude, ...told, keep].join('\n')
     return new Promise((resolve) => {
-      execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>
+      const child = execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>
         resolve(`${stdout}\n${stderr}`),
       )
+      child.stdin?.end()
     })
   }
 
