@@ -29,8 +29,10 @@ export interface Diagnosis {
   readonly checks: readonly Checked[]
 }
 
-/** Each check ends after so long. */
+/** What others must answer ends after so long. */
 const LONGEST_MS = 5000
+/** Reading files and checking rules, which takes as long as they are many and the machine is busy. */
+const LONGEST_WORK_MS = 60_000
 
 type Checks = Promise<readonly Checked[]>
 
@@ -45,12 +47,12 @@ export async function examineInstallation({ environment, flags, placeOf }: Docto
   const examined = database.then(({ found }) => found)
   const found = await Promise.all([
     bounded('node', checkNode),
-    bounded('program', checkProgram),
+    bounded('program', checkProgram, LONGEST_WORK_MS),
     settings,
     bounded('data folder', () => checkDataFolder(config)),
     bounded('decision log', () => checkDecisionLog(config)),
-    bounded('folders', () => checkPolicyFolders(config)),
-    bounded('policy', () => checkPolicy(config, placeOf)),
+    bounded('folders', () => checkPolicyFolders(config), LONGEST_WORK_MS),
+    bounded('policy', () => checkPolicy(config, placeOf), LONGEST_WORK_MS),
     unless(['DATABASE_URL', 'DATABASE_POOL', 'DATABASE_POOLER'], 'database', async () => (await database).checks),
     unless(['REDIS_URL'], 'redis', () => checkRedis(config)),
     unless(['KEYS_SECRET', 'KEYS_SECRET_OLD'], 'keys', () => checkKeys(config, examined)),
@@ -63,9 +65,9 @@ export async function examineInstallation({ environment, flags, placeOf }: Docto
   return { state: has('fault') ? 'fault' : has('warning') ? 'warning' : 'ok', checks }
 }
 
-async function bounded(check: string, work: () => Checks): Checks {
+async function bounded(check: string, work: () => Checks, longestMs = LONGEST_MS): Checks {
   try {
-    return await answerWithin(LONGEST_MS, work())
+    return await answerWithin(longestMs, work())
   } catch (error) {
     return [faulted(check, (error as Error).message, fixOf(error))]
   }
