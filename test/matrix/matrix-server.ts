@@ -1,6 +1,5 @@
 /** A throw-away server for cells, with the policy and the schemas that it runs. */
 import { join } from 'node:path'
-import { readSchemas } from '../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { sampleResources } from '../../src/tools/matrix/fixture/samples.ts'
 import type { Suite } from '../../src/tools/matrix/predict/suite.ts'
@@ -25,7 +24,6 @@ export async function startMatrixServer(
 ): Promise<MatrixServer> {
   const server = await startTestServer(options)
   const { resources, seeding } = server.app
-  const { sources } = await readSchemas(join(server.folder, 'schemas'))
   const { policy, files } = await loadPolicy(join(server.folder, 'policies'), resources)
   const folders = { policies: 'policies', schemas: 'schemas' }
   const suite = {
@@ -33,7 +31,7 @@ export async function startMatrixServer(
     policy,
     files,
     resources,
-    samples: sampleResources(sources, resources),
+    samples: sampleResources(resources),
     bodies: await readBodies(cells),
   }
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)

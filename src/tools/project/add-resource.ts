@@ -126,7 +126,7 @@ async function matrixOf(
   files: PolicyFiles,
 ) {
   const resources = parseResources(sources)
-  const samples = sampleResources(sources, resources)
+  const samples = sampleResources(resources)
   const read = { folders: { policies, schemas }, files, resources, samples, bodies: new Map() }
   const predicted = predictedSuite({ ...read, policy: parsePolicy(files, resources) }, Date.now())
   const suite = { ...predicted, expectations: [], cases: [] }

@@ -7,7 +7,7 @@ import type { Policy } from '../../decide/policy.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { ACCESS } from '../../resources/built-in/access.ts'
-import { loadSchemas } from '../../resources/load/load-resources.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { broadAskers } from '../check/rules/privileges.ts'
 import { readPlace, ToolError } from '../load-policy.ts'
@@ -36,7 +36,7 @@ export async function addService(wish: NewService): Promise<readonly string[]> {
 }
 
 async function planAdditions({ role, policies, schemas, matrices }: NewService): Promise<Additions> {
-  const { sources, resources } = await loadSchemas(schemas)
+  const resources = await loadResources(schemas)
   const files = (await readPlace(policies)).files()
   const policy = parsePolicy(files, resources)
   const parts = await filledParts('templates/services', { role })
@@ -54,7 +54,7 @@ async function planAdditions({ role, policies, schemas, matrices }: NewService):
       files: after,
       policy: given,
       resources,
-      samples: sampleResources(sources, resources),
+      samples: sampleResources(resources),
       bodies: await readBodies(expectations),
     },
     Date.now(),

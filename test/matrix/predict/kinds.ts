@@ -215,7 +215,7 @@ function restsOn(kind: Kind, text: RelationText): readonly (readonly [Kind, stri
 }
 
 export const KINDS = parseResources(SOURCES)
-export const KNOWN = { resources: KINDS, samples: sampleResources(SOURCES, KINDS) }
+export const KNOWN = { resources: KINDS, samples: sampleResources(KINDS) }
 
 /** A policy with these relations, and rules if any. */
 export function policyWith(relations: Readonly<Record<string, RelationTexts>>, rules = ''): Policy {

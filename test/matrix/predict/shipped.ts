@@ -1,6 +1,6 @@
 /** The shipped policy, ready to be predicted. */
 
-import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { sampleResources } from '../../../src/tools/matrix/fixture/samples.ts'
 import { createFixtures } from '../../../src/tools/matrix/predict/cell-fixture.ts'
@@ -11,9 +11,8 @@ const ROOT = new URL('../../../', import.meta.url).pathname
 
 export async function shipped() {
   const resources = await loadResources(`${ROOT}schemas`)
-  const { sources } = await readSchemas(`${ROOT}schemas`)
   const reviewed = await loadPolicy(`${ROOT}policies`, resources)
-  const samples = sampleResources(sources, resources)
+  const samples = sampleResources(resources)
   const now = Date.now()
   const fixtureOf = createFixtures({ resources, samples, bodyOf: () => undefined, now })
   return {

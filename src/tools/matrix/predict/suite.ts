@@ -1,7 +1,7 @@
 /** What matrix commands read from disk once: the policy, the schemas, and the expectations with their bodies. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { PolicyFiles } from '../../../policy/policy-files.ts'
-import { loadSchemas } from '../../../resources/load/load-resources.ts'
+import { loadResources } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { loadPolicy } from '../../load-policy.ts'
 import { type SamplesOf, sampleResources, withCompared } from '../fixture/samples.ts'
@@ -39,9 +39,9 @@ export interface PredictedSuite extends Suite {
 /** Throws FileError for files that the server would refuse, and ToolError without a policy. */
 export async function loadSuite(folders: Folders, cells: readonly Expectation[]): Promise<Suite> {
   const { policies, schemas } = folders
-  const { resources, sources } = await loadSchemas(schemas)
+  const resources = await loadResources(schemas)
   const { policy, files } = await loadPolicy(policies, resources)
-  const samples = sampleResources(sources, resources)
+  const samples = sampleResources(resources)
   return { folders: { policies, schemas }, policy, files, resources, samples, bodies: await readBodies(cells) }
 }
 
