@@ -125,7 +125,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Write exactly `allow` or `deny`; put comments on their own lines',
   ),
   entry('role-cycle', 'A role inherits itself through other roles', 'Delete one of the `g` lines'),
-  entry('yaml-syntax', 'The file is not valid YAML, or has a key twice', 'Fix what the message names'),
+  entry(
+    'yaml-syntax',
+    'The file is not valid YAML, has a key twice, or has too many levels of lists and mappings',
+    'Fix what the message names',
+  ),
   entry('yaml-alias', 'The file uses an alias (`*name`)', 'Write the value out'),
   entry(
     'yaml-shape',
@@ -241,7 +245,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'blocked-line',
-    'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`',
+    'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`; for example, its time lacks `until=`',
     'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',
   ),
   entry(
