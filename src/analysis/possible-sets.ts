@@ -16,7 +16,7 @@ import {
 import type { Relation } from '../decide/relations/relation-kind.ts'
 import { isAbout, namesIn, type ResultNames } from '../decide/rules/terms.ts'
 import type { Scalar } from '../resources/object.ts'
-import type { Action, FieldType, Resource } from '../resources/resource.ts'
+import type { Action, Field, FieldType, Resource } from '../resources/resource.ts'
 import type { Region, Regions } from './regions.ts'
 
 /** People don't read more sets than this. */
@@ -249,4 +249,24 @@ function possibleOfList(regions: Regions, { relations, byValue }: FieldGroup, wh
 export function whereHolds(regions: Regions, relation: Relation, where: RegionOfRelation): Region {
   const parts = kindOf(relation).parts?.(relation)
   return parts ? regions[parts.need](parts.of.map((part) => whereHolds(regions, part, where))) : where(relation)
+}
+
+// ---- A new object ---------------------------------------------------------------------------------------------------
+
+/** An unknown text: what accepts it accepts whatever a field has. */
+export const ANYTHING = '\u0000'
+
+/**
+ * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not.
+ * `filled`: the attribute of the caller that the field has then.
+ */
+export function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
+  if (!field || field.readOnly) return undefined
+  const accepted = valuesWhoeverAsks(leaf)
+  if (filled !== undefined) {
+    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
+    return filled === 'id' && isThere ? true : undefined
+  }
+  if (field.default === undefined) return false
+  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
 }

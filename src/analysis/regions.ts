@@ -128,6 +128,31 @@ export class Regions {
     return translate
   }
 
+  /** In how many ways these variables hold somewhere in the region. */
+  count(region: Region, variables: Iterable<number>): number {
+    const order = [...new Set(variables)].sort((a, b) => a - b)
+    const counted = new Set(order)
+    const known = new Map<string, number>()
+    const ways = (one: Region, i: number): number => {
+      const variable = order[i]
+      if (one === NOWHERE || variable === undefined) return one === NOWHERE ? 0 : 1
+      if (one === EVERYWHERE) return 2 ** (order.length - i)
+      return known.getOrInsertComputed(`${one} ${i}`, () => {
+        const cut = this.#cut(one, variable)
+        return ways(cut.without, i + 1) + ways(cut.with, i + 1)
+      })
+    }
+    return ways(
+      this.whatever(region, (variable) => !counted.has(variable)),
+      0,
+    )
+  }
+
+  /** Exactly this situation, among these variables. */
+  exactly(holding: ReadonlySet<number>, variables: Iterable<number>): Region {
+    return this.all([...variables].map((one) => (holding.has(one) ? this.where(one) : this.not(this.where(one)))))
+  }
+
   /** A situation of the region: the fewest variables that hold, the lower ones if possible. The region isn't empty. */
   smallest(region: Region): ReadonlySet<number> {
     const sizes = new Map<Region, number>([

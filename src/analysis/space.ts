@@ -3,9 +3,11 @@
  * result of a write, which conditions hold, and whether the first or the second decision is asked. So a rule is one
  * region, and rules become operations on regions, however many situations there are.
  */
+import { changesStored, operationsOf } from '../decide/callers-and-routes.ts'
 import type { Policy, Rule, Term } from '../decide/policy.ts'
-import { kindOf, leavesOf } from '../decide/relations/all-kinds.ts'
+import { kindOf, leavesOf, needsCaller } from '../decide/relations/all-kinds.ts'
 import type { Relation } from '../decide/relations/relation-kind.ts'
+import { conditionNeedsCaller } from '../decide/request-conditions/all-conditions.ts'
 import { decidedFields, namesIn, relationColumnText } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 import { possibleRegion, whereHolds } from './possible-sets.ts'
@@ -147,13 +149,16 @@ export interface Decisions {
   readonly looks: boolean
 }
 
-export function decisionsOf({ routes }: Resource, { name }: Action): Decisions {
-  const operations = routes.flatMap(({ endpoints }) =>
-    [...endpoints.values()].filter(({ action }) => action === name).map(({ operation }) => operation as string),
-  )
-  const all = operations.length === 0 ? [name] : operations
-  const isChange = (operation: string) => operation === 'replace' || operation === 'update'
-  return { changes: all.some(isChange), looks: !all.every(isChange) }
+export function decisionsOf(resource: Resource, { name }: Action): Decisions {
+  const all = operationsOf(resource, name)
+  return { changes: all.some(changesStored), looks: !all.every(changesStored) }
+}
+
+/** What holds in one situation: relations of the stored object and of the result of a write, and conditions. */
+export interface SituationNames {
+  readonly stored: readonly string[]
+  readonly proposed: readonly string[]
+  readonly conditions: readonly string[]
 }
 
 /** Where a policy has its names in a space that it shares with another one. */
@@ -172,6 +177,10 @@ export class ResourceSpace extends RuleSpace {
   readonly #conditions: ReadonlyMap<string, Moments>
   readonly #possible: Region
   readonly #leaves: ReadonlyMap<Relation, number>
+  readonly #relations: readonly Relation[]
+  readonly #declared: Policy['conditions']
+  /** The places of conditions among the variables. */
+  readonly #places: ReadonlyMap<string, number>
 
   /** In a shared space, what is possible is left to those who share it. */
   constructor({ ownership, conditions, views }: Policy, resource: Resource, shared?: SharedSpace) {
@@ -181,6 +190,9 @@ export class ResourceSpace extends RuleSpace {
     const leaves = shared?.leaves ?? new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
     const places = shared?.conditions ?? new Map([...conditions.keys()].map((name, i) => [name, leaves.size + i]))
     this.#leaves = leaves
+    this.#relations = relations
+    this.#declared = conditions
+    this.#places = places
     this.#conditions = new Map([...places].map(([name, i]) => [name, this.moments(i, undefined)]))
     for (const relation of relations) {
       this.#names.set(
@@ -224,6 +236,45 @@ export class ResourceSpace extends RuleSpace {
         return this.same(stored, proposed)
       }),
     )
+  }
+
+  /** Where a leaf holds. */
+  ofLeaf(leaf: Relation): Moments {
+    return this.moments(this.#leaves.get(leaf) ?? -1, leaf)
+  }
+
+  /** Where nothing holds that needs a caller with credentials. */
+  get withoutCredentials(): Region {
+    const { regions } = this
+    const leaves = this.leaves.filter(needsCaller).map((leaf) => this.ofLeaf(leaf))
+    const conditions = [...this.#conditions].flatMap(([name, moments]) => {
+      const condition = this.#declared.get(name)
+      return condition && conditionNeedsCaller(condition) ? [moments] : []
+    })
+    const held = [...leaves, ...conditions].flatMap(({ stored, proposed }) => [stored, proposed])
+    return regions.not(regions.any(held))
+  }
+
+  /** The variables of the leaves and the conditions that these names are about, for the stored object and the result. */
+  variablesOf(names: ReadonlySet<string>): Readonly<Record<'before' | 'after', readonly number[]>> {
+    const leaves = this.#relations.filter(({ name }) => names.has(name)).flatMap(leavesOf)
+    const ofLeaves = leaves.map((leaf) => variablesOf(this.#leaves.get(leaf) ?? -1))
+    const ofConditions = [...this.#places].filter(([name]) => names.has(name)).map(([, i]) => variablesOf(i))
+    return {
+      before: [...ofLeaves, ...ofConditions].map(({ before }) => before),
+      after: ofLeaves.map(({ after }) => after),
+    }
+  }
+
+  /** The names that hold where exactly these variables do. */
+  situationOf(holding: ReadonlySet<number>): SituationNames {
+    const named = (moment: Moment, isCondition: boolean) =>
+      [...this.#names]
+        .filter(([name, moments]) => {
+          return this.#conditions.has(name) === isCondition && this.regions.has(moments[moment], holding)
+        })
+        .map(([name]) => name)
+    return { stored: named('stored', false), proposed: named('proposed', false), conditions: named('stored', true) }
   }
 
   /** The situations that objects can be in. */

@@ -89,3 +89,15 @@ export function concernsObject({
 }: Pick<RouteMethod, 'endpoint' | 'resource' | 'route'>): boolean {
   return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
 }
+
+/** What the methods of an action do, each once; without a method, what the action's name says. */
+export function operationsOf({ routes }: Resource, action: string): readonly string[] {
+  const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
+  const operations = endpoints.filter((one) => one.action === action).map(({ operation }) => operation)
+  return operations.length === 0 ? [action] : [...new Set(operations)]
+}
+
+/** A write to a stored object is decided on its result too. */
+export function changesStored(operation: string): boolean {
+  return operation === 'replace' || operation === 'update'
+}

@@ -1,5 +1,6 @@
 /** A parsed and checked policy, before any decision. Types only. */
 
+import type { Place } from '../base/diagnostic.ts'
 import type { CallerEntries } from './grants/trust.ts'
 import type { Relation } from './relations/relation-kind.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
@@ -94,7 +95,29 @@ export interface Policy {
   readonly masks: Masks
   /** What PEPs may assert. */
   readonly callers: CallerEntries
+  /** What each version must keep; no decision asks for it. */
+  readonly guarantees: readonly Guarantee[]
 }
+
+/**
+ * An entry of guarantees.yaml. `never`: callers have no more than an allow with these terms would give. `always`: they
+ * have no less.
+ */
+export interface Guarantee {
+  readonly name: string
+  readonly place: Place
+  readonly kind: 'never' | 'always'
+  readonly subjects: GuaranteedSubjects
+  readonly resource: string
+  readonly actions: readonly string[]
+  /** Absent: some field, which is what allows an action. */
+  readonly fields?: readonly string[]
+  /** What `unless` or `when` says; absent for a `never` without `unless`. */
+  readonly terms?: Pick<Rule, 'before' | 'after'>
+}
+
+/** `with`: callers who have one of these roles, `anonymous` or `everyone`. `without`: callers who have none of these. */
+export type GuaranteedSubjects = { readonly with: readonly string[] } | { readonly without: readonly string[] }
 
 /** One line of blocked.txt; `until` in milliseconds since the epoch. */
 export interface Block {

@@ -16,17 +16,19 @@ export interface FindingReport {
   readonly suppressed: number
   /** The text of every file that could be read, by the file name that findings use. */
   readonly sources: ReadonlyMap<string, string>
+  /** What a check tells beside its findings. */
+  readonly beside?: { readonly text: readonly Paragraph[]; readonly json: Readonly<Record<string, unknown>> }
 }
 
 /** `command`: the words behind `sallyport`; `rules`: every code that its findings can have. */
 export function findingFormats(command: string, rules: readonly FindingRule[]) {
   const run = (report: FindingReport) => sarifRun(command, rules, report)
   const formats = formatsOf((report: FindingReport) => {
-    const { errors, warnings, suppressed, more, findings } = report
+    const { errors, warnings, suppressed, more, findings, beside } = report
     return {
       text: () => blocksOf(report),
       /** The shapes are in docs/schemas/: policy-check and schema-check. */
-      json: () => ({ errors, warnings, suppressed, more, findings }),
+      json: () => ({ errors, warnings, suppressed, more, findings, ...beside?.json }),
       sarif: () => [run(report)],
     }
   })
@@ -40,12 +42,18 @@ const SHOWN = 80
 const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /** The message, the source line with a caret under the place, and what to do. At the end, the totals. */
-function blocksOf({ findings, sources, errors, warnings, more, suppressed }: FindingReport): readonly Paragraph[] {
+function blocksOf(report: FindingReport): readonly Paragraph[] {
+  const { findings, sources, errors, warnings, more, suppressed, beside } = report
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
   const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
   const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
   const unshown = more > 0 ? [`and ${more} more; fix these first`] : []
-  return [...blocks, unshown, [`${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}`]]
+  return [
+    ...blocks,
+    unshown,
+    ...(beside?.text ?? []),
+    [`${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}`],
+  ]
 }
 
 function block(finding: Diagnostic, line: string | undefined): Paragraph {

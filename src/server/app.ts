@@ -35,6 +35,7 @@ import { openPolicy } from './parts/open-policy.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
+import { refuseUnproven } from './policy-changes/refuse-unproven.ts'
 import { warmInSlices } from './policy-changes/warm-in-slices.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
@@ -108,6 +109,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         resources,
         observe: (event) => observePolicy(event, policyLog, metrics),
         parse: createPolicyParser({ resources, schemas }),
+        prove: (files) => refuseUnproven(files, resources),
         warm: warmInSlices,
         ...(worker && { end: worker.policyEnd }),
       },

@@ -78,6 +78,7 @@ export interface SettingChange {
     | 'page-size'
     | 'blocked'
     | 'mask'
+    | 'guarantee'
     | 'caller'
   readonly direction: Direction
   /** The relation, condition, route, role, limit or user; for other kinds a fixed word. */

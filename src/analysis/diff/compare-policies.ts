@@ -11,7 +11,14 @@ import { type Direction, directionOf, type PolicyDifference } from './change.ts'
 import { type Circumstances, compareDecisions } from './compare-decisions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareConditions, compareRelations } from './compare-meanings.ts'
-import { compareBlocked, compareMasks, compareRoles, compareRouteViews, compareTrust } from './compare-settings.ts'
+import {
+  compareBlocked,
+  compareGuarantees,
+  compareMasks,
+  compareRoles,
+  compareRouteViews,
+  compareTrust,
+} from './compare-settings.ts'
 
 export interface PolicyDiff {
   /** The names that the user gave them. */
@@ -55,6 +62,7 @@ export function comparePolicies(
     ...compareLimits(policies),
     ...compareSizes(policies),
     ...compareMasks(policies),
+    ...compareGuarantees(policies),
     ...compareTrust(policies),
     ...compareBlocked(blocked, now),
   ]

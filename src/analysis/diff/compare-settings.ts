@@ -125,6 +125,22 @@ function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
   return new Set([...fields, ...ofFacts])
 }
 
+// ---- guarantees.yaml. They change no decision, but what later versions may decide.
+
+export function compareGuarantees(policies: Sides<Policy>): readonly SettingChange[] {
+  const { before, after } = sidesOf((side) => {
+    return new Map(policies[side].guarantees.map(({ place, ...said }) => [said.name, JSON.stringify(said)]))
+  })
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
+    const [old, now] = [before.get(name) ?? null, after.get(name) ?? null]
+    if (old === now) return []
+    const verb =
+      old === null ? say`is promised` : now === null ? say`is no longer promised` : say`is promised otherwise`
+    const sentence = say`guarantee ${name} ${verb}`
+    return [{ kind: 'guarantee', direction: 'neutral', name, before: old, after: now, sentence }]
+  })
+}
+
 // ---- callers.yaml: what a PEP may assert in one policy and not in the other. More trust widens.
 
 export function compareTrust({ before, after }: Sides<Policy>): readonly SettingChange[] {

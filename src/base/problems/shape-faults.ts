@@ -35,8 +35,8 @@ export function shapeSentence(error: ErrorObject): string {
 function subjectOf({ instancePath, propertyName }: ErrorObject): string {
   if (propertyName !== undefined) return propertyName === '' ? 'a name' : `the name \`${propertyName}\``
   const [last, parent] = pathOfPointer(instancePath).toReversed()
-  if (last === undefined) return 'the file'
-  return /^\d+$/.test(last) ? `an element of \`${parent}\`` : `\`${last}\``
+  const named = (name: string | undefined) => (name === undefined ? 'the file' : `\`${name}\``)
+  return last !== undefined && /^\d+$/.test(last) ? `an element of ${named(parent)}` : named(last)
 }
 
 function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): string {

@@ -31,6 +31,8 @@ export interface LivePolicyOptions {
   readonly observe: (event: PolicyEvent) => void
   /** Loads files while the server runs; throws, or rejects with, FileError. */
   readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
+  /** Rejects with FileError for a policy that breaks its guarantees; a given `parse` does the same. */
+  readonly prove?: (files: PolicyFiles) => Promise<void>
   readonly warm?: Warm
   /**
    * `known`: an earlier process has seen that policy.csv has its last line. `report`: says that this process has seen
@@ -59,7 +61,10 @@ export class LivePolicy {
   #endKnown: boolean
   readonly #reportEnd: () => void
 
-  private constructor({ source, resources, observe, parse, warm, end }: LivePolicyOptions, reading: PolicyReading) {
+  private constructor(
+    { source, resources, observe, parse, prove, warm, end }: LivePolicyOptions,
+    reading: PolicyReading,
+  ) {
     const sources = { files: reading.files(), blocked: reading.blocked() }
     this.#endKnown = end?.known ?? false
     this.#reportEnd = end?.report ?? (() => {})
@@ -67,7 +72,11 @@ export class LivePolicy {
     this.#source = source
     this.#resources = resources
     this.#observe = observe
-    this.#parse = parse ?? ((files) => packPolicy(parsePolicy(files, resources)))
+    const provenHere = async (files: PolicyFiles) => {
+      await prove?.(files)
+      return packPolicy(parsePolicy(files, resources))
+    }
+    this.#parse = parse ?? provenHere
     this.#warm = warm
     this.#sources = sources
     this.#sequences = { rules: reading.sequence, blocked: reading.sequence }
@@ -83,7 +92,11 @@ export class LivePolicy {
 
   /** Throws FileError: with a bad policy the server doesn't start. */
   static async open(options: LivePolicyOptions): Promise<LivePolicy> {
-    return new LivePolicy(options, await options.source.read())
+    const { source, prove } = options
+    const reading = await source.read()
+    const live = new LivePolicy(options, reading)
+    await prove?.(reading.files())
+    return live
   }
 
   /**

@@ -43,7 +43,7 @@ interface Usable {
 }
 
 /** `path` is within the entry. */
-type OnFault = (path: readonly (string | number)[], code: string, message: string, hint?: string) => void
+export type OnFault = (path: readonly (string | number)[], code: string, message: string, hint?: string) => void
 
 /** In the order of the file. */
 export function parseCallers(source: SourceFile | undefined, known: Usable, report: Reporter): CallerEntries {

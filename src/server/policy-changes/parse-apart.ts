@@ -1,5 +1,6 @@
 /**
- * Parses a policy without holding up requests: a small one at once, a large one in a thread of its own. Edits come in
+ * Parses a policy without holding up requests: a small one at once, a large one, or one with guarantees to prove, in a
+ * thread of its own. Edits come in
  * series, so the thread stays for a while: starting it takes more time than parsing ten thousand rules.
  */
 import { serialize } from 'node:v8'
@@ -10,6 +11,7 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
+import { refuseUnproven } from './refuse-unproven.ts'
 import { type FromParser, type ParserData, plainResources } from './thread-resources.ts'
 
 // .ts in a checkout, .js in the package.
@@ -36,10 +38,15 @@ export function createPolicyParser(
 ): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
   const threads = new ParserThreads(options)
   const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, options.resources))
-  const apart = async (files: PolicyFiles) => (await threads.parse(files)) ?? here(files)
+  const apart = async (files: PolicyFiles) => {
+    const parsed = await threads.parse(files)
+    if (parsed) return parsed
+    await refuseUnproven(files, options.resources)
+    return here(files)
+  }
   return (files) => {
     const size = Object.values(files).reduce((sum, { text }) => sum + text.length, 0)
-    return size <= SMALL ? here(files) : apart(files)
+    return size <= SMALL && !files['guarantees.yaml'] ? here(files) : apart(files)
   }
 }
 

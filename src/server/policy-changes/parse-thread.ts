@@ -8,6 +8,7 @@ import { giveWay } from '../../base/thread-priority.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
+import { refuseUnproven } from './refuse-unproven.ts'
 import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy must be in force within a second, even if requests could use all processor time. */
@@ -17,13 +18,15 @@ const { resources: serialized, schemas } = workerData as ParserData
 
 giveWay(NICENESS)
 const resources = restoreResources(deserialize(serialized), schemas)
-parentPort?.on('message', (files: PolicyFiles) => send(parse(files)))
+parentPort?.on('message', async (files: PolicyFiles) => send(await parse(files)))
 // After the first policy: the next thread starts in a third of the time.
 parentPort?.once('message', () => flushCompileCache())
 
-function parse(files: PolicyFiles): FromParser {
+async function parse(files: PolicyFiles): Promise<FromParser> {
   try {
-    return { kind: 'policy', policy: packPolicy(parsePolicy(files, resources)) }
+    const policy = packPolicy(parsePolicy(files, resources))
+    await refuseUnproven(files, resources)
+    return { kind: 'policy', policy }
   } catch (error) {
     if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }
     throw error

@@ -12,6 +12,7 @@ import { LivePolicy } from '../../policy/live/live-policy.ts'
 import { watchPolicy } from '../../policy/live/watch-policy.ts'
 import { policyFolderSource } from '../../policy/policy-source.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
+import { refuseUnproven } from '../policy-changes/refuse-unproven.ts'
 import type { CandidatePlace, FromCandidate, RecordedDifference, ToCandidate } from './messages.ts'
 
 const RETRY_MS = 500
@@ -36,7 +37,12 @@ await watchPolicy(policy, directory)
 async function openCandidate(): Promise<LivePolicy> {
   for (let sent = ''; ; await sleep(RETRY_MS)) {
     try {
-      return await LivePolicy.open({ source, resources, observe: sendEvent })
+      return await LivePolicy.open({
+        source,
+        resources,
+        observe: sendEvent,
+        prove: (files) => refuseUnproven(files, resources),
+      })
     } catch (error) {
       const { message } = error as Error
       if (message !== sent) send({ kind: 'refused', message })

@@ -12,6 +12,7 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
 import { type FindingReport, findingFormats } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { checkGuarantees } from '../guarantees/check-guarantees.ts'
 import { loadPolicy, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
@@ -39,6 +40,7 @@ interface Files {
   readonly more: number
   /** The codes that were looked for: a suppression of one of them is redundant if it suppressed nothing. */
   readonly lookedFor: ReadonlySet<string>
+  readonly beside?: FindingReport['beside']
 }
 
 /**
@@ -78,10 +80,12 @@ export async function checkPolicy(options: CheckOptions): Promise<FindingReport>
     more: findings.length - shown.length + more,
     suppressed: judged.reduce((sum, { suppressed }) => sum + suppressed, 0),
     sources: new Map(parts.flatMap(({ sources }) => sources.map(({ name, text }) => [name, text]))),
+    beside: parts.find(({ beside }) => beside)?.beside ?? { text: [], json: { guarantees: [] } },
   }
 }
 
-async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Files> {
+async function policyPart(reading: PolicyReading, options: CheckOptions): Promise<Files> {
+  const { policies, resources, users, now, endKnown } = options
   const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return faultyPart([], files)
   const sources = Object.values(files.value)
@@ -92,9 +96,12 @@ async function policyPart(reading: PolicyReading, { resources, users, now, endKn
   const parts = { written: policy.value, now: now.getTime(), resources, files: files.value, directory: users }
   const { findings, undecided } = findDecided(parts)
   const refusal = reading.refusal ? [reading.refusal] : []
+  const named = typeof policies === 'string' ? policies : policies.name
+  const guarantees = await checkGuarantees({ ...parts, policy: policy.value, now: parts.now, named })
   // What wasn't looked at may need its suppressions.
   const lookedFor = undecided.size > 0 ? new Set<string>() : codesLookedFor(users)
-  return { sources, findings: [...refusal, ...findings], more: 0, lookedFor }
+  const all = [...refusal, ...findings, ...guarantees.findings]
+  return { sources, findings: all, more: 0, lookedFor, beside: guarantees.beside }
 }
 
 /** Begins again without each resource whose rules tell too many situations apart; the findings name these resources. */

@@ -244,6 +244,33 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Give each gateway networks of its own',
   ),
   entry(
+    'guarantee-kind',
+    'An entry of `guarantees.yaml` says nothing, or says both `never` and `always`',
+    'Write one of them in each entry',
+  ),
+  entry('guarantee-twice', 'Two guarantees have the same name, so a report could mean either', 'Rename one of them'),
+  entry(
+    'guarantee-fields',
+    'A guarantee names fields and an action without fields',
+    'Leave `fields` out, or write a guarantee of its own for this action',
+  ),
+  entry(
+    'guarantee-idle',
+    "A guarantee can't matter: no client writes the field, or `any` always holds",
+    'Leave the field out, or name a relation',
+  ),
+  entry(
+    'guarantee-broken',
+    'The policy breaks a guarantee of `guarantees.yaml`; the message and the counterexample say how',
+    'Change the line, or the guarantee',
+  ),
+  entry(
+    'guarantee-undecided',
+    'Whether the policy keeps a guarantee is not decided, which counts as broken: its rules tell too many situations ' +
+      "apart, no request was found that shows the break, or the guarantee can't matter",
+    'Name fewer relations and conditions, or correct the guarantee',
+  ),
+  entry(
     'blocked-line',
     'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`; for example, its time lacks `until=`',
     'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',

@@ -8,6 +8,7 @@ const PARSER = new URL('../../../src/policy/', import.meta.url)
 const KINDS = ['relations', 'request-conditions'].map(
   (name) => new URL(`../../../src/decide/${name}/`, import.meta.url),
 )
+const GUARANTEES = new URL('../../../src/analysis/guarantees/faults.ts', import.meta.url)
 /** An error for a wall with a gap, and a warning for other lines about every resource. */
 const ERROR_AND_WARNING = 'relation-gap'
 /** Texts that look like codes. */
@@ -47,7 +48,7 @@ function codesInParser(): readonly string[] {
     .filter((name) => /^(parse\/.*|policy-files|unknown-files)\.ts$/.test(name))
     .map((name) => new URL(name, PARSER))
   const kinds = KINDS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)))
-  const texts = [...parsers, ...kinds, new URL('../base/yaml-file.ts', PARSER)].map((file) =>
+  const texts = [...parsers, ...kinds, new URL('../base/yaml-file.ts', PARSER), GUARANTEES].map((file) =>
     readFileSync(file, 'utf8'),
   )
   const quoted = texts.flatMap((text) =>

@@ -33,6 +33,12 @@ describe('a shipped YAML file', () => {
     expect(fitOf('callers.yaml', text)(parse(text))).to.equal(true)
   })
 
+  it('has an eighth kind that docs/guarantees.md shows', () => {
+    const page = readFileSync(new URL('../docs/guarantees.md', POLICIES), 'utf8')
+    const [, text = ''] = /```yaml\n(# yaml-language-server: \$schema=\S+guarantees[^`]*)```/.exec(page) ?? []
+    expect(fitOf('guarantees.yaml', text)(parse(text))).to.equal(true)
+  })
+
   for (const name of files) {
     it(`names the schema that it keeps to: ${name}`, () => {
       const text = readFileSync(new URL(name, POLICIES), 'utf8')

@@ -4,6 +4,7 @@
  * stored before a write (docs/semantics.md, "replace, update"), so there are three moments: `old`, the `proposed`
  * object among old ones, and `new`. Objects outside of these can make a relation hold too.
  */
+import { ANYTHING } from '../../../analysis/possible-sets.ts'
 import { EVERYWHERE, NOWHERE, type Region, Regions } from '../../../analysis/regions.ts'
 import type { ResourceSpace } from '../../../analysis/space.ts'
 import { USERS } from '../../../decide/policy.ts'
@@ -344,9 +345,6 @@ export interface WriteAround {
 }
 
 // ---- What one leaf says by itself: what a climb asks further up, and the attributes of the caller.
-
-/** An unknown text: what accepts it accepts whatever a field has. */
-export const ANYTHING = '\u0000'
 
 /** What a climb asks of the objects on its way, with fewer steps left. */
 function furtherUp(leaf: Relation, most: number): readonly Relation[] {

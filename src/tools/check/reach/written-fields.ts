@@ -1,10 +1,9 @@
 /** What a write changes, and the fields that it has to write for that. */
+import { heldAsMade } from '../../../analysis/possible-sets.ts'
 import { EVERYWHERE, type Region } from '../../../analysis/regions.ts'
 import { USERS } from '../../../decide/policy.ts'
-import { comparedFields, kindOf, valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
-import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Field } from '../../../resources/resource.ts'
-import { ANYTHING, type WriteSpace } from './write-space.ts'
+import { comparedFields } from '../../../decide/relations/all-kinds.ts'
+import type { WriteSpace } from './write-space.ts'
 
 /** Says where a field may be written. */
 type RegionOfField = (field: string) => Region
@@ -78,19 +77,4 @@ export function createdWithin(space: WriteSpace, where: RegionOfField, filled: R
     filled.has(field) ? EVERYWHERE : regions.either(where(field), regions.not(at('proposed'))),
   )
   return regions.all([...leaves, ...pointers])
-}
-
-/**
- * Whether a leaf holds for a new object whose creator doesn't give the field; undefined if it can hold or not.
- * `filled`: the attribute of the caller that the field has then.
- */
-function heldAsMade(leaf: Relation, field: Field | undefined, filled: string | undefined): boolean | undefined {
-  if (!field || field.readOnly) return undefined
-  const accepted = valuesWhoeverAsks(leaf)
-  if (filled !== undefined) {
-    const isThere = accepted?.accepts(ANYTHING) || kindOf(leaf).equates?.(leaf).attribute === 'id'
-    return filled === 'id' && isThere ? true : undefined
-  }
-  if (field.default === undefined) return false
-  return accepted && [field.default].flat().some((value) => accepted.accepts(value))
 }

@@ -1,0 +1,77 @@
+/** What is wrong with a policy that breaks its guarantees: one fault for each of them, at the line that breaks it. */
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import { timeText } from '../../base/time.ts'
+import { changesStored } from '../../decide/callers-and-routes.ts'
+import type { Guarantee, Policy } from '../../decide/policy.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
+import { namesText } from '../../present/quote.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { type Break, type GuaranteeAnswer, type GuaranteedCaller, Prover } from './prove.ts'
+
+/**
+ * Throws FileError if the policy breaks one of its guarantees, now or after the end of a rule, or if that can't be decided.
+ * `now` in milliseconds since the epoch.
+ */
+export function refuseBroken(
+  policy: Policy,
+  files: PolicyFiles,
+  { resources, now }: { readonly resources: Resources; readonly now: number },
+): void {
+  const prover = new Prover(policy, resources, now)
+  const faults = policy.guarantees.flatMap((guarantee) => {
+    const answer = prover.answer(guarantee)
+    const [first] = answer.kind === 'broken' ? answer.breaks() : []
+    return faultOf(guarantee, answer, first, { files, now })
+  })
+  if (faults.length > 0) throw new FileError(faults)
+}
+
+/** None for a proven guarantee. `shown`: the break that the fault tells; without it, nothing shows that it is broken. */
+export function faultOf(
+  guarantee: Guarantee,
+  answer: GuaranteeAnswer,
+  shown: Break | undefined,
+  { files, now }: { readonly files: PolicyFiles; readonly now: number },
+): readonly Diagnostic[] {
+  const { name, place, kind } = guarantee
+  if (answer.kind === 'proven') return []
+  if (!shown) {
+    const why = answer.kind === 'undecided' ? answer.why : 'no request was found that shows it'
+    const message = `whether the guarantee \`${name}\` holds is not decided: ${why}`
+    return [
+      fault(place, 'guarantee-undecided', message, 'name fewer relations and conditions, or correct the guarantee'),
+    ]
+  }
+  const [line] = shown.lines
+  const at = line === undefined ? place : { file: files['policy.csv'].name, line, column: 1 }
+  const since = shown.from > now ? `, from ${timeText(shown.from)} on` : ''
+  const message = `this breaks the guarantee \`${name}\`: ${breakText(shown)}${since}`
+  const change = kind === 'never' ? 'allow less' : line === undefined ? 'allow it' : 'deny less'
+  return [fault(at, 'guarantee-broken', message, `${change}, or change the guarantee in ${place.file}:${place.line}`)]
+}
+
+function fault(place: Guarantee['place'], code: string, message: string, hint: string): Diagnostic {
+  return { ...place, code, severity: 'error', message, hint }
+}
+
+/** `a caller with \`member\` can \`update\` \`status\` of \`orders\` where \`owner\` becomes \`owner+placed\`` */
+export function breakText(shown: Break): string {
+  const { guarantee, caller, action, fields, resource } = shown
+  const can = guarantee.kind === 'never' ? 'can' : "can't"
+  const what = action.hasFields && guarantee.fields ? `${namesText(fields)} of ` : ''
+  return `${callerText(caller)} ${can} \`${action.name}\` ${what}\`${resource.name}\` where ${situationText(shown)}`
+}
+
+export function callerText({ kind, roles, user }: GuaranteedCaller): string {
+  if (kind === 'anonymous') return 'a caller without credentials'
+  const held = roles.length === 0 ? '' : ` with ${namesText(roles, ' and ')}`
+  if (user !== undefined) return `\`${user}\`${held}`
+  return held === '' ? 'a caller without a role' : `a caller${held}`
+}
+
+function situationText({ situation: { stored, proposed, conditions }, operation }: Break): string {
+  const names = (some: readonly string[]) => (some.length === 0 ? 'no relation' : `\`${some.join('+')}\``)
+  const isChange = changesStored(operation) && stored.join() !== proposed.join()
+  const object = isChange ? `${names(stored)} becomes ${names(proposed)}` : `${names(stored)} holds`
+  return conditions.length === 0 ? object : `${object}, under ${names(conditions)}`
+}

@@ -1,0 +1,155 @@
+/** guarantees.yaml -> what each version of the policy must keep. The file may be absent: then nothing is promised. */
+
+import { guarantees } from '#compiled/policy-files'
+import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
+import { oneOf } from '../../base/did-you-mean.ts'
+import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
+import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
+import type { Guarantee, GuaranteedSubjects } from '../../decide/policy.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { oneOfActions } from './meant-action.ts'
+import type { OnFault } from './parse-callers.ts'
+import { parseRelationColumn } from './relation-column.ts'
+import type { RuleVocabulary } from './rule-scope.ts'
+
+/** `never` may have `unless`, `always` may have `when`. */
+interface GuaranteeForm {
+  readonly subjects?: readonly string[] | { readonly except: readonly string[] }
+  readonly resource: string
+  readonly actions: readonly string[]
+  readonly fields?: readonly string[]
+  readonly unless?: string
+  readonly when?: string
+}
+
+interface Entry {
+  readonly name: string
+  readonly never?: GuaranteeForm
+  readonly always?: GuaranteeForm
+}
+
+const shape = shapeBy<readonly Entry[]>(guarantees)
+
+/** In the order of the file. */
+export function parseGuarantees(
+  source: SourceFile | undefined,
+  known: RuleVocabulary,
+  report: (diagnostic: Diagnostic) => void,
+): readonly Guarantee[] {
+  const file = source && parseYaml(source, shape, report)
+  if (!file) return []
+  const names = new Set<string>()
+  return file.value.flatMap((entry, i) => {
+    const fault: OnFault = (path, ...rest) => report(file.fault([i, ...path], ...rest))
+    const { line, column } = file.fault([i], '', '')
+    if (names.has(entry.name)) fault(['name'], 'guarantee-twice', 'two guarantees have this name', 'rename one of them')
+    names.add(entry.name)
+    const parsed = parseEntry(entry, known, fault)
+    return parsed ? [{ ...parsed, name: entry.name, place: { file: source.name, line, column } }] : []
+  })
+}
+
+type Parsed = Omit<Guarantee, 'name' | 'place'>
+
+/** Undefined if nothing can be promised, which is reported. */
+function parseEntry({ never, always }: Entry, known: RuleVocabulary, onFault: OnFault): Parsed | undefined {
+  const kind = never ? 'never' : 'always'
+  const claim = never ?? always
+  if (!claim || (never && always)) {
+    const message = claim ? 'a guarantee says one thing, not both `never` and `always`' : 'the guarantee says nothing'
+    onFault([], 'guarantee-kind', message, claim ? 'write two guarantees' : 'add `never` or `always`')
+    return undefined
+  }
+  const fault: OnFault = (path, ...rest) => onFault([kind, ...path], ...rest)
+  const subjects = parseSubjects(claim.subjects, known, fault)
+  const resource = dataResource(claim.resource, known, fault)
+  if (!resource) return undefined
+  const { actions, fields } = claim
+  const sound = soundActions(resource, actions, fault)
+  if (sound && fields) refuseFields(resource, { kind, actions, fields }, fault)
+  const terms = sound ? parseTerms(claim, resource, known, fault) : undefined
+  return { kind, subjects, resource: resource.name, actions, ...(fields && { fields }), ...(terms && { terms }) }
+}
+
+function parseSubjects(
+  subjects: GuaranteeForm['subjects'] = { except: [] },
+  { roles }: RuleVocabulary,
+  fault: OnFault,
+): GuaranteedSubjects {
+  const isExcept = 'except' in subjects
+  const names = isExcept ? subjects.except : subjects
+  const known = [...roles.keys(), ...(isExcept ? [] : ['anonymous', 'everyone'])]
+  for (const [i, name] of names.entries()) {
+    if (known.includes(name)) continue
+    const message = `the role \`${name}\` is not declared in roles.yaml`
+    fault(['subjects', ...(isExcept ? ['except'] : []), i], 'unknown-role', message, oneOf(name, known))
+  }
+  return isExcept ? { without: names } : { with: names }
+}
+
+function dataResource(name: string, { resources }: RuleVocabulary, fault: OnFault): Resource | undefined {
+  const data = [...resources.byName.values()].filter(({ builtIn }) => !builtIn)
+  const found = data.find((resource) => resource.name === name)
+  if (found) return found
+  const hint = oneOf(
+    name,
+    data.map((one) => one.name),
+  )
+  fault(['resource'], 'unknown-resource', `no schema declares the resource \`${name}\``, hint)
+  return undefined
+}
+
+/** Nothing is decided about an object where the action is `options`. */
+function soundActions(resource: Resource, actions: GuaranteeForm['actions'], fault: OnFault): boolean {
+  const known = new Set([...resource.actions.keys()].filter((name) => name !== 'options'))
+  const unknown = actions.filter((name) => !known.has(name))
+  for (const name of unknown) {
+    const message = `\`${resource.name}\` has no action \`${name}\`, so the guarantee can't matter`
+    fault(['actions', actions.indexOf(name)], 'unknown-action', message, oneOfActions(name, known))
+  }
+  return unknown.length === 0
+}
+
+function refuseFields(
+  resource: Resource,
+  { kind, actions, fields }: Pick<Required<Guarantee>, 'kind' | 'actions' | 'fields'>,
+  fault: OnFault,
+): void {
+  for (const [i, name] of actions.entries()) {
+    if (resource.actions.get(name)?.hasFields) continue
+    const hint = 'leave `fields` out, or write a guarantee of its own for this action'
+    fault(['actions', i], 'guarantee-fields', `\`${name}\` has no fields`, hint)
+  }
+  const isWrite = (operation: string) => operation === 'create' || changesStored(operation)
+  const isWriting = (name: string) => operationsOf(resource, name).every(isWrite)
+  const writes = kind === 'never' ? actions.every(isWriting) : actions.some(isWriting)
+  for (const [i, name] of fields.entries()) {
+    const field = resource.fields.get(name)
+    if (!field) {
+      const message = `\`${resource.name}\` has no field \`${name}\``
+      fault(['fields', i], 'unknown-field', message, oneOf(name, resource.fields.keys()))
+    } else if (field.readOnly && writes) {
+      const message = `no client writes \`${name}\`, so the guarantee can't matter`
+      fault(['fields', i], 'guarantee-idle', message, 'leave the field out')
+    }
+  }
+}
+
+/** As in the relation column of a rule about these actions. */
+function parseTerms(
+  claim: GuaranteeForm,
+  resource: Resource,
+  { resources, ownership, conditions }: RuleVocabulary,
+  fault: OnFault,
+): Guarantee['terms'] {
+  const word = claim.unless === undefined ? 'when' : 'unless'
+  const text = claim[word]
+  if (text === undefined) return undefined
+  if (word === 'unless' && text === 'any') {
+    fault([word], 'guarantee-idle', "`any` always holds, so the guarantee can't matter", 'name a relation')
+  }
+  const context = { resources, ownership, conditions, covered: [resource], actions: claim.actions }
+  return parseRelationColumn(text, context, (_cell, code, message, hint) =>
+    fault([word], code, message, typeof hint === 'function' ? hint() : hint),
+  )
+}

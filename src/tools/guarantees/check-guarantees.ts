@@ -1,0 +1,166 @@
+/** The answers to the guarantees of a policy, for people and programs: each proven, broken with a counterexample, or undecided. */
+import { callerText, faultOf } from '../../analysis/guarantees/faults.ts'
+import { type Break, type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Guarantee, Policy } from '../../decide/policy.ts'
+import { comparedFields, isLeaf, valuesWhoeverAsks } from '../../decide/relations/all-kinds.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
+import type { FindingReport } from '../../present/findings.ts'
+import type { Paragraph } from '../../present/report.ts'
+import { count } from '../../present/text.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Counterexample } from './counterexample.ts'
+
+interface GuaranteesOf {
+  /** All rules, also those that have ended. */
+  readonly policy: Policy
+  readonly files: PolicyFiles
+  readonly resources: Resources
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** As commands name the policy. */
+  readonly named: string
+}
+
+interface Judged {
+  readonly guarantee: Guarantee
+  readonly answer: GuaranteeAnswer
+  readonly findings: readonly Diagnostic[]
+  readonly shown?: { readonly by: Break; readonly example: Counterexample }
+}
+
+/** More breaks of one guarantee are not tried. */
+const MOST_TRIED = 48
+
+export async function checkGuarantees(
+  about: GuaranteesOf,
+): Promise<Required<Pick<FindingReport, 'findings' | 'beside'>>> {
+  const prover = new Prover(about.policy, about.resources, about.now)
+  const judged: Judged[] = []
+  for (const guarantee of about.policy.guarantees) judged.push(await judge(guarantee, prover, about))
+  const broken = judged.filter(({ shown }) => shown)
+  const proven = judged.filter(({ answer }) => answer.kind === 'proven')
+  const cells = proven.reduce((sum, { answer }) => sum + answer.cells, 0)
+  return {
+    findings: judged.flatMap(({ findings }) => findings),
+    beside: {
+      text: [
+        ...broken.map((one) => exampleText(one, about)),
+        proven.length === 0 ? [] : [`${count(proven.length, 'guarantee')} proven, in ${count(cells, 'cell')}`],
+      ],
+      json: { guarantees: judged.map((one) => resultOf(one, about)) },
+    },
+  }
+}
+
+async function judge(guarantee: Guarantee, prover: Prover, about: GuaranteesOf): Promise<Judged> {
+  const answer = prover.answer(guarantee)
+  const shown = answer.kind === 'broken' ? await firstShown(answer.breaks(), about) : undefined
+  return { guarantee, answer, findings: faultOf(guarantee, answer, shown?.by, about), ...(shown && { shown }) }
+}
+
+/** The first break that a request shows. */
+async function firstShown(breaks: Iterable<Break>, { policy, resources, now }: GuaranteesOf): Promise<Judged['shown']> {
+  // Most policies keep their guarantees: then no server is loaded.
+  const { Counterexamples } = await import('./counterexample.ts')
+  const examples = new Counterexamples(policy, resources, now)
+  let tried = 0
+  for (const by of breaks) {
+    if (tried++ === MOST_TRIED) return undefined
+    const example = await examples.find(by)
+    if (example) return { by, example }
+  }
+  return undefined
+}
+
+/** As docs/schemas/policy-check.schema.json says. */
+function resultOf({ guarantee: { name }, answer, shown, findings }: Judged, about: GuaranteesOf): object {
+  if (answer.kind === 'proven') return { name, status: 'proven', cells: answer.cells }
+  if (!shown) return { name, status: 'undecided', cells: answer.cells, reason: findings[0]?.message ?? '' }
+  const { caller, facts, method, path, body, status, before, after, others } = shown.example
+  return {
+    name,
+    status: 'broken',
+    cells: answer.cells,
+    counterexample: {
+      caller: caller ? { id: caller.id, roles: caller.roles, attributes: caller.claims } : null,
+      request: { method, path, ...(body && { body }), ...(facts.address && { address: facts.address }) },
+      at: new Date(facts.now).toISOString(),
+      conditions: shown.by.situation.conditions,
+      status,
+      before: before ?? null,
+      after: after ?? null,
+      others,
+      lines: shown.by.lines,
+      explain: explainCommand(shown.by, shown.example, about),
+      curl: curlCommand(shown.example),
+    },
+  }
+}
+
+function exampleText({ guarantee, shown }: Judged, about: GuaranteesOf): Paragraph {
+  if (!shown) return []
+  const { by, example } = shown
+  const { caller, method, path, body, status, before, after, others } = example
+  const attributes = Object.keys(caller?.claims ?? {}).length === 0 ? '' : `, with ${JSON.stringify(caller?.claims)}`
+  const [verb, { name }] = [guarantee.kind === 'never' ? 'allowed' : 'denied', by.resource]
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    ['caller', `${callerText(by.caller)}${caller ? `: ${caller.id}${attributes}` : ''}`],
+    ['request', `${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''} -> ${status}`],
+    ['before', before && `${name} ${JSON.stringify(before)}`],
+    ['after', after && `${name} ${JSON.stringify(after)}`],
+    ...others.map((one) => ['beside', `${one.resource} ${JSON.stringify(one.object)}`] as const),
+    [verb, by.lines.length === 0 ? undefined : by.lines.map((line) => `policy.csv:${line}`).join(', ')],
+    ['explain', explainCommand(by, example, about)],
+    ['send', curlCommand(example)],
+  ]
+  const shownLines = lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(8)} ${text}`]))
+  return [`counterexample to \`${guarantee.name}\``, ...shownLines]
+}
+
+/** `$TOKEN` is a token of the caller. */
+function curlCommand({ caller, method, path, isConditional, body }: Counterexample): string {
+  const headers = [
+    ...(caller ? ['authorization: Bearer $TOKEN'] : []),
+    ...(isConditional ? ['if-match: *'] : []),
+    ...(body ? ['content-type: application/json'] : []),
+  ]
+  const sent = body ? ` -d ${quoted(JSON.stringify(body))}` : ''
+  const given = headers.map((header) => ` -H ${header.includes('$') ? `"${header}"` : quoted(header)}`).join('')
+  return `curl -X ${method} ${quoted(`http://127.0.0.1:3000${path}`)}${given}${sent}`
+}
+
+function explainCommand(
+  { resource, situation, operation }: Break,
+  { caller, method, path, before, body }: Counterexample,
+  { policy, named }: GuaranteesOf,
+): string {
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])].filter(isLeaf)
+  const held = (names: readonly string[], some = relations) =>
+    some.flatMap(({ name }) => (names.includes(name) ? [name] : [])).join('+') || 'none'
+  const isChange = operation === 'replace' || operation === 'update'
+  const changed = relations.filter(
+    (one) => situation.stored.includes(one.name) !== situation.proposed.includes(one.name) && valuesWhoeverAsks(one),
+  )
+  const fields = new Set(isChange ? changed.flatMap(comparedFields) : [])
+  const states = relations.filter(
+    (one) => valuesWhoeverAsks(one) && comparedFields(one).every((name) => fields.has(name)),
+  )
+  const becomes = `${held(situation.stored, states)}>${held(situation.proposed, states)}`
+  const words = [
+    ...(named === 'policies' ? [] : ['--policies', named]),
+    ...(caller?.roles ?? []).flatMap((role) => ['--role', role]),
+    ...(caller ? ['--subject', caller.id] : []),
+    method,
+    before && path.endsWith(String(before.id)) ? path.replace(encodeURIComponent(String(before.id)), '{id}') : path,
+    ...(before || body ? ['--relation', held(situation.stored)] : []),
+    ...(policy.conditions.size > 0 ? ['--with', situation.conditions.join('+') || 'none'] : []),
+    ...(fields.size === 1 ? ['--becomes', becomes] : []),
+  ]
+  return `sallyport policy explain ${words.map(quoted).join(' ')}`
+}
+
+/** For a shell. */
+function quoted(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,127 @@
+/** A guarantee about tasks, answered by trying every caller of up to three roles in every situation, as the oracle decides. */
+
+import { TASKS } from '../../policy/language-fixture.ts'
+import { subsets } from '../../policy/oracle/plain.ts'
+import { subjects } from '../../policy/oracle.ts'
+import type { Json, OracleCaller, OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
+import { callerOf, objectPointsOf, pointsOf, worldsOf } from '../diff/language-space.ts'
+import type { Point } from '../diff/whole-space.ts'
+
+export interface Promised {
+  readonly kind: 'never' | 'always'
+  readonly subjects: readonly string[] | { readonly except: readonly string[] }
+  readonly actions: readonly string[]
+  readonly fields?: readonly string[]
+  /** Absent: nothing is said behind `unless` or `when`. */
+  readonly terms?: { readonly relations: readonly string[]; readonly after?: readonly string[] }
+}
+
+export type Status = 'proven' | 'broken' | 'undecided'
+
+/** `undecided` where no caller can be in such a situation. */
+export function statusByForce(policy: OraclePolicy, promised: Promised): Status {
+  const found = promised.actions.flatMap((action) =>
+    callersOf(policy, promised).flatMap((caller) => pointsFor(policy, promised, action, caller)),
+  )
+  if (found.some(({ broken }) => broken)) return 'broken'
+  return found.length === 0 ? 'undecided' : 'proven'
+}
+
+function callersOf(policy: OraclePolicy, { subjects: who }: Promised): readonly OracleCaller[] {
+  const roles = subsets(policy.roles).map((set) => [...set])
+  const all = [callerOf(undefined, []), ...['nobody', 'u1'].flatMap((id) => roles.map((some) => callerOf(id, some)))]
+  return all.filter((caller) => {
+    const { before } = worldsOf(
+      { before: policy, after: policy },
+      { resource: TASKS, action: 'read', caller },
+      new Set(),
+    )
+    const its = subjects(before)
+    return 'except' in who ? !who.except.some((role) => its.has(role)) : who.some((name) => its.has(name))
+  })
+}
+
+const WRITES = ['replace', 'update', 'claim']
+
+/** The situations that the guarantee is about, and whether it is broken there. */
+function pointsFor(policy: OraclePolicy, promised: Promised, action: string, caller: OracleCaller) {
+  // The other policy grants what the terms say.
+  const pair = { before: policy, after: { ...policy, links: [], rules: linesOf(promised, action) } }
+  const question = { resource: TASKS, action, caller }
+  const leaves = [...(policy.relations.get('tasks') ?? [])].filter(([, one]) => !('all' in one || 'any' in one))
+  const points = WRITES.includes(action) ? pointsOf(pair, question) : objectPointsOf(pair, question)
+  const isMade = ({ holding }: Point) =>
+    action === 'create' && leaves.some(([name, one]) => 'some' in one && holding.stored.has(name))
+  const judge = promised.kind === 'never' ? judgeNever : judgeAlways
+  return points.filter((point) => !isMade(point)).flatMap((point) => judge(point, promised, leaves, action))
+}
+
+function linesOf({ kind, terms }: Promised, action: string): readonly OracleRule[] {
+  const about = { subject: 'everyone', resource: 'tasks', actions: [action] }
+  const line: OracleRule = { ...about, relations: [], views: ['*'], effect: 'allow', ...terms }
+  return terms || kind === 'always' ? [line] : []
+}
+
+type Judge = (
+  point: Point,
+  promised: Promised,
+  leaves: readonly Leaf[],
+  action: string,
+) => readonly { readonly broken: boolean }[]
+
+const judgeNever: Judge = (point, { fields }, leaves, action) => {
+  if (point.after.size > 0) return []
+  const some = fields ? fields.some((name) => point.before.has(name)) : point.before.size > 0
+  return [{ broken: some && isReachable(point, leaves, action) }]
+}
+
+/** A write of some fields changes no relation that looks at others. */
+const judgeAlways: Judge = (point, { fields }, leaves, action) => {
+  if (point.after.size === 0) return []
+  const isOther = ([, one]: Leaf) => fields && !fieldsIn(one).some((name) => fields.includes(name))
+  if (WRITES.includes(action) && leaves.filter(isOther).some(([name]) => isChanged(point, name))) return []
+  return [{ broken: fields ? fields.some((name) => !point.before.has(name)) : point.before.size === 0 }]
+}
+
+type Leaf = readonly [name: string, relation: OracleRelation]
+
+/** Whether the fields that must be written for it may be written. */
+function isReachable(point: Point, leaves: readonly Leaf[], action: string): boolean {
+  const writes = (field: string) => point.before.has(field) && !TASKS.fields.get(field)?.readOnly
+  if (WRITES.includes(action)) {
+    return leaves.every(([name, one]) => !isChanged(point, name) || fieldsIn(one).some(writes))
+  }
+  if (action !== 'create') return true
+  return leaves.every(([name, one]) => {
+    const made = heldAsMade(one)
+    // Rules that name no such relation don't tell these situations apart.
+    return made === undefined || fieldsIn(one).some(writes) || point.holding.stored.has(name) === made
+  })
+}
+
+function isChanged({ holding }: Point, name: string): boolean {
+  return holding.stored.has(name) !== holding.proposed.has(name)
+}
+
+function fieldsIn(relation: OracleRelation): readonly string[] {
+  if ('through' in relation) return [relation.through]
+  return 'field' in relation ? [relation.field] : []
+}
+
+/** Whether it holds for a new object whose creator doesn't name the field; undefined if it may or may not. */
+function heldAsMade(relation: OracleRelation): boolean | undefined {
+  const [field = ''] = fieldsIn(relation)
+  if ('some' in relation) return false
+  const declared = TASKS.fields.get(field)
+  if (declared?.readOnly) return undefined
+  // The field of `owner` gets the creator's id.
+  if (field === 'ownerId') return 'equals' in relation && relation.equals === 'id' ? true : undefined
+  const value: Json | undefined = declared?.default
+  if (value === undefined) return false
+  return 'in' in relation ? relation.in.includes(value) : undefined
+}
+
+/** The names that a guarantee may use. */
+export function namesFor(policy: OraclePolicy): readonly string[] {
+  return [...(policy.relations.get('tasks')?.keys() ?? []), ...(policy.conditions?.keys() ?? [])]
+}
