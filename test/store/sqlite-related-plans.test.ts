@@ -157,6 +157,29 @@ describe('a list by related objects', () => {
     expect(early[0]).to.contain('exists').and.not.contain('rowid in')
   })
 
+  it('counts from the memberships, however many they lead to, unless a filter finds few', async () => {
+    const counted = async (caller: string, filter: ObjectQuery['filter']) => {
+      let found: unknown
+      const texts = await statementsOf(async () => {
+        found = await store.count('tasks', { where: member(caller), ...(filter && { filter }) })
+      })
+      return [found, texts.filter((text) => text.includes('select count(') && !text.includes('limit'))] as const
+    }
+    const filter = (field: string, ...values: (string | number)[]) =>
+      [{ field, by: 'value', operator: 'in', values }] as const
+    const [whole, [driven = '']] = await counted('boss', undefined)
+    expect(whole).to.deep.equal({ found: TASKS, isExact: true })
+    expect(planOf(driven))
+      .to.match(/SEARCH objects_tasks USING (COVERING )?INDEX objects_tasks f_up/)
+      .and.not.match(/SCAN objects_tasks/)
+    const [few, [filtered = '', ...more]] = await counted('boss', filter('own', 'user7', 'user8'))
+    expect([few, more]).to.deep.equal([{ found: 2, isExact: true }, []])
+    expect(planOf(filtered)).to.match(/SEARCH objects_tasks USING INDEX objects_tasks f_own/)
+    const [both, texts] = await counted('boss', filter('count', 0, 1))
+    expect([both, texts.length], 'each at first, then driven').to.deep.equal([{ found: TASKS, isExact: true }, 2])
+    expect(planOf(texts.at(-1) ?? '')).to.match(/SEARCH objects_tasks USING (COVERING )?INDEX objects_tasks f_up/)
+  })
+
   it('takes another part to start from where the first one leads to many', async () => {
     const texts = await textsOf({ where: all(member('boss'), member('user604')) })
     expect(texts.at(-1)).to.contain('rowid in').and.contain('exists')

@@ -32,7 +32,7 @@ import { FOUND, PastBound, stepOfRow, type WorkBound, workOf } from './work.ts'
 const MOST_DRIVEN = 5000
 
 /** Some four for each object, with what it relates to. */
-const MOST_STEPS_IN_ORDER = 20_000
+const MOST_STEPS_UNDRIVEN = 20_000
 
 /** The id, the times of creation and of the last write, the document, and 1 or 0 for each mark. */
 type ListedRow = readonly [string, string, string, string | null, ...number[]]
@@ -91,7 +91,6 @@ export class ObjectLists {
   /** Past the bound, as many as it has found. Takes longer, because each is reported. */
   countAtLeast(selection: Selection, bound: WorkBound): Counted {
     try {
-      this.#work.forgetFound()
       return { found: this.#work.within(bound, () => this.#count(selection, FOUND)), isExact: true }
     } catch (error) {
       if (error instanceof PastBound) return { found: this.#work.found, isExact: false }
@@ -111,20 +110,26 @@ export class ObjectLists {
     const driver = reading(() => this.#driverOf(selected))
     const isShort = isDirect || isFewSorted(selected, driver, order)
     const listing: Listing = { selected, order, segments, limit, bytes, marks, driver, isShort }
-    return reading(() => this.#inOrderOrDriven(listing))
+    const read = (one: Condition | undefined) =>
+      this.#read({ ...listing, driver: one, isShort: isShort && one === driver })
+    return reading(() => this.#unlessLong(selected, driver, read))
   }
 
   #count(selection: Selection, counted: '*' | typeof FOUND): number {
     this.#work.step()
     const selected = this.#select(selection)
-    const find = () => {
-      const driver = this.#driverOf(selected)
+    const count = (driver: Condition | undefined) => {
+      this.#work.found = 0
       return this.#number((scope) => {
         const where = this.#selectedSql(selected, driver, scope)
         return `select count(${counted}) from ${scope.source} where ${stepOfRow(scope.alias)} and ${where}`
       })
     }
-    return this.#options.damage.naming(find)
+    return this.#options.damage.naming(() => {
+      // Without a filter, which may find few objects by itself, nothing is faster than a driver.
+      const [usual] = selection.filter?.length ? [] : selected.drivers
+      return this.#unlessLong(selected, this.#driverOf(selected) ?? usual, count)
+    })
   }
 
   #select({ where, filter = [] }: Selection): Selected {
@@ -151,16 +156,15 @@ export class ObjectLists {
     return Number(this.#options.statements.rows(this.#written(write))[0]?.[0])
   }
 
-  /** Where the order of the list has the objects far from each other, the first driver finds them. */
-  #inOrderOrDriven(listing: Listing): readonly ListedObject[] {
-    const { driver, selected } = listing
-    const [first] = selected.drivers
-    if (driver || !first) return this.#read(listing)
+  /** Where the order of the list, or a filter, has the objects far from each other, the first driver finds them. */
+  #unlessLong<T>({ drivers }: Selected, driver: Condition | undefined, read: (driver: Condition | undefined) => T): T {
+    const [first] = drivers
+    if (driver || !first) return read(driver)
     try {
-      return this.#work.within({ steps: MOST_STEPS_IN_ORDER }, () => this.#read(listing))
+      return this.#work.within({ steps: MOST_STEPS_UNDRIVEN }, () => read(undefined))
     } catch (error) {
       if (!(error instanceof PastBound) || error.of === 'time') throw error
-      return this.#read({ ...listing, driver: first, isShort: false })
+      return read(first)
     }
   }
 

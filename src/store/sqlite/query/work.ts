@@ -47,15 +47,16 @@ export function workOf(database: DatabaseSync): BoundedWork {
 }
 
 class BoundedWork {
+  /** The rows that statements have counted, also those that ended before their end. */
+  found = 0
   #left = Number.POSITIVE_INFINITY
   #until = Number.POSITIVE_INFINITY
   #isStopped: (() => boolean) | undefined
-  #found = 0
 
   constructor(database: DatabaseSync) {
     database.function('sallyport_step', (steps) => this.step(Number(steps)))
     database.function('sallyport_found', () => {
-      this.#found += 1
+      this.found += 1
       return 1
     })
   }
@@ -73,15 +74,6 @@ class BoundedWork {
       this.#until = until
       this.#isStopped = wasStopped
     }
-  }
-
-  /** The rows that the last statement has counted, also if it ended before its end. */
-  get found(): number {
-    return this.#found
-  }
-
-  forgetFound(): void {
-    this.#found = 0
   }
 
   /** Throws PastBound. */
