@@ -7,7 +7,7 @@ describe('docs/policies.md', () => {
 
   before(async () => {
     page = await playPage('docs/policies.md', [])
-  }).timeout(300_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, in six tasks', () => {

@@ -16,7 +16,7 @@ describe('examples/projects/README.md', () => {
   before(async () => {
     const ready = 'The example of projects listens'
     page = await playPage('examples/projects/README.md', ['npm run example:projects'], { ready })
-  }).timeout(300_000)
+  })
   after(() => page.stop())
 
   it('has commands that all work, and print what it shows', () => {

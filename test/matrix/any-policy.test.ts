@@ -280,7 +280,7 @@ p, clerk, things, read, lit, *, allow
         expect(widened).to.be.greaterThan(soak(10, 0))
       },
     )
-  }).timeout(300_000)
+  })
 
   it('lists that there are more ways to relate than it has rows for', async () => {
     const names = [

@@ -115,7 +115,7 @@ describe('a mistake in any policy', () => {
           expect(found.get(kind), kind).to.be.greaterThan(0)
       },
     )
-  }).timeout(300_000)
+  })
 
   it('in what fills an object counts where rules let a PUT replace, which keeps filled fields', async () => {
     const files = {
@@ -152,6 +152,6 @@ describe('a mistake in any policy', () => {
         endOnFailure: true,
       })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
-    }).timeout(300_000)
+    })
   }
 })

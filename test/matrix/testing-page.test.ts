@@ -38,7 +38,7 @@ describe('docs/testing-policies.md', () => {
     const env = { ...process.env, PORT: String(port), ADMIN_PORT: '0', LOG_LEVEL: 'silent' }
     server = spawn(process.execPath, [join(ROOT, 'bin/sallyport.js'), 'serve', '--demo'], { cwd: folder, env })
     await new Promise((resolve) => server.stdout?.once('data', resolve))
-  }).timeout(20_000)
+  })
   after(async () => {
     await endNow(server)
     await removeFolder(folder)
@@ -62,7 +62,7 @@ describe('docs/testing-policies.md', () => {
       csv.replace('{id},placed+open,401,403,403', '{id},placed+open,401,403,200'),
     )
     expect(await run(again)).to.deep.equal({ code: 0, printed: green })
-  }).timeout(30_000)
+  })
 
   it('has further commands that all work', async () => {
     const further = commands().slice(3)
@@ -74,7 +74,7 @@ describe('docs/testing-policies.md', () => {
     for (const command of soak(further, quick)) expect((await run(command)).code, command).to.equal(0)
     expect(await readFile(join(folder, 'matrix.xml'), 'utf8')).to.contain('<testsuites')
     expect(await readFile(join(folder, 'coverage.html'), 'utf8')).to.match(/^<!doctype html>/)
-  }).timeout(180_000)
+  })
 
   it('quotes a rule with its line', () => {
     const [, line, rule] = /^policy\.csv:(\d+) +[a-z-]+ +(p, .*) -> /m.exec(PAGE) ?? []
@@ -89,14 +89,14 @@ describe('docs/testing-policies.md', () => {
       code: 0,
       printed: 'The only cell is as expected (0.2 s, in this process).',
     })
-  }).timeout(20_000)
+  })
 
   it('points to a workflow whose command exists', async () => {
     const workflow = parse(await readFile(join(ROOT, 'docs/ci/github-actions.yml'), 'utf8'))
     const steps: readonly { readonly run?: string }[] = workflow.jobs.policy.steps
     const told = steps.flatMap(({ run: command = '' }) => (command.includes('sallyport') ? [command] : []))
     expect(told).to.deep.equal(['npx --no -- sallyport matrix attack'])
-  }).timeout(30_000)
+  })
 
   function commands(): readonly string[] {
     return blocks

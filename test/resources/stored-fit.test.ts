@@ -173,7 +173,7 @@ describe('whether stored objects fit', () => {
         expect(Math.min(...Object.values(answers)), JSON.stringify(answers)).to.be.greaterThan(20)
       },
     )
-  }).timeout(300_000)
+  })
 
   it('is never unknown for the exact keywords', async () => {
     const answers = { fits: 0, 'may not fit': 0, unknown: 0 }
@@ -193,7 +193,7 @@ describe('whether stored objects fit', () => {
         expect(Math.min(answers.fits, answers['may not fit']), JSON.stringify(answers)).to.be.greaterThan(100)
       },
     )
-  }).timeout(300_000)
+  })
 })
 
 /** Undefined for schemas that the server refuses. */

@@ -9,7 +9,7 @@ describe('docs/changing-schemas.md', () => {
 
   before(async () => {
     page = await playPage('docs/changing-schemas.md', ['npm start'])
-  }).timeout(300_000)
+  })
   after(() => page?.stop())
 
   it('shows what its commands print', () => {
@@ -33,4 +33,4 @@ describe('docs/changing-schemas.md', () => {
     const told = [...text.matchAll(/^\| `(\w+): /gm)].map(([, step]) => step)
     expect(told.toSorted()).to.deep.equal(Object.keys(schema.$defs.step.properties).toSorted())
   })
-}).timeout(120_000)
+})

@@ -31,7 +31,7 @@ describe('what clients may send and read', () => {
         expect(Math.min(...Object.values(told)), JSON.stringify(told)).to.be.greaterThan(20)
       },
     )
-  }).timeout(300_000)
+  })
 
   it('a wrong answer would be found', () => {
     const [before, after] = [resourceWith({ x: { enum: ['a'] } }), resourceWith({ x: { enum: ['b'] } })]

@@ -74,7 +74,7 @@ describe('the writes by which callers give themselves more', () => {
         expect(deciding.isMostlyDecided).to.equal(true)
       },
     )
-  }).timeout(300_000)
+  })
 
   it('are told only where some write shows it', async () => {
     let ways = 0
@@ -89,7 +89,7 @@ describe('the writes by which callers give themselves more', () => {
         expect(deciding.isMostlyDecided).to.equal(true)
       },
     )
-  }).timeout(300_000)
+  })
 
   /** A policy in which each kind of write gives somebody more. */
   const RICH: OraclePolicy = {

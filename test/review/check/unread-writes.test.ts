@@ -123,7 +123,7 @@ describe('the writes of objects that the writer may not read', () => {
           expect(deciding.isMostlyDecided).to.equal(true)
         },
       )
-    }).timeout(300_000)
+    })
   }
 
   it('are told only where some write of that caller shows it', async () => {
@@ -139,7 +139,7 @@ describe('the writes of objects that the writer may not read', () => {
         expect(deciding.isMostlyDecided).to.equal(true)
       },
     )
-  }).timeout(300_000)
+  })
 
   /** One role's deny stops another one's read. */
   const RICH: OraclePolicy = {
