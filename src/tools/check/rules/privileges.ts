@@ -3,7 +3,7 @@ import { inheritedBy } from '../../../decide/callers-and-routes.ts'
 import type { CallerEntry } from '../../../decide/grants/trust.ts'
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { coversResource, namesIn } from '../../../decide/rules/terms.ts'
+import { coversResource, relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, check, type PolicyCheck, ruleCheck } from '../check.ts'
@@ -38,7 +38,8 @@ export const PRIVILEGES: readonly PolicyCheck[] = [
       const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
       const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
       if (writes.size === 0) return undefined
-      const whose = namesIn(rule).length === 0 ? 'any object' : `any object that is ${namesText(namesIn(rule))}`
+      const column = relationColumnText(rule)
+      const whose = column === 'any' ? 'any object' : `any object that fits \`${column}\``
       const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
       const hint = 'name a relation such as owner, or write `privileged: true` at the role'
       return { message, hint }
