@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
 import { isIpAddress } from '../base/ip-address.ts'
-import { withoutSecrets } from '../base/without-secrets.ts'
+import { withoutSecrets } from '../present/without-secrets.ts'
 
 /**
  * Its message is one sentence: the variable, the wrong value, and what to set it to. `fix`: the command for it

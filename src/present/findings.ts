@@ -47,10 +47,9 @@ function blocksOf(report: FindingReport): readonly Paragraph[] {
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
   const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
   const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
-  const unshown = more > 0 ? [`and ${more} more; fix these first`] : []
   return [
     ...blocks,
-    unshown,
+    more > 0 ? [`and ${more} more; fix these first`] : [],
     ...(beside?.text ?? []),
     [`${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}`],
   ]

@@ -32,8 +32,7 @@ export function plainText(phrase: Phrase): string {
 }
 
 function plainName(text: string): string {
-  const visible = visibleText(text)
-  return /^[\p{L}\p{N}_.:@/*+{}=-]+$/u.test(text) ? text : `"${visible.replaceAll('"', '\\"')}"`
+  return /^[\p{L}\p{N}_.:@/*+{}=-]+$/u.test(text) ? text : `"${visibleText(text).replaceAll('"', '\\"')}"`
 }
 
 /** For GitHub's dialect: names are code, so they make no mentions or links; every sign in them is an entity. */

@@ -1,13 +1,14 @@
 /**
  * Prints the output of commands. Files, logs, tokens and databases may contain text that a terminal would obey, or
  * would show in another order: all output passes through here, and is escaped as in JSON, so that JSON keeps its
- * meaning.
+ * meaning. Secrets that stand in a setting by mistake are hidden.
  */
 
-import { commandProcess } from '../base/command-process.ts'
+import { commandProcess, environment } from '../base/command-process.ts'
 import { coloured } from './colour.ts'
 import { withCommands } from './invocation.ts'
 import { printable } from './quote.ts'
+import { secretsHiddenOf } from './without-secrets.ts'
 
 /** Control characters except line ends and tabs, and characters that change the direction of text (Unicode UAX 9). */
 const OBEYED = /\r(?!\n)|(?![\t\n\r])\p{Cc}|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
@@ -44,5 +45,8 @@ export function printReport(format: string, report: string): void {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return secretsHiddenOf(environment())(text).replaceAll(
+    OBEYED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

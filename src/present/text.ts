@@ -22,7 +22,7 @@ export interface Section {
 /** Sections without lines are left out. */
 export function layOut(sections: readonly Section[]): readonly string[] {
   return sections.flatMap(({ label, lines: texts }) =>
-    texts.map((text, i) => `${pad(i === 0 ? label : '', LABEL_WIDTH)}${text}`.trimEnd()),
+    texts.map((text, i) => `${(i === 0 ? label : '').padEnd(LABEL_WIDTH)}${text}`.trimEnd()),
   )
 }
 
@@ -43,16 +43,10 @@ export function wrap(text: string, indent = '  ', width = TEXT_WIDTH): readonly 
 /** Columns as wide as their widest cell. Those from `firstNumber` on hold numbers, which are aligned right. */
 export function table(rows: readonly (readonly string[])[], firstNumber = Number.POSITIVE_INFINITY): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))))
-  const place = (cell: string, column: number) => (column < firstNumber ? pad : padLeft)(cell, widths[column] ?? 0)
+  const gap = (cell: string, column: number) => spaces(cell, widths[column] ?? 0)
+  const place = (cell: string, column: number) =>
+    column < firstNumber ? cell + gap(cell, column) : gap(cell, column) + cell
   return rows.map((row) => row.map(place).join('  ').trimEnd())
-}
-
-function pad(text: string, width: number): string {
-  return text + spaces(text, width)
-}
-
-function padLeft(text: string, width: number): string {
-  return spaces(text, width) + text
 }
 
 function spaces(text: string, width: number): string {

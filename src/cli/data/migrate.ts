@@ -1,11 +1,11 @@
 /** Rehearses and runs migrations for `sallyport data migrate`, and reports what became of them. */
 import { existsSync } from 'node:fs'
 import { setExitCode } from '../../base/command-process.ts'
-import { withoutSecrets } from '../../base/without-secrets.ts'
 import type { Config } from '../../config/config.ts'
 import { hidesIds } from '../../decision-log/mask.ts'
 import type { RunResult } from '../../migrations/run/run-migrations.ts'
 import { print, printNote, printResult } from '../../present/print.ts'
+import { withoutSecrets } from '../../present/without-secrets.ts'
 import { backUp } from '../../tools/backup/back-up.ts'
 import { type MigrationReport, reportOf, reportText, statusText } from '../../tools/data/migrate/formats.ts'
 import {

@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { type Config, type Flags, readConfig } from '../../config/config.ts'
 import { invocation } from '../../present/invocation.ts'
+import { secretsHiddenOf } from '../../present/without-secrets.ts'
 import { type App, startApp } from '../../server/app.ts'
 import { openServerLog } from '../../server/observe/log.ts'
 import { welcome } from '../../server/parts/demo.ts'
@@ -56,7 +57,7 @@ function print(text: string, log: Logger): void {
   process.stdout.removeAllListeners('error').on('error', (error) => {
     log.warn({ err: error }, `standard output can not be written, so this text is lost: ${firstLineOf(text)}`)
   })
-  process.stdout.write(text)
+  process.stdout.write(secretsHiddenOf(process.env)(text))
 }
 
 /** The text contains no password. */

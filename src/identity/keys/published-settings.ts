@@ -1,6 +1,6 @@
 /** The settings of a policy that is published in the database. */
 import { readDuration } from '../../base/time.ts'
-import { withoutSecrets } from '../../base/without-secrets.ts'
+import { withoutSecrets } from '../../present/without-secrets.ts'
 import { KeyError } from './key-error.ts'
 
 /** The value of POLICIES for a policy that is published in the database. */

@@ -1,6 +1,6 @@
 /** The keys that verify tokens: the embedded ones, a configured public key, a key server's, or an OpenID provider's. */
 import type { JWTVerifyGetKey } from 'jose'
-import { withoutSecrets } from '../../base/without-secrets.ts'
+import { withoutSecrets } from '../../present/without-secrets.ts'
 import type { VerifyingKeys } from './embedded/key-ring.ts'
 import { KeyError } from './key-error.ts'
 import { createKeyServer, createProviderKeys } from './key-server.ts'

@@ -4,7 +4,7 @@ import type { Environment } from '../../base/command-process.ts'
 import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { againWith } from '../../base/problems/fix.ts'
-import { withoutSecrets } from '../../base/without-secrets.ts'
+import { withoutSecrets } from '../../present/without-secrets.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { isSafeForKeys } from '../keys/key-settings.ts'
 

@@ -5,10 +5,12 @@
  */
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { environment } from '../../base/command-process.ts'
 import { formatDiagnostic } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
 import { CutShort, WholeLines } from '../../decision-log/whole-lines.ts'
 import { printable, quote } from '../../present/quote.ts'
+import { secretsHiddenOf } from '../../present/without-secrets.ts'
 
 const STANDARD_ERROR = 2
 /** Who asks for details gets all of them, also at a terminal: stacks, for example. */
@@ -19,9 +21,10 @@ const DETAILED: ReadonlySet<string> = new Set(['debug', 'trace'])
  */
 const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 
-/** `level` is the least that is written. */
+/** `level` is the least that is written. Secrets that stand in a setting by mistake are hidden. */
 export function createLog(level: string, stream: DestinationStream): Logger {
-  return pino({ level, hooks: { streamWrite: (line) => line.replace(LOUD, escaped) } }, stream)
+  const hidden = secretsHiddenOf(environment())
+  return pino({ level, hooks: { streamWrite: (line) => hidden(line).replace(LOUD, escaped) } }, stream)
 }
 
 /** The log of a server, which continues even if the log can't be written. `linesLost`: since the start. */
