@@ -1,4 +1,5 @@
 /** The limiter of a single process: windows by key, in memory. sliding-window.ts defines what a window counts. */
+import { createHash, randomBytes } from 'node:crypto'
 import type { Admission, Limiter, Quota } from './limiter.ts'
 import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.ts'
 
@@ -7,6 +8,12 @@ import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.t
  * they are added.
  */
 const SWEPT_PER_KEY = 2
+
+/** Each takes some 400 bytes. */
+const MOST_KEYS = 200_000
+
+/** The windows for keys beyond those, of each limit. */
+const SHARED_WINDOWS = 4096
 
 export interface MemoryLimiter extends Limiter {
   admit(quotas: readonly Quota[]): Admission
@@ -17,24 +24,32 @@ export interface MemoryLimiter extends Limiter {
 interface MemoryOptions {
   /** Milliseconds, 0 or more; monotonic. */
   readonly now?: () => number
+  readonly mostKeys?: number
 }
 
 /**
- * Each key takes a constant amount of memory, and a key that no longer counts is dropped. The keys of one call must
- * differ.
+ * Each key takes a constant amount of memory, and a key that no longer counts is dropped. While too many count, new keys
+ * share windows: some of them are refused early, none is admitted more often. The keys of one call must differ, and so
+ * must the names of its limits.
  */
-export function createMemoryLimiter({ now = () => performance.now() }: MemoryOptions = {}): MemoryLimiter {
+export function createMemoryLimiter({
+  now = () => performance.now(),
+  mostKeys = MOST_KEYS,
+}: MemoryOptions = {}): MemoryLimiter {
   const windows = new Map<string, SlidingWindow>()
   const sweep = createSweep(windows)
 
   function admit(quotas: readonly Quota[]): Admission {
     const nowMicros = Math.floor(now() * 1000)
-    const asked = quotas.map((quota) => ({ quota, window: present(windows, quota, nowMicros) }))
+    const asked = quotas.map((quota) => {
+      const key = windows.size < mostKeys || windows.has(quota.key) ? quota.key : sharedKey(quota)
+      return { quota, key, window: present(windows, quota, { key, nowMicros }) }
+    })
     const admitted = asked.every(({ quota, window }) => window.used < quota.allow)
     if (admitted) {
-      for (const { quota, window } of asked) {
+      for (const { key, window } of asked) {
         window.count()
-        windows.set(quota.key, window)
+        windows.set(key, window)
       }
     }
     sweep(quotas.length * SWEPT_PER_KEY, nowMicros)
@@ -52,11 +67,29 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryOpt
   }
 }
 
-function present(windows: ReadonlyMap<string, SlidingWindow>, quota: Quota, nowMicros: number): SlidingWindow {
-  const known = windows.get(quota.key)
-  if (known === undefined) return new SlidingWindow(stepMicros(quota), nowMicros)
-  known.moveTo(stepMicros(quota), nowMicros)
-  return known
+interface KeyNow {
+  readonly key: string
+  readonly nowMicros: number
+}
+
+function present(windows: ReadonlyMap<string, SlidingWindow>, quota: Quota, { key, nowMicros }: KeyNow): SlidingWindow {
+  const step = stepMicros(quota)
+  const known = windows.get(key)
+  known?.moveTo(step, nowMicros)
+  if (known) return known
+  const made = new SlidingWindow(step, nowMicros)
+  // What the key may have used of a shared window still counts.
+  const shared = key === quota.key ? windows.get(sharedKey(quota)) : undefined
+  shared?.moveTo(step, nowMicros)
+  if (shared) made.count(shared.used)
+  return made
+}
+
+/** Nobody outside can choose keys that meet in one window. */
+const SEED = randomBytes(16)
+
+function sharedKey({ name, key }: Quota): string {
+  return `shared ${createHash('sha256').update(SEED).update(key).digest().readUInt16BE() % SHARED_WINDOWS} ${name}`
 }
 
 /** Iterates over the windows again and again, a few for each call, so that no request waits for a long sweep. */

@@ -96,6 +96,35 @@ describe('the memory of the in-process limiter', () => {
     expect((await limiter.admit([quota])).admitted).to.equal(false)
   })
 
+  it('is bounded also while more keys count', async () => {
+    const limiter = createMemoryLimiter({ mostKeys: 1000 })
+    const early = quotaFor({ key: 'early', allow: 2 })
+    await limiter.admit([early])
+    for (let key = 0; key < 20_000; key++) await limiter.admit([quotaFor({ name: 'limit', key: `${key}` })])
+    expect(limiter.keys()).to.be.within(1000, 1000 + 4096)
+    // A key that is known keeps its own count; a new one is refused, as others have used its shared window.
+    expect([early, early].map((quota) => limiter.admit([quota]).admitted)).to.deep.equal([true, false])
+    expect(limiter.admit([quotaFor({ name: 'limit', key: 'late' })]).admitted).to.equal(false)
+    // The negative control: without the bound, each has a window.
+    const unbounded = createMemoryLimiter({ mostKeys: 100_000 })
+    for (let key = 0; key < 20_000; key++) await unbounded.admit([quotaFor({ name: 'limit', key: `${key}` })])
+    expect(unbounded.keys()).to.equal(20_000)
+  })
+
+  it('admits no key more often while keys share windows, and when they no longer do', async () => {
+    const clock = { ms: 0 }
+    const limiter = createMemoryLimiter({ now: () => clock.ms, mostKeys: 10 })
+    const quota = quotaFor({ name: 'limit', key: 'one', allow: 3, windowMs: 1000 })
+    for (let key = 0; key < 10; key++) await limiter.admit([quotaFor({ key: `${key}`, windowMs: 100 })])
+    expect([1, 2, 3, 4].map(() => limiter.admit([quota]).admitted)).to.deep.equal([true, true, true, false])
+    clock.ms = 500
+    for (let ask = 0; ask < 20; ask++) await limiter.admit([quotaFor({ key: `${ask % 2}`, windowMs: 100 })])
+    expect(limiter.keys()).to.be.below(10)
+    expect(limiter.admit([quota]).admitted).to.equal(false)
+    clock.ms = 2000
+    expect(limiter.admit([quota]).admitted).to.equal(true)
+  })
+
   it('holds no key of a request that was refused', async () => {
     const limiter = createMemoryLimiter()
     const full = quotaFor({ key: 'full' })
