@@ -10,9 +10,6 @@ import { type Job, type JobRun, openJob, pullRequest } from './job.ts'
 import { openRepository, type Repository } from './repository.ts'
 import { actionFaults, unsafeSteps } from './valid.ts'
 
-/** Each run serves every cell, beside whatever else this machine does. */
-const SLOW_MS = 240_000
-
 const ROOT = new URL('../..', import.meta.url).pathname
 
 interface ActionStep {
@@ -55,9 +52,7 @@ describe('action.yml', () => {
     expect(Object.keys(action.inputs).filter((name) => !page.includes(`\`${name}\``))).to.deep.equal([])
   })
 
-  describe('in a workflow', function () {
-    this.timeout(SLOW_MS)
-
+  describe('in a workflow', () => {
     let one: Repository
     let api: CommentsApi
     let job: Job

@@ -11,12 +11,7 @@ import { type CommentsApi, startCommentsApi } from './comments-api.ts'
 import { openJob, pullRequest, runJob } from './job.ts'
 import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
-/** Each run serves every cell, beside whatever else this machine does. */
-const SLOW_MS = 240_000
-
-describe('sallyport ci github', function () {
-  this.timeout(SLOW_MS)
-
+describe('sallyport ci github', () => {
   let one: Repository
   let api: CommentsApi
   beforeEach(async () => {

@@ -9,12 +9,7 @@ import { openRepository, type Repository, sallyportIn } from './repository.ts'
 
 const NPX = 'npx --no -- sallyport'
 
-/** Each commit starts git, npm and the check, beside whatever else this machine does. */
-const SLOW_MS = 240_000
-
-describe('sallyport ci staged', function () {
-  this.timeout(SLOW_MS)
-
+describe('sallyport ci staged', () => {
   let one: Repository
   afterEach(() => one.remove())
 
