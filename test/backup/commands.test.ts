@@ -107,7 +107,9 @@ describe('the commands of backups', () => {
   })
 
   it('refuse all but one of those that make an archive of one name at once, and that archive is whole', async () => {
-    const ended = await Promise.all(Array.from({ length: 3 }, () => run(['backup', 'same.tar', '--format', 'json'])))
+    const ended = await Promise.all(
+      Array.from({ length: 3 }, () => commands.start(['backup', 'same.tar', '--format', 'json'])),
+    )
     expect(ended.map(({ code }) => code).toSorted()).to.deep.equal([0, 2, 2])
     for (const { code, stderr } of ended) {
       if (code === 2) expect(stderr).to.match(/^sallyport: `.*same.tar` exists already; name another file\n$/)
@@ -118,7 +120,7 @@ describe('the commands of backups', () => {
   })
 
   it('leave no half key file when it can not be written', async () => {
-    const { code, stderr } = await run(['backup', 'key', 'half'], {}, 'ulimit -f 0')
+    const { code, stderr } = await commands.start(['backup', 'key', 'half'], {}, 'ulimit -f 0')
     expect([code, stderr]).to.deep.equal([2, "sallyport: the folder `.` can't be written (EFBIG); name another one\n"])
     expect(await readdir(folder)).to.not.include('half')
     expect((await run(['backup', 'key', 'half'])).code).to.equal(0)

@@ -3,11 +3,11 @@ import { type ExecFileOptions, execFile } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LAUNCHER, ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
-export const ROOT = new URL('../..', import.meta.url).pathname
-export const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+export { LAUNCHER, ROOT }
 
 interface Ended {
   /** The exit code, or the signal that ended it. */
@@ -22,8 +22,10 @@ export interface Commands {
   readonly folder: string
   /** The settings of the server. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** `first`: what the shell does before, by default it sets the most open of all umasks. */
-  run(args: readonly string[], env?: Readonly<Record<string, string>>, first?: string): Promise<Ended>
+  /** In this process, with the most open of all umasks, one after the other. */
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
+  /** As a process. `first`: what the shell does before. */
+  start(args: readonly string[], env?: Readonly<Record<string, string>>, first?: string): Promise<Ended>
   stop(): Promise<void>
 }
 
@@ -40,7 +42,15 @@ export async function startCommands(): Promise<Commands> {
     server,
     folder,
     environment,
-    run: (args, env, first = 'umask 000') => {
+    run: async (args, env) => {
+      const before = process.umask(0)
+      try {
+        return await sallyport(args, { cwd: folder, env: { ...environment, ...env } })
+      } finally {
+        process.umask(before)
+      }
+    },
+    start: (args, env, first = 'umask 000') => {
       const script = ['-c', `${first}; exec "$@"`, 'sh', process.execPath, LAUNCHER, ...args]
       return ended(script, { cwd: folder, env: { ...environment, ...env } })
     },

@@ -110,7 +110,7 @@ describe('a command of backups that is killed', () => {
       [killedAt('rm', '.partial'), 'whole'],
     ] as const) {
       const place = await mkdtemp(join(folder, 'moment-'))
-      expect((await run(['backup', join(place, 'a.tar')], { ...large, ...env })).code).to.equal('SIGKILL')
+      expect((await commands.start(['backup', join(place, 'a.tar')], { ...large, ...env })).code).to.equal('SIGKILL')
       expect(await isLeft(place)).to.equal(true)
       expect(await expectNoHalf(place)).to.equal(outcome)
     }
@@ -157,7 +157,7 @@ describe('a command of backups that is killed', () => {
     for (const [nth, [env, outcome]] of moments.entries()) {
       const into = join(folder, `moment-${nth}`)
       await mkdir(into)
-      expect((await run(['restore', 'large.tar', into], env)).code).to.equal('SIGKILL')
+      expect((await commands.start(['restore', 'large.tar', into], env)).code).to.equal('SIGKILL')
       expect(await isLeft(into)).to.equal(true)
       if (outcome === 'part') expect(await readdir(into)).to.not.include('schemas')
       expect(await expectToldOf(into)).to.equal(outcome)
