@@ -56,7 +56,7 @@ const drawn = fc
   })
   .map(({ asked, ...random }) => ({ ...random, asked: withEveryAttribute(asked) }))
 
-const RUNS = { numRuns: runs(1000, 400) }
+const RUNS = { numRuns: runs(1000, 150) }
 
 describe('the near misses of members, parents, walls and conditions', () => {
   it('are true, and no part of one would do', async () => {
