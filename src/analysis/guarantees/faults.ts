@@ -26,6 +26,8 @@ export function refuseBroken(
   if (faults.length > 0) throw new FileError(faults)
 }
 
+const UNSHOWN = 'but no request was found that shows it'
+
 /** None for a proven guarantee. `shown`: the break that the fault tells; without it, nothing shows that it is broken. */
 export function faultOf(
   guarantee: Guarantee,
@@ -36,7 +38,7 @@ export function faultOf(
   const { name, place, kind } = guarantee
   if (answer.kind === 'proven') return []
   if (!shown) {
-    const why = answer.kind === 'undecided' ? answer.why : 'no request was found that shows it'
+    const why = answer.kind === 'undecided' ? answer.why : `${breakText(answer.breaks().next().value)}, ${UNSHOWN}`
     const message = `whether the guarantee \`${name}\` holds is not decided: ${why}`
     return [
       fault(place, 'guarantee-undecided', message, 'name fewer relations and conditions, or correct the guarantee'),

@@ -85,6 +85,18 @@ describe('a guarantee that the policy breaks', () => {
     expect(result.locations[0].physicalLocation.region.startLine).to.equal(await brokenLine())
   })
 
+  it('is undecided, and says where the rules break it, if no object can be so', async () => {
+    const projects = join(ROOT, 'examples/projects')
+    await cp(join(projects, 'policies'), folder, { recursive: true })
+    const text = '- name: by members\n  never: { resource: tasks, actions: [create], unless: team }\n'
+    await writeFile(join(folder, 'guarantees.yaml'), text)
+    const { code, stdout } = await sallyport(['policy', 'check', folder, '--schemas', join(projects, 'schemas')])
+    expect(code).to.equal(1)
+    expect(stdout).to.match(
+      /guarantees\.yaml:1:3: error: whether the guarantee `by members` holds is not decided: a caller with `member` can `create` `tasks` where `.*` holds, but no request was found/,
+    )
+  })
+
   it('is told from when on it breaks, where a rule ends', async () => {
     await writeFile(
       join(folder, 'guarantees.yaml'),
