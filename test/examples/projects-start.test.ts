@@ -1,7 +1,7 @@
 /** `npm run example:projects`: it fills the data, serves the policy that POLICIES names, and leaves no server behind. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -27,6 +27,7 @@ describe('npm run example:projects', () => {
   it('fills DATA_DIR, and then serves POLICIES, even a policy that could not be filled', async () => {
     const policies = join(folder, 'policies')
     await cp(join(EXAMPLE, 'policies'), policies, { recursive: true })
+    await rm(join(policies, 'guarantees.yaml'))
     const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
     await writeFile(join(policies, 'policy.csv'), rules.replace(/^p, member, (projects|tasks),.*\n/gm, ''))
     const example = start({ ...env, POLICIES: policies })
