@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { addEnvFile } from '../../src/config/start/env-file.ts'
 import { makeProject } from '../../src/tools/project/make-project.ts'
+import { sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { openWorkshop, type Ran, ranIn, type Workshop } from './projects.ts'
 
@@ -26,6 +27,9 @@ describe('the .env of a project', () => {
   const at = (name: string) => join(workshop.folder, 'api', name)
   const write = (...lines: readonly string[]) => writeFile(at('.env'), `${lines.join('\n')}\n`)
   const run = (words: string, env: NodeJS.ProcessEnv = {}, folder = at('')): Promise<Ran> =>
+    sallyport(words.split(' '), { cwd: folder, env: { HOME: workshop.folder, ...env } })
+  /** The client of PostgreSQL reads the environment of the process. */
+  const start = (words: string, env: NodeJS.ProcessEnv = {}, folder = at('')): Promise<Ran> =>
     ranIn(folder, { PATH: process.env.PATH, HOME: workshop.folder, ...env }, [
       process.execPath,
       BIN,
@@ -95,7 +99,7 @@ describe('the .env of a project', () => {
       expect(heard.length).to.be.greaterThan(0)
       expect(heard.join()).to.not.include(secret)
       // The negative control: the user's own words count for the user's own choice.
-      await run('user list', { PGPASSWORD: secret, DATABASE_URL: url })
+      await start('user list', { PGPASSWORD: secret, DATABASE_URL: url })
       expect(heard.join()).to.include(secret)
     } finally {
       evil.close()
