@@ -31,6 +31,7 @@ import { type Flags, readConfig } from '../../src/config/config.ts'
 import { fixOf } from '../../src/config/fix-of.ts'
 import { type App, startApp } from '../../src/server/app.ts'
 import { type Diagnosis, examineInstallation } from '../../src/tools/project/doctor/doctor.ts'
+import { sallyport } from '../command.ts'
 import { removeNow, removeWithTests } from '../ends-with-tests.ts'
 import { AS_NOBODY, NOBODY } from '../nobody.ts'
 import { startPgBouncer } from '../pgbouncer.ts'
@@ -143,9 +144,8 @@ describe('sallyport doctor', () => {
   it('is a command: a line for each check, JSON of its shape, and the exit codes', async () => {
     cpSync(own, folder, { recursive: true })
     for (const name of ['policies', 'schemas']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
-    const env = { ...process.env, PORT: '0', ADMIN_PORT: '0' }
-    const doctor = (...args: readonly string[]) =>
-      ranIn(folder, env, [process.execPath, join(ROOT, 'bin/sallyport.js'), 'doctor', ...args])
+    const env = { PORT: '0', ADMIN_PORT: '0' }
+    const doctor = (...args: readonly string[]) => sallyport(['doctor', ...args], { cwd: folder, env })
     const sound = await doctor()
     expect([sound.code, sound.stderr], sound.stdout).to.deep.equal([0, ''])
     expect(sound.stdout)
