@@ -31,8 +31,9 @@ export function* unreadWays(policy: OraclePolicy, seed: number, count: number): 
 /** Whether a search finds such a write of this caller; with a `way`, by that group of rules alone. */
 export function isShown(policy: OraclePolicy, seed: number, wanted: Wanted, way: string | undefined): boolean {
   return isFound(policy, seed, wanted, (drawn) => {
-    const isFit = isUnread(drawn) && isAllowed(drawn, policy)
-    return [isUnread(drawn), isFit, isFit && (way === undefined || wayOf(drawn, policy)?.alone.includes(way) === true)]
+    const unread = isUnread(drawn)
+    const isFit = unread && isAllowed(drawn, policy)
+    return [unread, isFit, isFit && (way === undefined || wayOf(drawn, policy)?.alone.includes(way) === true)]
   })
 }
 
