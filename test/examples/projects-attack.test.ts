@@ -1,13 +1,13 @@
 /** Attacks on examples/projects: nobody gets across the walls of tenants and projects; a hole in a wall is found. */
 
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
+import { unguardedPolicies } from './unguarded.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
@@ -88,8 +88,7 @@ describe('attacks on examples/projects', () => {
 
 /** What attacks that expect the policy of the example find on a server with another one. */
 async function holesIn(edits: readonly Edit[], resources: readonly string[]): Promise<readonly string[]> {
-  const policies = await mkdtemp(join(tmpdir(), 'sallyport-hole-'))
-  await cp(FOLDERS.policies, policies, { recursive: true })
+  const policies = await unguardedPolicies()
   const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
   await writeFile(
     join(policies, 'policy.csv'),

@@ -1,6 +1,5 @@
 /** The matrices of examples/projects: each cell holds on a server, and each line of the policy is noticed by some cell. */
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -14,6 +13,7 @@ import { testMatrices } from '../../src/tools/matrix/run/trials.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { withRules } from '../policy-text.ts'
+import { unguardedPolicies } from './unguarded.ts'
 
 const pathOf = (name: string) => new URL(`../../examples/projects/${name}`, import.meta.url).pathname
 const FOLDERS = { policies: pathOf('policies'), schemas: pathOf('schemas') }
@@ -34,11 +34,13 @@ describe('the matrices of examples/projects', () => {
   }
 
   it('would fail on a server without the wall', async () => {
-    const policies = await mkdtemp(join(tmpdir(), 'sallyport-wall-'))
-    await cp(FOLDERS.policies, policies, { recursive: true })
+    const policies = await unguardedPolicies()
     const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
     await writeFile(join(policies, 'policy.csv'), rules.replace(/^p, member, +\*, \*, !tenant.*\n/m, ''))
     const failed = told(await ask([pathOf('matrices/folders.csv')], policies))
+    await cp(pathOf('policies/guarantees.yaml'), join(policies, 'guarantees.yaml'))
+    const started = ask([pathOf('matrices/folders.csv')], policies).catch(String)
+    expect(await started).to.contain('this breaks the guarantee `nobody outside of a tenant reads its tasks`')
     await removeFolder(policies)
     expect(failed.map((line) => line.replace(/;.*/, ''))).to.include(
       'GET /folders/{id} (inherited+inside+nested+owner+reader, the wall) as member is 403: expected 403, got 200',
@@ -46,8 +48,7 @@ describe('the matrices of examples/projects', () => {
   })
 
   it('would fail on a server whose members list the tasks of everybody', async () => {
-    const policies = await mkdtemp(join(tmpdir(), 'sallyport-widened-'))
-    await cp(FOLDERS.policies, policies, { recursive: true })
+    const policies = await unguardedPolicies()
     const rules = await readFile(join(policies, 'policy.csv'), 'utf8')
     await writeFile(join(policies, 'policy.csv'), withRules(rules, widening('tasks')))
     const failed = told(await ask([pathOf('matrices/tasks.csv')], policies))
