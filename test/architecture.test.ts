@@ -50,7 +50,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 800,
   'decision-log': 1200,
   limits: 650,
-  store: 8000,
+  store: 8050,
   policy: 2250,
   decide: 4750,
   resources: 3850,

@@ -5,6 +5,8 @@ import { TooManyReads } from '../errors.ts'
 export interface ReadBounds {
   /** How long an engine may hold up the thread that answers requests, before it reads on beside it. */
   readonly hereMs: number
+  /** A list by related objects is read in the order of an index for so long, and then the other way (PostgreSQL). */
+  readonly inOrderMs: number
   /** A list that takes longer fails. */
   readonly listMs: number
   /** A count that takes longer says how many it has found so far. */
@@ -15,6 +17,7 @@ export interface ReadBounds {
 
 export const READ_BOUNDS: ReadBounds = {
   hereMs: 5,
+  inOrderMs: 250,
   listMs: 10_000,
   countMs: 2000,
   most: { ofCaller: 32, ofAll: 128 },

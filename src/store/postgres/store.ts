@@ -34,7 +34,7 @@ import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
-import { canMisplace, countStatement, listStatement, wholeListStatement } from './query/lists.ts'
+import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeListStatement } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
@@ -88,10 +88,26 @@ export class PostgresStore implements Store {
     const [table, tableOf] = [this.#queriedOf(resource), this.#queriedOf]
     const asked = gatheredPage(query, table, tableOf) ?? pageStatement(query, table, tableOf)
     const page =
-      'texts' in asked ? await this.#pagesOf(asked.text).of(...asked.texts) : (await this.#long(asked, by))[0]
+      'texts' in asked
+        ? await this.#pagesOf(asked.text).of(...asked.texts)
+        : await this.#pageOf(asked, query, table, by)
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
     return rows ?? this.#listExactly(table, query, by)
+  }
+
+  /**
+   * The planner expects that what is related is spread evenly over the order of the list. Where it isn't, a page in the
+   * order of an index takes long, and all objects of the list are found first.
+   */
+  async #pageOf(asked: Statement, query: ObjectQuery, table: QueriedTable, by?: ReadBy): Promise<Row | undefined> {
+    if (!asked.plannedAnew) return (await this.#long(asked, by))[0]
+    try {
+      return (await this.#long(asked, by, this.#engine.bounds.inOrderMs))[0]
+    } catch (error) {
+      if (!(error instanceof ReadTooLong)) throw error
+      return (await this.#long(pageStatement(query, table, this.#queriedOf, unindexedOrderSql), by))[0]
+    }
   }
 
   #pagesOf(text: string): Gathered<Row | undefined> {
@@ -124,9 +140,8 @@ export class PostgresStore implements Store {
     }
   }
 
-  #long(asked: Statement, by?: ReadBy): Promise<readonly Row[]> {
-    const { connections, bounds } = this.#engine
-    return connections.long(asked, { ms: bounds.listMs, by })
+  #long(asked: Statement, by?: ReadBy, ms = this.#engine.bounds.listMs): Promise<readonly Row[]> {
+    return this.#engine.connections.long(asked, { ms, by })
   }
 
   async lookup(lookup: Lookup): Promise<boolean> {

@@ -148,6 +148,10 @@ export type OrderSql = (order: readonly SortKey[], alias: string) => string
 export const indexedOrderSql: OrderSql = (order, alias) =>
   order.map((key) => `${sortedSql(key, alias)} ${directionOf(key)}`).join()
 
+/** The same order, which no index has: every object that is selected is found first. All keys are texts. */
+export const unindexedOrderSql: OrderSql = (order, alias) =>
+  order.map((key) => `(${sortedSql(key, alias)} || '') ${directionOf(key)}`).join()
+
 /** The order of the contract, also of long texts. No index has it. */
 const wholeOrderSql: OrderSql = (order, alias) =>
   order

@@ -41,9 +41,14 @@ const PLAIN_CELLS = 4
  * document, then for each mark, and for the row's place, `1` or nothing. A document that takes more than its share of
  * the bytes isn't read: its cell is empty.
  */
-export function pageStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
+export function pageStatement(
+  query: ObjectQuery,
+  table: QueriedTable,
+  tableOf: QueriedTableOf,
+  order = indexedOrderSql,
+): Statement {
   const { where, marks = [] } = query
-  return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters)))
+  return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters), order))
 }
 
 /**
@@ -75,7 +80,7 @@ function isDirect({ where, filter, order = BY_ID, marks }: ObjectQuery, { scalar
   return condition.kind === 'holds' && condition.values.length === 1 && scalars.has(condition.field)
 }
 
-function pageSql(query: ObjectQuery, scope: TableScope): string {
+function pageSql(query: ObjectQuery, scope: TableScope, sorted = indexedOrderSql): string {
   const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
   const { alias, bind } = scope
   const share = bind(Math.floor(bytes / Math.max(1, limit)))
@@ -88,7 +93,7 @@ function pageSql(query: ObjectQuery, scope: TableScope): string {
   const listing: Listing = {
     scope,
     selected: selectedSql({ where, ...(filter && { filter }) }, scope),
-    sorted: indexedOrderSql(order, alias),
+    sorted: sorted(order, alias),
     shown: [`${cells.join(` || ${SEPARATOR_SQL} || `)} as cells`],
     limit: `${bind(limit)}::bigint`,
   }

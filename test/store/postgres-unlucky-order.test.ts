@@ -1,0 +1,99 @@
+/** A list by membership on PostgreSQL is quick, although the order of the list has the member's objects last. */
+import { expect } from 'chai'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
+import type { ObjectQuery, Store } from '../../src/store/contract.ts'
+import { ReadTooLong } from '../../src/store/errors.ts'
+import { READ_BOUNDS } from '../../src/store/lists/read-bounds.ts'
+import { openPostgres } from '../../src/store/postgres/open.ts'
+import { failure } from './fixture.ts'
+import { createSchema, type TestSchema } from './postgres-schemas.ts'
+import { INDEXED, RELATED } from './random-related.ts'
+
+const TASKS = 40_000
+const PROJECTS = 400
+const LATE = 40
+
+/** A task's `up` is its project; in place of memberships, `users` have a project (`up`) and a caller (`own`). */
+const MEMBER: Condition = {
+  kind: 'related',
+  field: 'up',
+  resource: 'projects',
+  by: 'id',
+  where: {
+    kind: 'related',
+    field: 'id',
+    resource: 'users',
+    by: 'up',
+    where: { kind: 'holds', field: 'own', values: ['late'] },
+  },
+}
+
+const QUERY: ObjectQuery = {
+  where: MEMBER,
+  order: [
+    { field: 'count', by: 'value', descending: true },
+    { field: 'id', by: 'value', descending: true },
+  ],
+  limit: 50,
+}
+
+describe('a list on PostgreSQL in whose order the caller comes last', () => {
+  let schema: TestSchema
+  const stores: Store[] = []
+  before(async () => {
+    schema = await createSchema()
+    const { seeding, store } = await openPostgres({ ...opening(), url: schema.url })
+    stores.push(store)
+    const many = (count: number, document: (n: number) => Record<string, string | number>, name = 'o') =>
+      Array.from({ length: count }, (_, n) => ({ id: `${name}${n}`, document: document(n) }))
+    await seeding.insert(
+      'projects',
+      many(PROJECTS, () => ({ own: 'lead' })),
+    )
+    await seeding.insert(
+      'users',
+      many(LATE, (n) => ({ up: `o${n}`, own: 'late' }), 'late'),
+    )
+    await seeding.insert(
+      'users',
+      many(PROJECTS * 10, (n) => ({ up: `o${n % PROJECTS}`, own: `user${n % 100}` })),
+    )
+    const tasks = many(TASKS, (n) => ({ up: `o${n % PROJECTS}`, own: 'x', count: n % PROJECTS }))
+    for (let at = 0; at < TASKS; at += 5000) await seeding.insert('tasks', tasks.slice(at, at + 5000))
+    const raw = await schema.raw()
+    await raw.query('analyze')
+  })
+  after(async () => {
+    for (const store of stores) await store.close()
+    await schema.remove()
+  })
+
+  function opening() {
+    return { resources: RELATED, now: () => new Date(), indexFields: INDEXED }
+  }
+
+  /** The ids, and the milliseconds of a second reading. */
+  async function read(inOrderMs: number) {
+    const reads = { ...READ_BOUNDS, listMs: 120_000, inOrderMs }
+    const { store } = await openPostgres({ ...opening(), url: schema.url, reads })
+    stores.push(store)
+    await store.list('tasks', QUERY)
+    const began = performance.now()
+    const page = await store.list('tasks', QUERY)
+    return { ids: page.map(({ id }) => id), ms: performance.now() - began }
+  }
+
+  it('is read another way when that order takes long, and has the same objects', async () => {
+    const [inOrder, otherwise] = [await read(120_000), await read(10)]
+    expect(otherwise.ids).to.have.length(50)
+    expect(otherwise.ids).to.deep.equal(inOrder.ids)
+    expect(otherwise.ms, `${inOrder.ms} in order`).to.be.below(inOrder.ms / 2)
+  })
+
+  it('still ends at its bound', async () => {
+    const reads = { ...READ_BOUNDS, listMs: 1, inOrderMs: 1 }
+    const { store } = await openPostgres({ ...opening(), url: schema.url, reads })
+    stores.push(store)
+    expect(await failure(store.list('tasks', QUERY))).to.be.instanceOf(ReadTooLong)
+  })
+})
