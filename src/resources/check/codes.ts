@@ -16,7 +16,7 @@ export const SCHEMA_CODES = {
   'file-unreadable': 'make it a file that this program can read',
   'file-encoding': 'save the file as UTF-8 without a byte order mark',
   'json-syntax': 'write strict JSON, without comments, trailing commas or a byte order mark',
-  'json-depth': 'write it with fewer; a body has at most 32',
+  'json-depth': 'write it with fewer levels; a body has at most 32',
   'json-duplicate-key': 'keep one of them',
   'json-prototype-key': 'choose another name',
   'schema-dialect': 'write `https://json-schema.org/draft/2020-12/schema`',
