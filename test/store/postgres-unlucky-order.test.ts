@@ -59,7 +59,7 @@ describe('a list on PostgreSQL in whose order the caller comes last', () => {
       many(PROJECTS * 10, (n) => ({ up: `o${n % PROJECTS}`, own: `user${n % 100}` })),
     )
     const tasks = many(TASKS, (n) => ({ up: `o${n % PROJECTS}`, own: 'x', count: n % PROJECTS }))
-    for (let at = 0; at < TASKS; at += 5000) await seeding.insert('tasks', tasks.slice(at, at + 5000))
+    for (let at = 0; at < TASKS; at += 1000) await seeding.insert('tasks', tasks.slice(at, at + 1000))
     const raw = await schema.raw()
     await raw.query('analyze')
   })
