@@ -6,7 +6,8 @@ import type { Guarantee, Policy } from '../../decide/policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type Break, type GuaranteeAnswer, type GuaranteedCaller, Prover } from './prove.ts'
+import type { GuaranteedCaller } from './asked-rules.ts'
+import { type Break, type GuaranteeAnswer, Prover } from './prove.ts'
 
 /**
  * Throws FileError if the policy breaks one of its guarantees, now or after the end of a rule, or if that can't be decided.

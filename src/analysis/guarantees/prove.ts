@@ -6,17 +6,14 @@
  */
 
 import { changesStored, columnOfRoles, operationsOf } from '../../decide/callers-and-routes.ts'
-import type { Guarantee, Policy, Rule } from '../../decide/policy.ts'
+import type { Guarantee, Policy } from '../../decide/policy.ts'
 import { comparedFields } from '../../decide/relations/all-kinds.ts'
-import { filledFields } from '../../decide/relations/ownership.ts'
-import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { endsOf, livingAt } from '../../decide/rules/rule-table.ts'
-import { decidedFields, isAbout, namesIn } from '../../decide/rules/terms.ts'
+import { isAbout } from '../../decide/rules/terms.ts'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
-import { ActionRules, groupRules } from '../action-rules.ts'
-import { heldAsMade } from '../possible-sets.ts'
 import { EVERYWHERE, NOWHERE, type Region, TooManyRegions } from '../regions.ts'
 import { ResourceSpace, type SituationNames } from '../space.ts'
+import { AskedRules, type GuaranteedCaller, isClients } from './asked-rules.ts'
 
 export type GuaranteeAnswer =
   | { readonly kind: 'proven'; readonly cells: number }
@@ -43,13 +40,8 @@ export interface Break {
   readonly from: number
 }
 
-export interface GuaranteedCaller {
-  readonly kind: 'anonymous' | 'known'
-  readonly roles: readonly string[]
-  /** Of a caller whom rules name. */
-  readonly user?: string
-  readonly subjects: ReadonlySet<string>
-}
+/** Each end of a caller's rules is a policy of its own to prove. */
+const MOST_ENDS = 200
 
 /** More situations of one caller and action are not shown. */
 const MOST_SITUATIONS = 24
@@ -60,7 +52,7 @@ export class Prover {
   readonly #resources: Resources
   readonly #now: number
   readonly #spaces = new Map<string, ResourceSpace>()
-  readonly #asked = new Map<string, readonly AskedRules[]>()
+  readonly #asked = new Map<string, AskedRules>()
   readonly #subjects = new Map<string, ReadonlySet<string>>()
 
   constructor(policy: Policy, resources: Resources, now: number) {
@@ -75,15 +67,16 @@ export class Prover {
     try {
       return this.#answer(guarantee, resource)
     } catch (error) {
-      if (!(error instanceof TooManyRegions)) throw error
+      if (!(error instanceof TooManyRegions || error instanceof TooManyEnds)) throw error
       return { kind: 'undecided', cells: 0, why: error.message }
     }
   }
 
   #answer(guarantee: Guarantee, resource: Resource): GuaranteeAnswer {
-    const claims = guarantee.actions
-      .flatMap((name) => this.#askedAbout(resource, name))
-      .flatMap((asked) => this.#claimsOn(guarantee, asked))
+    const claims = guarantee.actions.flatMap((name) => {
+      const action = resource.actions.get(name)
+      return action ? this.#claimsAbout(guarantee, resource, action) : []
+    })
     const cells = claims.reduce((sum, claim) => sum + claim.cells, 0)
     const broken = claims.filter((one) => one.broken !== NOWHERE)
     if (broken.length > 0) return { kind: 'broken', cells, breaks: () => breaksOf(broken) }
@@ -91,31 +84,36 @@ export class Prover {
     return cells === 0 ? { kind: 'undecided', cells, why } : { kind: 'proven', cells }
   }
 
-  #claimsOn(guarantee: Guarantee, asked: AskedRules): readonly GuaranteeClaim[] {
+  /** Now, and after each end of a caller's rules that could break the guarantee. */
+  #claimsAbout(guarantee: Guarantee, resource: Resource, action: Action): readonly GuaranteeClaim[] {
+    const asked = this.#askedNow(resource, action)
     const callers = this.#callers(guarantee, asked)
-    const kinds = new Set(callers.map(({ kind }) => kind))
-    const statements = operationsOf(asked.resource, asked.action.name).flatMap((operation) =>
-      [...kinds].map((kind) => statementOf(guarantee, asked, operation, kind)),
+    const now = claimsOn(guarantee, asked, callers)
+    const later = callers.flatMap((caller) =>
+      this.#askedLater(guarantee, asked, caller).flatMap((after) => claimsOn(guarantee, after, [caller])),
     )
-    const brokenFor = guarantee.kind === 'never' ? brokenNever : brokenAlways
-    return callers.flatMap((caller) =>
-      statements
-        .filter(({ kind }) => kind === caller.kind)
-        .map((statement) => ({ ...statement, caller, broken: brokenFor(statement, caller) })),
-    )
+    return [...now, ...later]
   }
 
-  /** The rules about an action now, and after each end of some of them. */
-  #askedAbout(resource: Resource, name: string): readonly AskedRules[] {
-    return this.#asked.getOrInsertComputed(JSON.stringify([resource.name, name]), () => {
-      const action = resource.actions.get(name)
-      if (!action) return []
+  #askedNow(resource: Resource, action: Action): AskedRules {
+    return this.#asked.getOrInsertComputed(JSON.stringify([resource.name, action.name]), () => {
       const space = this.#spaces.getOrInsertComputed(resource.name, () => new ResourceSpace(this.#policy, resource))
       const rules = this.#policy.rules.filter((rule) => isAbout(rule, { resource, action }))
-      const about = { ...this.#policy, rules }
-      const times = [this.#now, ...endsOf(rules).filter((end) => end > this.#now)]
-      return times.map((time) => new AskedRules(livingAt(about, time), { resource, action, space, time }))
+      const living = livingAt({ ...this.#policy, rules }, this.#now)
+      return new AskedRules(living, { resource, action, space, time: this.#now })
     })
+  }
+
+  /**
+   * The end of an allow takes away, so it can break only an `always`; the end of a deny can break only a `never`. Throws
+   * TooManyEnds.
+   */
+  #askedLater({ kind }: Guarantee, asked: AskedRules, caller: GuaranteedCaller): readonly AskedRules[] {
+    const rules = asked.rulesOf(caller)
+    const ends = endsOf(rules.filter(({ effect }) => effect === (kind === 'always' ? 'allow' : 'deny')))
+    if (ends.length > MOST_ENDS) throw new TooManyEnds(asked, ends.length)
+    const own = { ...this.#policy, rules }
+    return ends.map((time) => new AskedRules(livingAt(own, time), { ...asked, time }))
   }
 
   /** Callers with the same rules once, those with fewer subjects first. */
@@ -160,75 +158,11 @@ function sizeOf({ roles, user }: GuaranteedCaller): number {
   return roles.length + (user === undefined ? 0 : 1)
 }
 
-/** The rules about one action at one time. */
-class AskedRules {
-  readonly action: Action
-  readonly resource: Resource
-  readonly space: ResourceSpace
-  readonly rules: ActionRules
-  readonly living: readonly Rule[]
-  readonly time: number
-  readonly fields: readonly string[]
-  readonly filled: ReadonlyMap<string, string>
-  /** The subjects of the rules. */
-  readonly named: ReadonlySet<string>
-  readonly #names: ReadonlySet<string>
-  readonly #granted = new Map<string, readonly Region[]>()
-  readonly #writable = new Map<string, Region>()
-
-  constructor(
-    { rules, ownership }: Policy,
-    { resource, action, space, time }: Pick<AskedRules, 'resource' | 'action' | 'space' | 'time'>,
-  ) {
-    this.resource = resource
-    this.action = action
-    this.space = space
-    this.time = time
-    this.living = rules
-    this.rules = new ActionRules(resource, action, space, groupRules(rules))
-    this.fields = decidedFields({ resource, action })
-    const filled = filledFields(resource, ownership.get(resource.name))
-    this.filled = new Map(filled.map(({ field, attribute }) => [field.name, attribute]))
-    this.named = new Set(rules.map(({ subject }) => subject))
-    this.#names = new Set(rules.flatMap(namesIn))
-  }
-
-  bitOf(field: string): bigint {
-    return 1n << BigInt(this.fields.indexOf(field))
-  }
-
-  /** The subjects of the caller that rules here name: callers with the same ones are granted the same. */
-  readonly profileOf = ({ subjects }: GuaranteedCaller): string => {
-    return [...subjects.intersection(this.named)].sort().join()
-  }
-
-  /** Where each of these fields is granted to the caller. */
-  granted(fields: readonly string[], caller: GuaranteedCaller): readonly Region[] {
-    const all = this.#granted.getOrInsertComputed(this.profileOf(caller), () => {
-      return this.rules.grantedEach(
-        this.fields.map((field) => this.bitOf(field)),
-        caller.subjects,
-      )
-    })
-    return fields.map((field) => all[this.fields.indexOf(field)] ?? NOWHERE)
-  }
-
-  /** See `whereWritable`. */
-  writable(caller: GuaranteedCaller, operation: string): Region {
-    const key = `${operation} ${this.profileOf(caller)}`
-    return this.#writable.getOrInsertComputed(key, () => whereWritable(this, caller, operation))
-  }
-
-  /** How many situations the rules and the guarantee tell apart there. */
-  count(where: Region, { terms, fields = ['*'] }: Guarantee, operation: string): number {
-    const names = this.#names.union(new Set(terms ? namesIn(terms) : []))
-    return this.space.regions.count(where, this.variables(names, operation)) * fields.length
-  }
-
-  /** Those that are decided: without a write to a stored object, there is no result. */
-  variables(names: ReadonlySet<string>, operation: string): readonly number[] {
-    const { before, after } = this.space.variablesOf(names)
-    return changesStored(operation) ? [...before, ...after] : before
+class TooManyEnds extends Error {
+  constructor({ resource, action }: AskedRules, ends: number) {
+    super(
+      `the rules about \`${action.name}\` of \`${resource.name}\` end at ${ends} times, and ${MOST_ENDS} can be decided`,
+    )
   }
 }
 
@@ -251,6 +185,23 @@ interface GuaranteeStatement {
 interface GuaranteeClaim extends GuaranteeStatement {
   readonly caller: GuaranteedCaller
   readonly broken: Region
+}
+
+function claimsOn(
+  guarantee: Guarantee,
+  asked: AskedRules,
+  callers: readonly GuaranteedCaller[],
+): readonly GuaranteeClaim[] {
+  const kinds = new Set(callers.map(({ kind }) => kind))
+  const statements = operationsOf(asked.resource, asked.action.name).flatMap((operation) =>
+    [...kinds].map((kind) => statementOf(guarantee, asked, operation, kind)),
+  )
+  const brokenFor = guarantee.kind === 'never' ? brokenNever : brokenAlways
+  return callers.flatMap((caller) =>
+    statements
+      .filter(({ kind }) => kind === caller.kind)
+      .map((statement) => ({ ...statement, caller, broken: brokenFor(statement, caller) })),
+  )
 }
 
 function statementOf(
@@ -301,30 +252,6 @@ function brokenAlways({ guarantee, asked, where, fields }: GuaranteeStatement, c
   return regions.minus(where, guarantee.fields ? regions.all(granted) : regions.any(granted))
 }
 
-/** Where a write makes relations begin or cease to hold only by fields that the caller may write. */
-function whereWritable(asked: AskedRules, caller: GuaranteedCaller, operation: string): Region {
-  const { space, resource, filled } = asked
-  const { regions } = space
-  if (operation !== 'create' && !changesStored(operation)) return EVERYWHERE
-  const where = (name: string) => (isClients(resource, name) ? regions.any(asked.granted([name], caller)) : NOWHERE)
-  const made = (leaf: Relation) => {
-    const [name = ''] = comparedFields(leaf)
-    const isHeld = heldAsMade(leaf, resource.fields.get(name), filled.get(name))
-    const held = space.ofLeaf(leaf).stored
-    return isHeld === undefined ? EVERYWHERE : regions.either(where(name), isHeld ? held : regions.not(held))
-  }
-  const changed = (leaf: Relation) => {
-    const fields = comparedFields(leaf)
-    const kept = space.whereKept((one) => one === leaf)
-    return fields.includes('updatedAt') ? EVERYWHERE : regions.either(kept, regions.any(fields.map(where)))
-  }
-  return regions.all(space.leaves.map(operation === 'create' ? made : changed))
-}
-
-function isClients({ fields }: Resource, name: string): boolean {
-  return fields.get(name)?.readOnly === false
-}
-
 // ---- Where it breaks ------------------------------------------------------------------------------------------------
 
 function* breaksOf(claims: readonly GuaranteeClaim[]): Generator<Break> {
@@ -364,14 +291,11 @@ function* situationsOf({ guarantee, asked, caller, operation, broken }: Guarante
 }
 
 /** The rules of the caller that match in the situation. */
-function matchingIn(
-  { rules, living, space }: AskedRules,
-  { subjects }: GuaranteedCaller,
-  holding: ReadonlySet<number>,
-) {
-  return living.flatMap((rule) => {
-    const placed = subjects.has(rule.subject) ? rules.placed(rule) : undefined
+function matchingIn(asked: AskedRules, caller: GuaranteedCaller, holding: ReadonlySet<number>) {
+  const matching = asked.rulesOf(caller).flatMap((rule) => {
+    const placed = asked.rules.placed(rule)
     const { line, effect } = rule
-    return placed && space.regions.has(placed.region, holding) ? [{ line, effect, mask: placed.fields }] : []
+    return placed && asked.space.regions.has(placed.region, holding) ? [{ line, effect, mask: placed.fields }] : []
   })
+  return matching.toSorted((a, b) => a.line - b.line)
 }

@@ -1,0 +1,120 @@
+/** The rules about one action as guarantees ask of them: what each caller is granted, and what it can make of objects. */
+import { changesStored } from '../../decide/callers-and-routes.ts'
+import type { Guarantee, Policy, Rule } from '../../decide/policy.ts'
+import { comparedFields } from '../../decide/relations/all-kinds.ts'
+import { filledFields } from '../../decide/relations/ownership.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
+import { decidedFields, namesIn } from '../../decide/rules/terms.ts'
+import type { Action, Resource } from '../../resources/resource.ts'
+import { ActionRules, groupRules } from '../action-rules.ts'
+import { heldAsMade } from '../possible-sets.ts'
+import { EVERYWHERE, NOWHERE, type Region } from '../regions.ts'
+import type { ResourceSpace } from '../space.ts'
+
+export interface GuaranteedCaller {
+  readonly kind: 'anonymous' | 'known'
+  readonly roles: readonly string[]
+  /** `user:<id>`, for a caller whom rules name. */
+  readonly user?: string
+  readonly subjects: ReadonlySet<string>
+}
+
+/** The rules about one action at one time, of everybody or of one caller. */
+export class AskedRules {
+  readonly action: Action
+  readonly resource: Resource
+  readonly space: ResourceSpace
+  readonly rules: ActionRules
+  readonly time: number
+  readonly fields: readonly string[]
+  readonly filled: ReadonlyMap<string, string>
+  /** The subjects of the rules. */
+  readonly named: ReadonlySet<string>
+  readonly #names: ReadonlySet<string>
+  readonly #bySubject: ReadonlyMap<string, readonly Rule[]>
+  readonly #granted = new Map<string, readonly Region[]>()
+  readonly #writable = new Map<string, Region>()
+
+  constructor(
+    { rules, ownership }: Policy,
+    { resource, action, space, time }: Pick<AskedRules, 'resource' | 'action' | 'space' | 'time'>,
+  ) {
+    this.resource = resource
+    this.action = action
+    this.space = space
+    this.time = time
+    this.rules = new ActionRules(resource, action, space, groupRules(rules))
+    this.fields = decidedFields({ resource, action })
+    const filled = filledFields(resource, ownership.get(resource.name))
+    this.filled = new Map(filled.map(({ field, attribute }) => [field.name, attribute]))
+    this.#bySubject = Map.groupBy(rules, ({ subject }) => subject)
+    this.named = new Set(this.#bySubject.keys())
+    this.#names = new Set(rules.flatMap(namesIn))
+  }
+
+  bitOf(field: string): bigint {
+    return 1n << BigInt(this.fields.indexOf(field))
+  }
+
+  rulesOf({ subjects }: GuaranteedCaller): readonly Rule[] {
+    return [...subjects].flatMap((subject) => this.#bySubject.get(subject) ?? [])
+  }
+
+  /** The subjects of the caller that rules here name: callers with the same ones are granted the same. */
+  readonly profileOf = ({ subjects }: GuaranteedCaller): string => {
+    return [...subjects.intersection(this.named)].sort().join()
+  }
+
+  /** Where each of these fields is granted to the caller. */
+  granted(fields: readonly string[], caller: GuaranteedCaller): readonly Region[] {
+    const all = this.#granted.getOrInsertComputed(this.profileOf(caller), () => {
+      return this.rules.grantedEach(
+        this.fields.map((field) => this.bitOf(field)),
+        caller.subjects,
+      )
+    })
+    return fields.map((field) => all[this.fields.indexOf(field)] ?? NOWHERE)
+  }
+
+  /** See `whereWritable`. */
+  writable(caller: GuaranteedCaller, operation: string): Region {
+    const key = `${operation} ${this.profileOf(caller)}`
+    return this.#writable.getOrInsertComputed(key, () => whereWritable(this, caller, operation))
+  }
+
+  /** How many situations the rules and the guarantee tell apart there. */
+  count(where: Region, { terms, fields = ['*'] }: Guarantee, operation: string): number {
+    const names = this.#names.union(new Set(terms ? namesIn(terms) : []))
+    return this.space.regions.count(where, this.variables(names, operation)) * fields.length
+  }
+
+  /** Those that are decided: without a write to a stored object, there is no result. */
+  variables(names: ReadonlySet<string>, operation: string): readonly number[] {
+    const { before, after } = this.space.variablesOf(names)
+    return changesStored(operation) ? [...before, ...after] : before
+  }
+}
+
+/** Where a write makes relations begin or cease to hold only by fields that the caller may write. */
+function whereWritable(asked: AskedRules, caller: GuaranteedCaller, operation: string): Region {
+  const { space, resource, filled } = asked
+  const { regions } = space
+  if (operation !== 'create' && !changesStored(operation)) return EVERYWHERE
+  const where = (name: string) => (isClients(resource, name) ? regions.any(asked.granted([name], caller)) : NOWHERE)
+  const made = (leaf: Relation) => {
+    const [name = ''] = comparedFields(leaf)
+    const isHeld = heldAsMade(leaf, resource.fields.get(name), filled.get(name))
+    const held = space.ofLeaf(leaf).stored
+    return isHeld === undefined ? EVERYWHERE : regions.either(where(name), isHeld ? held : regions.not(held))
+  }
+  const changed = (leaf: Relation) => {
+    const fields = comparedFields(leaf)
+    const kept = space.whereKept((one) => one === leaf)
+    return fields.includes('updatedAt') ? EVERYWHERE : regions.either(kept, regions.any(fields.map(where)))
+  }
+  return regions.all(space.leaves.map(operation === 'create' ? made : changed))
+}
+
+export function isClients({ fields }: Resource, name: string): boolean {
+  return fields.get(name)?.readOnly === false
+}
