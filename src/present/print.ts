@@ -1,7 +1,7 @@
 /**
  * Prints the output of commands. Files, logs, tokens and databases may contain text that a terminal would obey, or
  * would show in another order: all output passes through here, and is escaped as in JSON, so that JSON keeps its
- * meaning. Secrets that stand in a setting by mistake are hidden.
+ * meaning. Secrets that stand in a setting by mistake are hidden, except in stored objects.
  */
 
 import { commandProcess, environment } from '../base/command-process.ts'
@@ -16,6 +16,11 @@ const OBEYED = /\r(?!\n)|(?![\t\n\r])\p{Cc}|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202
 /** Prints the requested result on standard output. */
 export function print(text: string): void {
   commandProcess().stdout.write(escaped(text))
+}
+
+/** Prints stored objects on standard output: nothing of them is hidden. */
+export function printObjects(text: string): void {
+  commandProcess().stdout.write(withoutObeyed(text))
 }
 
 /** Prints remarks about it on standard error. */
@@ -39,14 +44,14 @@ export function printResult(format: 'text' | 'json', value: unknown, text: strin
  */
 export function printReport(format: string, report: string): void {
   const isForPeople = format === 'text' || format === 'table'
-  commandProcess().stdout.write(
-    isForPeople ? coloured(escaped(withCommands(report)), commandProcess().stdout) : escaped(report),
-  )
+  const { stdout } = commandProcess()
+  stdout.write(isForPeople ? coloured(escaped(withCommands(report)), stdout) : escaped(report))
 }
 
 function escaped(text: string): string {
-  return secretsHiddenOf(environment())(text).replaceAll(
-    OBEYED,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return withoutObeyed(secretsHiddenOf(environment())(text))
+}
+
+function withoutObeyed(text: string): string {
+  return text.replaceAll(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -23,17 +23,19 @@ const SETTING =
 
 /** Hides, in what a command prints, the secrets in settings, also where a message quotes or cuts them. */
 export function secretsHiddenOf(environment: Environment): (text: string) => string {
-  const all = Object.entries(environment).flatMap(([name, value = '']) =>
-    SETTING.test(name) ? beginningsIn(value) : [],
-  )
-  const patterns = all.map((one) => `${one.replace(/\W/g, '\\$&')}[\\w+/=.-]*`)
-  const secrets = new RegExp(patterns.join('|') || '(?!)', 'g')
+  const settings = Object.entries(environment).filter(([name]) => SETTING.test(name))
+  const patterns = settings.flatMap(([, value = '']) => beginningsIn(value)).map((one) => one.replace(/\W/g, '\\$&'))
+  const secrets = new RegExp(patterns.length > 0 ? `(?:${patterns.join('|')})[\\w+/=.-]*` : '(?!)', 'g')
   return (text) => text.replace(secrets, '…')
 }
 
-/** User and password; members of a query that are named like secrets; each line of a key, also behind each `/`. */
+/**
+ * User and password, but no user alone, which could begin an e-mail address; members of a query that are named like
+ * secrets, but no short ones, which could stand in the middle of words; each line of a key, also behind each `/`.
+ */
 function beginningsIn(value: string): readonly string[] {
-  const named = value.match(/([^/\s]+@)|(?<=[?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&]+/gi) ?? []
+  const named =
+    value.match(/[^/\s:]*:[^/\s]+@|(?<=[?&][^=&]*(?:auth|code|key|pass|secret|sig|token)[^=&]*=)[^&]{8,}/gi) ?? []
   const keys = value.includes('-----BEGIN') ? value.split(/\s|\\n/) : (value.match(LIKE_A_KEY) ?? [])
   const lines = keys.flatMap((key) => key.split(/(?<=\/)/).map((_, at, parts) => parts.slice(at).join('')))
   return [...named, ...lines.filter((line) => line.length >= 12).map((line) => line.slice(0, 12))]

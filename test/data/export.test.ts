@@ -105,6 +105,16 @@ for (const [name, open] of soak(ENGINES, ENGINES.slice(0, 1))) {
       }
     })
 
+    it('has each text as it is stored, also one that is a password in a setting', async () => {
+      const title = 'app:hunter22hunter22@db'
+      await on.server.app.seeding.insert('notes', [{ id: crypto.randomUUID(), document: { ownerId: 'carl', title } }])
+      const env = { REDIS_URL: `redis://${title}` }
+      const asked = ['export', '--as', 'carl', '--role', 'member', '--resource', 'notes', '--database', on.url]
+      const { stdout } = await data(asked, { folder: on.server.folder, env })
+      expect(exportedIn(stdout).notes).to.have.length(1)
+      expect(stdout).to.include(title)
+    })
+
     it('leaves a decision record for each request, in the log of the server', async () => {
       const before = (await on.server.decisions()).length
       await data(['export', '--as', 'alice', '--resource', 'notes', '--database', on.url], on.server)

@@ -131,6 +131,13 @@ describe('a secret in the wrong setting', () => {
     expect(secretsHiddenOf(ordinary)(text)).to.equal(text.replace('sallyport:hidden-word@db.internal', '…'))
   })
 
+  it('hides no address of a person, and no word that holds a short value', () => {
+    const harmless = { DATABASE_URL: 'postgres://app@db/x', REDIS_URL: 'redis://h/?keyPrefix=s', INSTANCE: 'ann@host' }
+    const text = 'app@example.com and ann@example.com say: success'
+    expect(secretsHiddenOf(harmless)(text)).to.equal(text)
+    expect(secretsHiddenOf({ REDIS_URL: 'redis://h/?keyPrefix=hunter22' })('it is hunter22')).to.equal('it is …')
+  })
+
   it('is looked for in every setting', () => {
     const text = SECRETS['a key in base64']
     const open = [...NAMES].filter((name) => secretsHiddenOf({ [name]: text })(text) !== '…')

@@ -7,7 +7,7 @@ import { open, rm } from 'node:fs/promises'
 import { commandProcess } from '../../base/command-process.ts'
 import { nameNew } from '../../base/files/new-files.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
-import { print } from '../../present/print.ts'
+import { printObjects } from '../../present/print.ts'
 import type { ExportSink } from '../../tools/data/export/export-data.ts'
 import { ToolError } from '../../tools/load-policy.ts'
 
@@ -26,7 +26,7 @@ export async function openOutput(file: string | undefined): Promise<Output> {
 }
 
 async function toStandardOutput(text: string): Promise<void> {
-  print(text)
+  printObjects(text)
   if (commandProcess().stdout.writableNeedDrain) await once(commandProcess().stdout, 'drain')
 }
 
