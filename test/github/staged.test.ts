@@ -40,6 +40,16 @@ describe('sallyport ci staged', () => {
     expect(commits()).to.equal('2')
   })
 
+  it('refuses a policy that breaks a guarantee', async () => {
+    await open()
+    const file = join(one.project, 'policies/guarantees.yaml')
+    await writeFile(file, '- name: nobody reads users\n  never: { resource: users, actions: [read] }\n')
+    one.git('add', '.')
+    const { code, stdout, stderr } = await commit()
+    expect([code, commits()]).to.deep.equal([1, '0'])
+    expect(stdout + stderr).to.include('this breaks the guarantee `nobody reads users`')
+  })
+
   it('refuses a first commit with a broken schema or a broken policy, and names line and column', async () => {
     await open()
     const file = join(one.project, 'policies/policy.csv')

@@ -138,15 +138,19 @@ describe('a guarantee that the policy breaks', () => {
     await server.stop()
   })
 
-  it('is refused by `policy apply`, to a folder and to a database', async () => {
+  it('is refused by `policy apply`, to a folder and to a database, and by `policy promote`', async () => {
     const published = await PublishedPolicies.make()
     await addRules(join(folder, 'policy.csv'), BREAKING)
     const env = { ...published.environment(), POLICY_SIGNING_KEY: published.privateKey() }
     for (const [args, more] of [
-      [[], { POLICIES: published.folder }],
-      [['--to', 'database:'], { ...env, DATA_DIR: join(published.root, 'publisher'), POLICIES: 'policies' }],
+      [['apply', folder], { POLICIES: published.folder }],
+      [['promote'], { POLICIES: published.folder, POLICY_CANDIDATE: folder }],
+      [
+        ['apply', folder, '--to', 'database:'],
+        { ...env, DATA_DIR: join(published.root, 'publisher'), POLICIES: 'policies' },
+      ],
     ] as const) {
-      const { code, stdout } = await policy(['apply', folder, '--yes', ...args], more)
+      const { code, stdout } = await policy([...args, '--yes'], more)
       expect([code, stdout.includes('[guarantee-broken]')], stdout).to.deep.equal([1, true])
     }
     await published.remove()
