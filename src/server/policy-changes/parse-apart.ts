@@ -1,7 +1,7 @@
 /**
- * Parses a policy without holding up requests: a small one at once, a large one, or one with guarantees to prove, in a
- * thread of its own. Edits come in
- * series, so the thread stays for a while: starting it takes more time than parsing ten thousand rules.
+ * Parses a policy without holding up requests: a small one at once; a large one, or one with guarantees to prove, in a
+ * thread of its own. Edits come in series, so the thread stays for a while: starting it takes more time than parsing ten
+ * thousand rules.
  */
 import { serialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'

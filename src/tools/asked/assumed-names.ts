@@ -20,8 +20,7 @@ export function assumedNames(text: string, { flag, declared, faultOf }: Declared
   if (unknown === undefined) return names
   if (unknown === '') throw new ToolError(`${flag} lacks a name: write ${NONE} if nothing holds`)
   if (unknown.startsWith('!') && declared.includes(unknown.slice(1).trim())) {
-    const fault = `${flag} takes names of what holds, and ${quote(unknown)} says what does not hold`
-    throw new ToolError(`${fault}: name what holds, or write ${NONE} if nothing does`)
+    throw new ToolError(`${flag} takes only names of what holds, not ${quote(unknown)}: write ${NONE} if nothing holds`)
   }
   const apart = unknown.split(/[\s,;|&]+/).filter((name) => name !== '')
   if (apart.length > 1 && apart.every((name) => declared.includes(name))) {

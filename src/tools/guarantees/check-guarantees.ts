@@ -2,6 +2,7 @@
 import { callerText, faultOf } from '../../analysis/guarantees/faults.ts'
 import { type Break, type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { shellWord } from '../../base/problems/fix.ts'
 import type { Guarantee, Policy } from '../../decide/policy.ts'
 import { comparedFields, isLeaf, valuesWhoeverAsks } from '../../decide/relations/all-kinds.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
@@ -125,9 +126,9 @@ function curlCommand({ caller, method, path, isConditional, body }: Counterexamp
     ...(isConditional ? ['if-match: *'] : []),
     ...(body ? ['content-type: application/json'] : []),
   ]
-  const sent = body ? ` -d ${quoted(JSON.stringify(body))}` : ''
-  const given = headers.map((header) => ` -H ${header.includes('$') ? `"${header}"` : quoted(header)}`).join('')
-  return `curl -X ${method} ${quoted(`http://127.0.0.1:3000${path}`)}${given}${sent}`
+  const sent = body ? ` -d ${shellWord(JSON.stringify(body))}` : ''
+  const given = headers.map((header) => ` -H ${header.includes('$') ? `"${header}"` : shellWord(header)}`).join('')
+  return `curl -X ${method} ${shellWord(`http://127.0.0.1:3000${path}`)}${given}${sent}`
 }
 
 function explainCommand(
@@ -157,10 +158,5 @@ function explainCommand(
     ...(policy.conditions.size > 0 ? ['--with', situation.conditions.join('+') || 'none'] : []),
     ...(fields.size === 1 ? ['--becomes', becomes] : []),
   ]
-  return `sallyport policy explain ${words.map(quoted).join(' ')}`
-}
-
-/** For a shell. */
-function quoted(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return `sallyport policy explain ${words.map(shellWord).join(' ')}`
 }

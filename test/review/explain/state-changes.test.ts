@@ -170,14 +170,16 @@ describe('sallyport policy explain, of a write that changes a state', () => {
     [['PATCH', '/api/orders/{id}', '--becomes', 'drft>placed'], 'declares no relation drft for orders'],
     [
       ['PATCH', '/api/orders/{id}', '--becomes', 'draft>!draft'],
-      '--becomes takes names of what holds, and "!draft" says what does not hold: ' +
-        'name what holds, or write none if nothing does',
+      '--becomes takes only names of what holds, not "!draft": write none if nothing holds',
     ],
-    [['PATCH', '/api/orders/{id}', '--becomes', '!draft>draft'], '--becomes takes names of what holds, and "!draft"'],
+    [
+      ['PATCH', '/api/orders/{id}', '--becomes', '!draft>draft'],
+      '--becomes takes only names of what holds, not "!draft"',
+    ],
     [['PATCH', '/api/orders/{id}', '--becomes', '>draft'], '--becomes lacks a name: write none if nothing holds'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft>'], '--becomes lacks a name: write none if nothing holds'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft|open>placed'], 'several at once: write them as draft+open'],
-    [['PATCH', '/api/orders/{id}', '--relation', '!owner'], '--relation takes names of what holds, and "!owner" says'],
+    [['PATCH', '/api/orders/{id}', '--relation', '!owner'], '--relation takes only names of what holds, not "!owner"'],
     [['PATCH', '/api/orders/{id}', '--relation', 'owner, draft'], 'several at once: write them as owner+draft'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft'], 'draft is not a change of states: write draft>placed'],
     [['PATCH', '/api/orders/{id}', '--becomes', 'draft>placed>shipped'], 'is not a change of states'],
