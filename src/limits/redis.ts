@@ -50,7 +50,7 @@ export interface RedisLimiter {
   connect(): Promise<void>
   /**
    * One round trip, shared with the other requests of the same turn. Rejects if there is no connection, the connection
-   * ends, Redis answers with an error, or not within 250 ms. The keys must differ.
+   * ends, Redis answers with an error, or not within `answerMs`. The keys must differ.
    */
   admit(quotas: readonly Quota[]): Promise<RedisAdmission>
   /** Calls the listener when a connection ends by itself. */
@@ -63,7 +63,7 @@ export interface RedisLimiter {
  * `url` is a redis: or rediss: URL of one Redis (5 or later); a Redis Cluster is not supported. Every key has a time to
  * live, and Redis must not evict any (`maxmemory-policy noeviction`): evicted counts are lost.
  */
-export function createRedisLimiter(url: string): RedisLimiter {
+export function createRedisLimiter(url: string, answerMs = ANSWER_MS): RedisLimiter {
   let connection: Redis | undefined
   let lost: (cause: Error) => void = () => {}
   /** It answered as a node of a Cluster. Its user may not be allowed to ask before. */
@@ -99,7 +99,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
     connect,
     admit: shareCalls(async (asked) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
-      const answer = await answerWithin(ANSWER_MS, runScript(connection, asked)).catch((error: Error) => {
+      const answer = await answerWithin(answerMs, runScript(connection, asked)).catch((error: Error) => {
         if (!CLUSTER_ANSWER.test(error.message)) throw error
         isNode = true
         throw new UnusableCounts(OF_A_CLUSTER)

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
 import { removeNow } from '../ends-with-tests.ts'
-import { fakeClock, type RedisServer, startRedis } from '../redis.ts'
+import { fakeClock, PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
 import { runs } from '../runs.ts'
 import { type Admitter, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
@@ -25,7 +25,7 @@ describe("a step back of Redis's clock", () => {
   before(async () => {
     stepBack(0)
     redis = await startRedis({ env: fakeClock(join(directory, 'offset')) })
-    limiter = createRedisLimiter(redis.url)
+    limiter = createRedisLimiter(redis.url, PATIENT_MS)
     await limiter.connect()
   })
 

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Quota } from '../../src/limits/limiter.ts'
 import { createRedisLimiter } from '../../src/limits/redis.ts'
+import { PATIENT_MS } from '../redis.ts'
 import { createFixedWindow, type TimedAnswer } from './fixed-window.ts'
 
 export const ALLOW = 100
@@ -52,7 +53,7 @@ async function connect(url: string, kind: string | undefined): Promise<{ ask: As
     const fixed = createFixedWindow(url)
     return { ask: (quota) => fixed.admit([quota]), leave: fixed.disconnect }
   }
-  const sliding = createRedisLimiter(url)
+  const sliding = createRedisLimiter(url, PATIENT_MS)
   await sliding.connect()
   return { ask: (quota) => sliding.admit([quota]), leave: sliding.disconnect }
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
-import { type RedisServer, startRedis } from '../redis.ts'
+import { PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
 import { runs } from '../runs.ts'
 import { keepsTheContract, quotaFor } from './contract.ts'
 import { asksWith, decidesAlike } from './decides-alike.ts'
@@ -17,7 +17,7 @@ describe('the limiter in Redis', () => {
   before(async () => {
     redis = await startRedis()
     admin = new Redis(redis.url)
-    limiter = createRedisLimiter(redis.url)
+    limiter = createRedisLimiter(redis.url, PATIENT_MS)
     await limiter.connect()
   })
 

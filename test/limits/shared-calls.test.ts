@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
 import { createRedisLimiter, type RedisLimiter, type RequestBatch, shareCalls } from '../../src/limits/redis.ts'
-import { type RedisServer, startRedis } from '../redis.ts'
+import { PATIENT_MS, type RedisServer, startRedis } from '../redis.ts'
 import { runs } from '../runs.ts'
 import { quotaFor, uniqueKey } from './contract.ts'
 import { asksWith } from './decides-alike.ts'
@@ -18,7 +18,7 @@ describe('requests that share a call to Redis', () => {
   before(async () => {
     redis = await startRedis()
     admin = new Redis(redis.url)
-    limiter = createRedisLimiter(redis.url)
+    limiter = createRedisLimiter(redis.url, PATIENT_MS)
     await limiter.connect()
   })
 
@@ -67,7 +67,7 @@ describe('requests that share a call to Redis', () => {
   })
 
   it('reject together when Redis is gone', async () => {
-    const gone = createRedisLimiter(redis.url)
+    const gone = createRedisLimiter(redis.url, PATIENT_MS)
     const answers = await Promise.allSettled([gone.admit([quotaFor({})]), gone.admit([quotaFor({})])])
     expect(answers.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
   })
