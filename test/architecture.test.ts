@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'decision-log': 1200,
   limits: 650,
   store: 8050,
-  policy: 2250,
+  policy: 2300,
   decide: 4750,
   resources: 3850,
   present: 600,

@@ -99,13 +99,19 @@ export interface Policy {
   readonly guarantees: readonly Guarantee[]
 }
 
-/**
- * An entry of guarantees.yaml. `never`: callers have no more than an allow with these terms would give. `always`: they
- * have no less.
- */
-export interface Guarantee {
+/** An entry of guarantees.yaml. */
+export type Guarantee = GrantGuarantee
+
+interface NamedGuarantee {
   readonly name: string
   readonly place: Place
+}
+
+/**
+ * What callers are granted. `never`: callers have no more than an allow with these terms would give. `always`: they
+ * have no less.
+ */
+export interface GrantGuarantee extends NamedGuarantee {
   readonly kind: 'never' | 'always'
   readonly subjects: GuaranteedSubjects
   readonly resource: string

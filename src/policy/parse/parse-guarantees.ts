@@ -5,7 +5,8 @@ import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
-import type { Guarantee, GuaranteedSubjects } from '../../decide/policy.ts'
+import type { GrantGuarantee, Guarantee, GuaranteedSubjects } from '../../decide/policy.ts'
+import { namesText } from '../../present/quote.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
 import type { OnFault } from './parse-callers.ts'
@@ -13,7 +14,7 @@ import { parseRelationColumn } from './relation-column.ts'
 import type { RuleVocabulary } from './rule-scope.ts'
 
 /** `never` may have `unless`, `always` may have `when`. */
-interface GuaranteeForm {
+interface GrantForm {
   readonly subjects?: readonly string[] | { readonly except: readonly string[] }
   readonly resource: string
   readonly actions: readonly string[]
@@ -22,10 +23,25 @@ interface GuaranteeForm {
   readonly when?: string
 }
 
-interface Entry {
-  readonly name: string
-  readonly never?: GuaranteeForm
-  readonly always?: GuaranteeForm
+/** What each kind of guarantee says, by the key that it stands behind. */
+interface GuaranteeForms {
+  readonly never: GrantForm
+  readonly always: GrantForm
+}
+
+type Kind = keyof GuaranteeForms
+
+type Entry = Partial<GuaranteeForms> & { readonly name: string }
+
+type Parsed = DistributedOmit<Guarantee, 'name' | 'place'>
+type DistributedOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+
+/** Faults have paths from the entry on. Undefined if nothing can be promised, which is reported. */
+type ParseKind<Form> = (form: Form, known: RuleVocabulary, fault: OnFault) => Parsed | undefined
+
+const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
+  never: parseGrants('never'),
+  always: parseGrants('always'),
 }
 
 const shape = shapeBy<readonly Entry[]>(guarantees)
@@ -49,30 +65,43 @@ export function parseGuarantees(
   })
 }
 
-type Parsed = Omit<Guarantee, 'name' | 'place'>
-
-/** Undefined if nothing can be promised, which is reported. */
-function parseEntry({ never, always }: Entry, known: RuleVocabulary, onFault: OnFault): Parsed | undefined {
-  const kind = never ? 'never' : 'always'
-  const claim = never ?? always
-  if (!claim || (never && always)) {
-    const message = claim ? 'a guarantee says one thing, not both `never` and `always`' : 'the guarantee says nothing'
-    onFault([], 'guarantee-kind', message, claim ? 'write two guarantees' : 'add `never` or `always`')
+function parseEntry(entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
+  const all = Object.keys(KINDS) as Kind[]
+  const said = all.filter((kind) => entry[kind] !== undefined)
+  const [kind] = said
+  if (kind === undefined || said.length > 1) {
+    const message = kind
+      ? `a guarantee says one thing, not both ${namesText(said, ' and ')}`
+      : 'the guarantee says nothing'
+    fault([], 'guarantee-kind', message, kind ? 'write two guarantees' : `add ${namesText(all, ' or ')}`)
     return undefined
   }
-  const fault: OnFault = (path, ...rest) => onFault([kind, ...path], ...rest)
-  const subjects = parseSubjects(claim.subjects, known, fault)
-  const resource = dataResource(claim.resource, known, fault)
-  if (!resource) return undefined
-  const { actions, fields } = claim
-  const sound = soundActions(resource, actions, fault)
-  if (sound && fields) refuseFields(resource, { kind, actions, fields }, fault)
-  const terms = sound ? parseTerms(claim, resource, known, fault) : undefined
-  return { kind, subjects, resource: resource.name, actions, ...(fields && { fields }), ...(terms && { terms }) }
+  return parseKind(kind, entry, known, fault)
+}
+
+function parseKind<K extends Kind>(kind: K, entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
+  const form: GuaranteeForms[K] | undefined = entry[kind]
+  return form && KINDS[kind](form, known, fault)
+}
+
+// ---- never, always --------------------------------------------------------------------------------------------------
+
+function parseGrants(kind: GrantGuarantee['kind']): ParseKind<GrantForm> {
+  return (form, known, onFault) => {
+    const fault: OnFault = (path, ...rest) => onFault([kind, ...path], ...rest)
+    const subjects = parseSubjects(form.subjects, known, fault)
+    const resource = dataResource(form.resource, known, fault)
+    if (!resource) return undefined
+    const { actions, fields } = form
+    const sound = soundActions(resource, actions, fault)
+    if (sound && fields) refuseFields(resource, { kind, actions, fields }, fault)
+    const terms = sound ? parseTerms(form, resource, known, fault) : undefined
+    return { kind, subjects, resource: resource.name, actions, ...(fields && { fields }), ...(terms && { terms }) }
+  }
 }
 
 function parseSubjects(
-  subjects: GuaranteeForm['subjects'] = { except: [] },
+  subjects: GrantForm['subjects'] = { except: [] },
   { roles }: RuleVocabulary,
   fault: OnFault,
 ): GuaranteedSubjects {
@@ -100,7 +129,7 @@ function dataResource(name: string, { resources }: RuleVocabulary, fault: OnFaul
 }
 
 /** Nothing is decided about an object where the action is `options`. */
-function soundActions(resource: Resource, actions: GuaranteeForm['actions'], fault: OnFault): boolean {
+function soundActions(resource: Resource, actions: GrantForm['actions'], fault: OnFault): boolean {
   const known = new Set([...resource.actions.keys()].filter((name) => name !== 'options'))
   const unknown = actions.filter((name) => !known.has(name))
   for (const name of unknown) {
@@ -112,7 +141,7 @@ function soundActions(resource: Resource, actions: GuaranteeForm['actions'], fau
 
 function refuseFields(
   resource: Resource,
-  { kind, actions, fields }: Pick<Required<Guarantee>, 'kind' | 'actions' | 'fields'>,
+  { kind, actions, fields }: Pick<Required<GrantGuarantee>, 'kind' | 'actions' | 'fields'>,
   fault: OnFault,
 ): void {
   for (const [i, name] of actions.entries()) {
@@ -137,18 +166,18 @@ function refuseFields(
 
 /** As in the relation column of a rule about these actions. */
 function parseTerms(
-  claim: GuaranteeForm,
+  form: GrantForm,
   resource: Resource,
   { resources, ownership, conditions }: RuleVocabulary,
   fault: OnFault,
-): Guarantee['terms'] {
-  const word = claim.unless === undefined ? 'when' : 'unless'
-  const text = claim[word]
+): GrantGuarantee['terms'] {
+  const word = form.unless === undefined ? 'when' : 'unless'
+  const text = form[word]
   if (text === undefined) return undefined
   if (word === 'unless' && text === 'any') {
     fault([word], 'guarantee-idle', "`any` always holds, so the guarantee can't matter", 'name a relation')
   }
-  const context = { resources, ownership, conditions, covered: [resource], actions: claim.actions }
+  const context = { resources, ownership, conditions, covered: [resource], actions: form.actions }
   return parseRelationColumn(text, context, (_cell, code, message, hint) =>
     fault([word], code, message, typeof hint === 'function' ? hint() : hint),
   )
