@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3350,
-  tools: 23100,
+  tools: 23200,
   server: 9150,
-  analysis: 3650,
+  analysis: 3700,
   config: 500,
   identity: 2500,
   migrations: 800,

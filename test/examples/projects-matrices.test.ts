@@ -86,7 +86,7 @@ describe('the matrices of examples/projects', () => {
     const mutants = makeMutants(suite, suite.policy, { only, valuesOf: () => [] })
     expect(mutants).to.have.length(suite.policy.rules.length)
     const judged = await Array.fromAsync(mutants, (mutant) => judgeMutant({ ...suite, stated: met }, mutant))
-    expect(mutants.filter((_, i) => judged[i]?.kind !== 'killed')).to.deep.equal([])
+    expect(mutants.filter((_, i) => judged[i]?.verdict.kind !== 'killed')).to.deep.equal([])
   })
 })
 

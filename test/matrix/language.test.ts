@@ -143,7 +143,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     expect(Object.keys(OPERATORS)).to.include.members([...made])
     const conditions = judged.filter(({ mutant }) => mutant.operator === 'change-condition')
     expect(new Set(conditions.map(({ verdict }) => verdict.kind))).to.deep.equal(new Set(['survived']))
-    const text = MUTATE_FORMATS.text({ judged: conditions, unmet: 0, unpredictable: 0, unasked: 0 })
+    const text = MUTATE_FORMATS.text({ judged: conditions, guarantees: [], unmet: 0, unpredictable: 0, unasked: 0 })
     expect(text).to.match(/conditions\.yaml:1 .*office: .*192\.0\.2\.0\/23/)
     expect(text).to.match(/`office` holds in only one of both meanings, from 192\.0\.3\.255, is/)
     expect(text).to.match(/`fresh` holds in only one of both meanings, signed in 900(\.001)? s ago, is/)
@@ -176,7 +176,7 @@ describe('the matrix of a policy with members, transitions and conditions', () =
     })
     const lost = judged.filter(({ verdict }) => verdict.kind === 'not-found')
     expect(lost).to.not.be.empty
-    const mutation = { judged: lost, unmet: 0, unpredictable: 0, unasked: 0 }
+    const mutation = { judged: lost, guarantees: [], unmet: 0, unpredictable: 0, unasked: 0 }
     expect(scoreOf(mutation)).to.equal(0)
     expect(MUTATE_FORMATS.text(mutation)).to.match(
       /condition wide: .*\n +tried \d+ requests: .*GET \/things\/\{id\}.*, as anonymous, clerk, everyone$/m,

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { refuseBroken } from '../../src/analysis/guarantees/faults.ts'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import {
   judgeMutant,
@@ -39,6 +42,27 @@ async function placeOf(context: MutationContext, mutant: Mutant) {
 
 function nameOf({ file, line, change }: Mutant): string {
   return `${file}:${line} ${change}`
+}
+
+const GUARANTEES = `
+- name: notes owned
+  never: { resource: notes, actions: [create, replace, update, delete], unless: owner }
+- name: auditors write no order
+  never: { subjects: [auditor], resource: orders, actions: [create, replace, update, delete] }
+- name: admins list notes
+  always: { subjects: [admin], resource: notes, actions: [list] }
+`
+const GUARANTEED = ['notes owned', 'auditors write no order', 'admins list notes']
+
+/** The guarantees for which a server refuses the mutant. */
+function guaranteesRefusing({ resources, predictor }: PredictedSuite, { files }: Mutant): readonly string[] {
+  try {
+    refuseBroken(parsePolicy(files, resources), files, { resources, now: predictor.now })
+    return []
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return error.diagnostics.map(({ message }) => /the guarantee `(.*?)`/.exec(message)?.[1] ?? message)
+  }
 }
 
 describe('sallyport matrix mutate', () => {
@@ -162,7 +186,7 @@ describe('sallyport matrix mutate', () => {
     const mutants = makeMutants({ files, resources }, evaluated.policy, { only, valuesOf: () => [] })
     const asked = mutants.filter(({ change }) => /west.*(\["EUR"\]\}|delete\|create)$/.test(change))
     const verdicts = await Array.fromAsync(asked, (mutant) => judgeMutant({ ...suite, stated: [] }, mutant))
-    expect(verdicts.map(({ kind }) => kind)).to.deep.equal(['survived', 'survived'])
+    expect(verdicts.map(({ verdict }) => verdict.kind)).to.deep.equal(['survived', 'survived'])
   })
 
   it('shows what nobody notices, with the row that would', async () => {
@@ -185,10 +209,33 @@ describe('sallyport matrix mutate', () => {
       const { met: stated } = await statementsOf(suite)
       const again = await Array.fromAsync(shown, ({ mutant }) => judgeMutant({ ...suite, stated }, mutant))
       expect(
-        again.map(({ kind }) => kind),
+        again.map(({ verdict }) => verdict.kind),
         `${place} ${change}`,
       ).to.deep.equal(['killed'])
     }
+  })
+
+  it('says which mistakes each guarantee notices: those with which no server starts', async () => {
+    const suite = await suiteWith({ 'guarantees.yaml': GUARANTEES })
+    const mutation = await mutated(suite, 'drop-deny', 'any-object', 'change-relation')
+    const noticed: Record<string, number> = Object.fromEntries(GUARANTEED.map((name) => [name, 0]))
+    for (const { mutant, verdict, breaks } of mutation.judged) {
+      const refused = verdict.kind === 'invalid' ? [] : guaranteesRefusing(suite, mutant)
+      expect(
+        breaks.map(({ name }) => name),
+        nameOf(mutant),
+      ).to.deep.equal(refused)
+      for (const name of refused) noticed[name] = (noticed[name] ?? 0) + 1
+    }
+    expect(Object.values(noticed).map((count) => count > 0)).to.deep.equal([true, true, false])
+    const json = JSON.parse(formatJson(mutation))
+    expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+    expect(json.guarantees).to.deep.equal(Object.entries(noticed).map(([name, notices]) => ({ name, notices })))
+    expect(formatText(mutation)).to.match(/notes owned {2}\d+, and \d+ of them no other guarantee\n/)
+    expect(formatText(mutation)).to.match(/admins list notes {2}none: no mistake that was made breaks it\n/)
+    // Expectations decide the score: a guarantee that notices a mistake is no test of answers.
+    expect(mutation.judged.filter(({ breaks, verdict }) => breaks.length > 0 && verdict.kind === 'survived')).to.not.be
+      .empty
   })
 
   it('prints JSON that keeps to its schema', async () => {

@@ -1,5 +1,6 @@
 /** The results of the mutants as a report, survivors first. */
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
+import { namesText } from '../../../present/quote.ts'
 import { formatsOf, section } from '../../../present/report.ts'
 import { percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
@@ -18,6 +19,7 @@ export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
         of('not-found').flatMap(notFoundLines),
       ),
       section('Equivalent: proven to change no decision', of('equivalent').map(placeLine)),
+      section('Guarantees: how many mistakes each would refuse', guaranteeLines(mutation)),
       leftOutLines(mutation),
       [summaryLine(mutation)],
     ],
@@ -28,14 +30,29 @@ export const MUTATE_FORMATS = formatsOf((mutation: Mutation) => {
 function survivorLines(one: JudgedMutant): readonly string[] {
   const { verdict } = one
   return verdict.kind === 'survived'
-    ? [placeLine(one), ...witnessLines(verdict.witness).map((line) => `  ${line}`), '']
+    ? [placeLine(one), ...[...refusedBy(one), ...witnessLines(verdict.witness)].map((line) => `  ${line}`), '']
     : []
+}
+
+function refusedBy({ breaks }: JudgedMutant): readonly string[] {
+  return breaks.length === 0 ? [] : [`no server would load it: it breaks ${namesText(breaks.map(({ name }) => name))}`]
 }
 
 function notFoundLines(one: JudgedMutant): readonly string[] {
   const { verdict } = one
   if (verdict.kind !== 'not-found') return []
-  return [placeLine(one), ...verdict.differs.map((text) => `  ${text}`), `  tried ${verdict.tried}`]
+  const differs = [...refusedBy(one), ...verdict.differs]
+  return [placeLine(one), ...differs.map((text) => `  ${text}`), `  tried ${verdict.tried}`]
+}
+
+function guaranteeLines({ judged, guarantees }: Mutation): readonly string[] {
+  return guarantees.map(({ name, place }) => {
+    const noticed = judged.filter(({ breaks }) => breaks.some((one) => one.name === name))
+    const only = noticed.filter(({ breaks }) => breaks.length === 1)
+    const none = 'none: no mistake that was made breaks it'
+    const many = `${noticed.length}, and ${only.length} of them no other guarantee`
+    return `${place.file}:${place.line}  ${name}  ${noticed.length === 0 ? none : many}`
+  })
 }
 
 function placeLine({ mutant }: JudgedMutant): string {
@@ -102,13 +119,18 @@ function toJson(mutation: Mutation) {
     unmet: mutation.unmet,
     unpredictable: mutation.unpredictable,
     unasked: mutation.unasked,
+    guarantees: mutation.guarantees.map(({ name }) => ({
+      name,
+      notices: mutation.judged.filter(({ breaks }) => breaks.some((one) => one.name === name)).length,
+    })),
     mutants: mutation.judged.map(mutantJson),
   }
 }
 
-function mutantJson({ mutant, verdict }: JudgedMutant) {
+function mutantJson({ mutant, verdict, breaks }: JudgedMutant) {
   const { operator, file, line, change } = mutant
-  return { operator, place: `${file}:${line}`, change, outcome: verdict.kind, ...detailOf(verdict) }
+  const guarantees = breaks.length === 0 ? {} : { guarantees: breaks.map(({ name }) => name) }
+  return { operator, place: `${file}:${line}`, change, outcome: verdict.kind, ...detailOf(verdict), ...guarantees }
 }
 
 function detailOf(verdict: Verdict) {

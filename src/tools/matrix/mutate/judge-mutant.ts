@@ -15,8 +15,9 @@ import {
 } from '../../../analysis/diff/compare-decisions.ts'
 import { compareConditions, compareRelations } from '../../../analysis/diff/compare-meanings.ts'
 import { compareRouteViews } from '../../../analysis/diff/compare-settings.ts'
+import { guaranteesHeld, guaranteesNoticing } from '../../../analysis/guarantees/noticing.ts'
 import { FileError, type Place } from '../../../base/diagnostic.ts'
-import type { Policy } from '../../../decide/policy.ts'
+import type { Guarantee, Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-table.ts'
 import { isAbout } from '../../../decide/rules/terms.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
@@ -46,10 +47,14 @@ import { findBeyondRows, findByMeaning, findByValues } from './witness-beyond-ro
 export interface JudgedMutant {
   readonly mutant: Mutant
   readonly verdict: Verdict
+  /** The guarantees that it breaks. Expectations decide the verdict, and these don't. */
+  readonly breaks: readonly Guarantee[]
 }
 
 export interface Mutation {
   readonly judged: readonly JudgedMutant[]
+  /** Of the policy, those that hold. */
+  readonly guarantees: readonly Guarantee[]
   /** How many expectations the current policy doesn't meet; they notice nothing. */
   readonly unmet: number
   /** How many cases can't be predicted; they notice nothing. */
@@ -80,14 +85,15 @@ export async function mutate(
   }).filter(({ resource }) => !about || concerns(resources, about, resource))
   observe(0, mutants.length)
   const { met, unmet, unpredictable } = await statementsOf(suite)
+  const guarantees = guaranteesHeld(evaluated.policy, { resources, now: suite.predictor.now })
   const judged: JudgedMutant[] = []
   for (const mutant of mutants) {
     await setImmediate()
-    judged.push({ mutant, verdict: await judgeMutant({ ...suite, stated: met, about }, mutant) })
+    judged.push(await judgeMutant({ ...suite, stated: met, about, guarantees }, mutant))
     observe(judged.length, mutants.length)
   }
   const { unasked } = await surveyCells(suite, ({ resource }) => about?.has(resource.name) ?? true)
-  return { judged, unmet, unpredictable, unasked: unasked.length }
+  return { judged, guarantees, unmet, unpredictable, unasked: unasked.length }
 }
 
 function aboutOf({ byName }: Resources, names: readonly string[]): ReadonlySet<string> | undefined {
@@ -152,6 +158,8 @@ export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'sam
   readonly stated: readonly Stated[]
   /** The resources that mistakes are judged on; undefined for all. */
   readonly about?: ReadonlySet<string> | undefined
+  /** Those that hold, of the policy. */
+  readonly guarantees?: readonly Guarantee[]
 }
 
 /** A mutant's policy, and the first expectation that notices it. */
@@ -192,9 +200,16 @@ function nearestFirst(stated: readonly Stated[], { resource = '', file }: Mutant
   return [0, 1, 2, 3, 4, 5, 6, 7].flatMap((cost) => byCost.get(cost) ?? [])
 }
 
-export async function judgeMutant(context: MutationContext, mutant: Mutant): Promise<Verdict> {
+export async function judgeMutant(context: MutationContext, mutant: Mutant): Promise<JudgedMutant> {
   const tried = await tryMutant(context, mutant)
-  if (typeof tried === 'string') return { kind: 'invalid', why: tried }
+  if (typeof tried === 'string') return { mutant, verdict: { kind: 'invalid', why: tried }, breaks: [] }
+  const { guarantees = [], evaluated, resources, predictor } = context
+  const policies = { before: evaluated.policy, after: tried.evaluated.policy }
+  const breaks = guaranteesNoticing(guarantees, policies, { resources, now: predictor.now })
+  return { mutant, verdict: await verdictOf(context, tried), breaks }
+}
+
+async function verdictOf(context: MutationContext, tried: TriedMutant): Promise<Verdict> {
   const { evaluated, noticed, difference } = tried
   if (noticed) return { kind: 'killed', by: noticed }
   if (!difference) return { kind: 'equivalent' }
