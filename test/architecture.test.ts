@@ -44,7 +44,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   cli: 3350,
   tools: 23200,
   server: 9150,
-  analysis: 3700,
+  analysis: 3900,
   config: 500,
   identity: 2500,
   migrations: 800,

@@ -107,18 +107,19 @@ interface NamedGuarantee {
   readonly place: Place
 }
 
-/**
- * What callers are granted. `never`: callers have no more than an allow with these terms would give. `always`: they
- * have no less.
- */
-export interface GrantGuarantee extends NamedGuarantee {
+/** `never`: callers have no more than an allow with these terms would give. `always`: they have no less. */
+export interface GrantGuarantee extends NamedGuarantee, GuaranteedAct {
   readonly kind: 'never' | 'always'
+}
+
+/** What some callers do. */
+export interface GuaranteedAct {
   readonly subjects: GuaranteedSubjects
   readonly resource: string
   readonly actions: readonly string[]
   /** Absent: some field, which is what allows an action. */
   readonly fields?: readonly string[]
-  /** What `unless` or `when` says; absent for a `never` without `unless`. */
+  /** What `unless` or `when` says; absent where it says nothing. */
   readonly terms?: Pick<Rule, 'before' | 'after'>
 }
 

@@ -1,6 +1,6 @@
 /** The rules about one action as guarantees ask of them: what each caller is granted, and what it can make of objects. */
 import { changesStored } from '../../decide/callers-and-routes.ts'
-import type { Guarantee, Policy, Rule } from '../../decide/policy.ts'
+import type { GuaranteedAct, Policy, Rule } from '../../decide/policy.ts'
 import { comparedFields } from '../../decide/relations/all-kinds.ts'
 import { filledFields } from '../../decide/relations/ownership.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
@@ -8,7 +8,7 @@ import { decidedFields, namesIn } from '../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../resources/resource.ts'
 import { ActionRules, groupRules } from '../action-rules.ts'
 import { heldAsMade } from '../possible-sets.ts'
-import { EVERYWHERE, NOWHERE, type Region } from '../regions.ts'
+import { EVERYWHERE, type Extent, NOWHERE, type Region, whereNamed } from '../regions.ts'
 import type { ResourceSpace } from '../space.ts'
 
 export interface GuaranteedCaller {
@@ -18,6 +18,9 @@ export interface GuaranteedCaller {
   readonly user?: string
   readonly subjects: ReadonlySet<string>
 }
+
+/** Whose allows count: the caller's, or those of everybody, which the caller could have by further roles. */
+export type AllowsOf = 'caller' | 'everybody'
 
 /** The rules about one action at one time, of everybody or of one caller. */
 export class AskedRules {
@@ -32,7 +35,9 @@ export class AskedRules {
   readonly named: ReadonlySet<string>
   readonly #names: ReadonlySet<string>
   readonly #bySubject: ReadonlyMap<string, readonly Rule[]>
+  readonly #kinds = new Map<string, string>()
   readonly #granted = new Map<string, readonly Region[]>()
+  #everyAllow: readonly Extent[] | undefined
   readonly #writable = new Map<string, Region>()
 
   constructor(
@@ -60,30 +65,48 @@ export class AskedRules {
     return [...subjects].flatMap((subject) => this.#bySubject.get(subject) ?? [])
   }
 
-  /** The subjects of the caller that rules here name: callers with the same ones are granted the same. */
+  /** What the rules here say of the caller's subjects: callers with the same profile are granted the same. */
   readonly profileOf = ({ subjects }: GuaranteedCaller): string => {
-    return [...subjects.intersection(this.named)].sort().join()
+    const kinds = [...subjects.intersection(this.named)].map((subject) => this.#kindOf(subject))
+    return [...new Set(kinds)].sort().join()
+  }
+
+  /** The same for subjects with the same rules. */
+  #kindOf(subject: string): string {
+    return this.#kinds.getOrInsertComputed(subject, () => {
+      const rules = this.#bySubject.get(subject) ?? []
+      return JSON.stringify(rules.map((rule) => ({ ...rule, line: 0, subject: '' })))
+    })
   }
 
   /** Where each of these fields is granted to the caller. */
-  granted(fields: readonly string[], caller: GuaranteedCaller): readonly Region[] {
-    const all = this.#granted.getOrInsertComputed(this.profileOf(caller), () => {
-      return this.rules.grantedEach(
-        this.fields.map((field) => this.bitOf(field)),
-        caller.subjects,
-      )
+  granted(fields: readonly string[], caller: GuaranteedCaller, allows: AllowsOf = 'caller'): readonly Region[] {
+    const all = this.#granted.getOrInsertComputed(`${allows} ${this.profileOf(caller)}`, () => {
+      const { regions } = this.space
+      const extents = allows === 'caller' ? this.rules.extents('allow', caller.subjects) : this.#allAllows()
+      const granted = this.rules.granted(extents, caller.subjects)
+      return this.fields.map((field) => whereNamed(regions, granted, this.bitOf(field)))
     })
     return fields.map((field) => all[this.fields.indexOf(field)] ?? NOWHERE)
   }
 
   /** See `whereWritable`. */
-  writable(caller: GuaranteedCaller, operation: string): Region {
-    const key = `${operation} ${this.profileOf(caller)}`
-    return this.#writable.getOrInsertComputed(key, () => whereWritable(this, caller, operation))
+  writable(caller: GuaranteedCaller, operation: string, allows: AllowsOf = 'caller'): Region {
+    const key = `${operation} ${allows} ${this.profileOf(caller)}`
+    return this.#writable.getOrInsertComputed(key, () => whereWritable(this, { caller, operation, allows }))
+  }
+
+  #allAllows(): readonly Extent[] {
+    if (!this.#everyAllow) {
+      const byRegion = Map.groupBy(this.rules.extents('allow', this.named), ({ region }) => region)
+      const fieldsOf = (some: readonly Extent[]) => some.reduce((mask, { fields }) => mask | fields, 0n)
+      this.#everyAllow = [...byRegion].map(([region, some]) => ({ region, fields: fieldsOf(some) }))
+    }
+    return this.#everyAllow
   }
 
   /** How many situations the rules and the guarantee tell apart there. */
-  count(where: Region, { terms, fields = ['*'] }: Guarantee, operation: string): number {
+  count(where: Region, { terms, fields = ['*'] }: GuaranteedAct, operation: string): number {
     const names = this.#names.union(new Set(terms ? namesIn(terms) : []))
     return this.space.regions.count(where, this.variables(names, operation)) * fields.length
   }
@@ -96,11 +119,19 @@ export class AskedRules {
 }
 
 /** Where a write makes relations begin or cease to hold only by fields that the caller may write. */
-function whereWritable(asked: AskedRules, caller: GuaranteedCaller, operation: string): Region {
+function whereWritable(
+  asked: AskedRules,
+  {
+    caller,
+    operation,
+    allows,
+  }: { readonly caller: GuaranteedCaller; readonly operation: string; readonly allows: AllowsOf },
+): Region {
   const { space, resource, filled } = asked
   const { regions } = space
   if (operation !== 'create' && !changesStored(operation)) return EVERYWHERE
-  const where = (name: string) => (isClients(resource, name) ? regions.any(asked.granted([name], caller)) : NOWHERE)
+  const where = (name: string) =>
+    isClients(resource, name) ? regions.any(asked.granted([name], caller, allows)) : NOWHERE
   const made = (leaf: Relation) => {
     const [name = ''] = comparedFields(leaf)
     const isHeld = heldAsMade(leaf, resource.fields.get(name), filled.get(name))
@@ -117,4 +148,9 @@ function whereWritable(asked: AskedRules, caller: GuaranteedCaller, operation: s
 
 export function isClients({ fields }: Resource, name: string): boolean {
   return fields.get(name)?.readOnly === false
+}
+
+/** How much there is to know about a caller. */
+export function sizeOf({ roles, user }: GuaranteedCaller): number {
+  return roles.length + (user === undefined ? 0 : 1)
 }

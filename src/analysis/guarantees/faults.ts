@@ -7,7 +7,8 @@ import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { GuaranteedCaller } from './asked-rules.ts'
-import { type Break, type GuaranteeAnswer, Prover } from './prove.ts'
+import type { Break } from './claims.ts'
+import { type GuaranteeAnswer, Prover } from './prove.ts'
 
 /**
  * Throws FileError if the policy breaks one of its guarantees, now or after the end of a rule, or if that can't be decided.
@@ -59,9 +60,9 @@ function fault(place: Guarantee['place'], code: string, message: string, hint: s
 
 /** `a caller with \`member\` can \`update\` \`status\` of \`orders\` where \`owner\` becomes \`owner+placed\`` */
 export function breakText(shown: Break): string {
-  const { guarantee, caller, action, fields, resource } = shown
-  const can = guarantee.kind === 'never' ? 'can' : "can't"
-  const what = action.hasFields && guarantee.fields ? `${namesText(fields)} of ` : ''
+  const { act, caller, action, fields, resource } = shown
+  const can = act.kind === 'always' ? "can't" : 'can'
+  const what = action.hasFields && act.fields ? `${namesText(fields)} of ` : ''
   return `${callerText(caller)} ${can} \`${action.name}\` ${what}\`${resource.name}\` where ${situationText(shown)}`
 }
 

@@ -1,6 +1,7 @@
 /** The answers to the guarantees of a policy, for people and programs: each proven, broken with a counterexample, or undecided. */
+import type { Break } from '../../analysis/guarantees/claims.ts'
 import { callerText, faultOf } from '../../analysis/guarantees/faults.ts'
-import { type Break, type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
+import { type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { shellWord } from '../../base/problems/fix.ts'
 import type { Guarantee, Policy } from '../../decide/policy.ts'

@@ -3,7 +3,7 @@
  * or refuses what it promises. The stages of the server have answered each that is shown.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Break } from '../../analysis/guarantees/prove.ts'
+import type { Break } from '../../analysis/guarantees/claims.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { changesStored, type RouteMethod } from '../../decide/callers-and-routes.ts'
 import { type Policy, USERS } from '../../decide/policy.ts'
@@ -136,11 +136,11 @@ export class Counterexamples {
   }
 
   /** Conditions that no rule about the request names don't count. */
-  #factsOf({ guarantee, resource, situation, caller, from }: Break, endpoint: RouteMethod['endpoint']) {
+  #factsOf({ act, resource, situation, caller, from }: Break, endpoint: RouteMethod['endpoint']) {
     const { conditions } = this.#policy
     const named = new Set([
       ...conditionsAbout(this.#policy, resource, endpoint),
-      ...namesIn(guarantee.terms ?? { before: [] }),
+      ...namesIn(act.terms ?? { before: [] }),
     ])
     const counting = [...conditions.values()].filter(({ name }) => named.has(name))
     const wanted = new Set(situation.conditions.filter((name) => named.has(name)))
@@ -188,7 +188,7 @@ function isFor({ route, method, endpoint, resource, action }: RouteMethod, shown
   if (resource !== shown.resource || action !== shown.action || endpoint.operation !== shown.operation) return false
   if (method === 'HEAD' || route.redirect || route.gateway) return false
   const view = route.view === undefined ? undefined : views.get(resource.name)?.get(route.view)
-  return view === undefined || !shown.guarantee.fields || shown.fields.some((field) => view.has(field))
+  return view === undefined || !shown.act.fields || shown.fields.some((field) => view.has(field))
 }
 
 function isSo(
@@ -204,20 +204,20 @@ function isSo(
 /** Undefined is a request without a body. */
 function* bodiesFor(setup: Setup, shown: Break, samples: SamplesOf): Generator<Representation | undefined> {
   const { base } = setup
-  const { guarantee, operation, resource } = shown
+  const { act, operation, resource } = shown
   if (!base) return yield undefined
-  if (!guarantee.fields && (operation === 'create' || Object.keys(base).length > 0)) yield base
+  if (!act.fields && (operation === 'create' || Object.keys(base).length > 0)) yield base
   for (const field of fieldsToWrite(setup, shown)) {
     if (Object.hasOwn(base, field)) yield base
     const values = (samples.get(resource.name)?.values.get(field) ?? []).slice(0, MOST_VALUES)
     yield* values.filter((value) => isFit(setup, shown, field, value)).map((value) => ({ ...base, [field]: value }))
   }
-  if (!guarantee.fields) yield base
+  if (!act.fields) yield base
 }
 
 /** Those at which no relation looks come first. */
-function fieldsToWrite({ pair }: Setup, { guarantee, fields, granted, resource }: Break): readonly string[] {
-  const choices = guarantee.fields ? fields : [...granted, ...resource.fields.keys()]
+function fieldsToWrite({ pair }: Setup, { act, fields, granted, resource }: Break): readonly string[] {
+  const choices = act.fields ? fields : [...granted, ...resource.fields.keys()]
   const compared = comparedIn(pair)
   return [...new Set(choices)]
     .filter((name) => resource.fields.get(name)?.readOnly === false)
@@ -240,9 +240,9 @@ const REFUSED: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** Whether the answer gives what the guarantee denies, or refuses what it promises. */
 function shows(answer: Answer, body: Representation | undefined, { object }: Setup, shown: Break): boolean {
-  const { guarantee, fields, operation } = shown
-  const isNever = guarantee.kind === 'never'
-  const asked = guarantee.fields ? fields : []
+  const { act, fields, operation } = shown
+  const isNever = act.kind !== 'always'
+  const asked = act.fields ? fields : []
   if (operation === 'list') {
     const row = answer.items?.find((item) => item.object.id === object?.id)?.shown
     return answer.status >= 300 ? !isNever && REFUSED.has(answer.status) : isNever === hasSome(row, asked)

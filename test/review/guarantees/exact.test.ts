@@ -19,6 +19,8 @@ const ACTIONS = ['list', 'read', 'create', 'replace', 'update', 'claim', 'delete
 const WRITES = ['replace', 'update', 'claim']
 const FIELDS = ['ownerId', 'status', 'note', 'assigneeId', 'total']
 
+const OPEN = { field: 'status', in: ['open'] }
+
 interface Drawn {
   readonly policy: OraclePolicy
   readonly promised: Promised
@@ -113,6 +115,38 @@ describe('the answer to a guarantee', () => {
       () => fc.assert(property, { numRuns: runs(400) }),
       () => expect(Math.min(counts.proven, counts.broken)).to.be.greaterThan(0),
     )
+  })
+
+  it('counts callers whose further role lets them write what the guarantee is about', () => {
+    const words = { roles: ROLES, links: [], relations: new Map([['tasks', new Map([['open', OPEN]])]]) }
+    const rule = { resource: 'tasks', actions: ['update'], effect: 'allow' } as const
+    const views = new Map([
+      [
+        'tasks',
+        new Map([
+          ['text', ['note']],
+          ['state', ['status']],
+        ]),
+      ],
+    ])
+    const rules: readonly OracleRule[] = [
+      { ...rule, subject: 'a', relations: ['open'], views: ['text'] },
+      { ...rule, subject: 'b', relations: [], views: ['state'] },
+    ]
+    const promised: Promised = {
+      kind: 'never',
+      subjects: { except: [] },
+      actions: ['update'],
+      fields: ['note'],
+      terms: { relations: ['open'], after: ['open'] },
+    }
+    const statusWith = (some: readonly OracleRule[]) => {
+      const policy: OraclePolicy = { ...words, views, rules: some }
+      expect(proved({ policy, promised })).to.equal(statusByForce(policy, promised))
+      return statusByForce(policy, promised)
+    }
+    expect(statusWith(rules)).to.equal('broken')
+    for (const one of rules) expect(statusWith([one])).to.equal('proven')
   })
 
   /** Each is wrong in one way; the property above must see it. */

@@ -135,7 +135,7 @@ for (const [name, files] of Object.entries({ shipped: {}, 'with members': PROJEC
         if (found.kind === 'unshown') counts.unshown++
         if (found.kind !== 'broken' || !isSendable(found.example)) return
         const { shown, example } = found
-        const isNever = shown.guarantee.kind === 'never'
+        const isNever = shown.act.kind === 'never'
         counts.sent++
         if (isNever) counts.never++
         const answer = await send(server, example, shown.resource.name)

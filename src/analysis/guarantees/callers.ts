@@ -1,0 +1,126 @@
+/**
+ * The callers that a guarantee is asked about. Those with few subjects are enough: each further one only adds denies,
+ * unless its allows are needed too (docs/decisions/0108).
+ */
+import { choices as choicesOf } from '../../base/subsets.ts'
+import { columnOfRoles } from '../../decide/callers-and-routes.ts'
+import type { GuaranteedSubjects, Policy } from '../../decide/policy.ts'
+import { type AskedRules, type GuaranteedCaller, sizeOf } from './asked-rules.ts'
+
+const ANONYMOUS: GuaranteedCaller = { kind: 'anonymous', roles: [], subjects: new Set(['everyone', 'anonymous']) }
+
+/** A search among more callers is given up. */
+const MOST_CALLERS = 20_000
+
+export class Callers {
+  readonly #policy: Policy
+  readonly #subjects = new Map<string, ReadonlySet<string>>()
+
+  constructor(policy: Policy) {
+    this.#policy = policy
+  }
+
+  /** Those who must have certain roles, with nothing else and with each role or user that rules name. */
+  alone(subjects: GuaranteedSubjects, asked: AskedRules): readonly GuaranteedCaller[] {
+    const further = this.ofRules([asked], [subjects])
+    const all = this.required([subjects]).flatMap((one) => [
+      one,
+      ...further.flatMap((more) => this.joined(one, more) ?? []),
+    ])
+    return distinct(all, [asked])
+  }
+
+  /** Those who have just what all of these ask for, one of each. */
+  required(all: readonly GuaranteedSubjects[]): readonly GuaranteedCaller[] {
+    const choices = all.map((one) => ('with' in one ? one.with : ['everyone']))
+    const chosen = choicesOf(choices).map((names) => new Set(names))
+    return chosen.flatMap((names) => {
+      const roles = [...names].filter((name) => name !== 'everyone' && name !== 'anonymous')
+      const isAnyone = roles.length === 0
+      return [...(isAnyone ? [ANONYMOUS] : []), ...(names.has('anonymous') ? [] : [this.#of(roles)])]
+    })
+  }
+
+  /** Each role and each user that rules are about, but those left out; those with the same rules once. */
+  ofRules(asked: readonly AskedRules[], subjects: readonly GuaranteedSubjects[]): readonly GuaranteedCaller[] {
+    const named = asked.reduce((names, one) => names.union(one.named), new Set<string>())
+    const roles = [...this.#policy.roles.keys()].filter((role) => !this.#subjectsOf(role).isDisjointFrom(named))
+    const users = [...named].filter((name) => name.startsWith('user:'))
+    const all = [...roles.map((role) => this.#of([role])), ...users.map((user) => this.#of([], user))]
+    return distinct(
+      all.filter((one) => subjects.every((some) => isWanted(one, some))),
+      asked,
+    )
+  }
+
+  /** Undefined where nobody is both. */
+  joined(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined {
+    if (one.kind === 'anonymous' || other.kind === 'anonymous') return undefined
+    if (one.user !== undefined && other.user !== undefined) return undefined
+    return this.#of([...new Set([...one.roles, ...other.roles])], one.user ?? other.user)
+  }
+
+  #of(roles: readonly string[], user?: string): GuaranteedCaller {
+    const inherited = roles.flatMap((role) => [...this.#subjectsOf(role)])
+    const subjects = new Set(['everyone', ...inherited, ...(user === undefined ? [] : [user])])
+    return { kind: 'known', roles, ...(user !== undefined && { user }), subjects }
+  }
+
+  #subjectsOf(role: string): ReadonlySet<string> {
+    return this.#subjects.getOrInsertComputed(role, () => columnOfRoles(this.#policy, [role]).subjects)
+  }
+}
+
+function isWanted({ subjects }: GuaranteedCaller, wanted: GuaranteedSubjects): boolean {
+  return 'with' in wanted || !wanted.without.some((role) => subjects.has(role))
+}
+
+/** Callers with the same rules once, those with fewer subjects first. */
+function distinct(callers: readonly GuaranteedCaller[], asked: readonly AskedRules[]): readonly GuaranteedCaller[] {
+  const found = new Map<string, GuaranteedCaller>()
+  for (const one of callers.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
+    found.getOrInsertComputed(keyOf(one, asked), () => one)
+  }
+  return [...found.values()]
+}
+
+function keyOf(caller: GuaranteedCaller, asked: readonly AskedRules[]): string {
+  return [caller.kind, ...asked.map((one) => one.profileOf(caller))].join(' ')
+}
+
+/** A caller who is looked for. */
+export interface SoughtCaller {
+  readonly asked: readonly AskedRules[]
+  /** Who may be joined with another one, since more is granted then. */
+  readonly further: readonly GuaranteedCaller[]
+  join(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined
+  isFound(caller: GuaranteedCaller): boolean
+  /** Whether this caller could be found if everything could be written that everybody together can write. */
+  couldBe(caller: GuaranteedCaller): boolean
+  /** Whether `more` may write something that `caller` may not. */
+  writesMore(caller: GuaranteedCaller, more: GuaranteedCaller): boolean
+}
+
+/** This caller, or the smallest with further roles that let it write what must be written. Throws TooManyCallers. */
+export function* withWriters(
+  caller: GuaranteedCaller,
+  sought: SoughtCaller,
+  seen: Set<string> = new Set(),
+): Generator<GuaranteedCaller> {
+  const key = keyOf(caller, sought.asked)
+  if (seen.has(key)) return
+  if (seen.size === MOST_CALLERS) throw new TooManyCallers()
+  seen.add(key)
+  if (!sought.couldBe(caller)) return
+  if (sought.isFound(caller)) return yield caller
+  for (const one of sought.further) {
+    const more = sought.join(caller, one)
+    if (more && sought.writesMore(caller, more)) yield* withWriters(more, sought, seen)
+  }
+}
+
+export class TooManyCallers extends Error {
+  constructor() {
+    super(`more than ${MOST_CALLERS} sets of roles would have to be tried`)
+  }
+}
