@@ -41,8 +41,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 3350,
-  tools: 23200,
+  cli: 3400,
+  tools: 23450,
   server: 9150,
   analysis: 3900,
   config: 500,

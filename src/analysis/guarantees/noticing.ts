@@ -1,6 +1,7 @@
 /** Which guarantees of a policy a change would break: a server refuses the changed policy then. */
 import type { Guarantee, Policy } from '../../decide/policy.ts'
-import type { Resources } from '../../resources/resource.ts'
+import { coversResource, relationColumnText } from '../../decide/rules/terms.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
 import { touchedActions } from '../compare.ts'
 import type { Sides } from '../compared-space.ts'
 import { Prover } from './prove.ts'
@@ -31,4 +32,11 @@ export function guaranteesNoticing(
     const isTouched = actions.some((name) => changed.has(name))
     return isTouched && prover.answer({ resource, actions, ...rest }).kind !== 'proven'
   })
+}
+
+/** What may stand behind `unless` and `when`: the relations of the resource, and the relation columns that allow something. */
+export function columnsAbout({ rules, ownership }: Policy, resource: Resource): readonly string[] {
+  const allows = rules.filter((rule) => rule.effect === 'allow' && coversResource(rule, resource))
+  const columns = [...(ownership.get(resource.name)?.relations.keys() ?? []), ...allows.map(relationColumnText)]
+  return [...new Set(columns)].filter((text) => text !== 'any')
 }

@@ -35,6 +35,7 @@ export function policyCommand(): Command {
     declareMatrix,
     declareDiff,
     declareReplay,
+    declareSuggest,
     declareRelease,
   )
 }
@@ -122,6 +123,42 @@ Without --becomes, the answer is about the object before the write. In a shell, 
       const explanation = await explainFlags(method, path, flags)
       printReport(format, EXPLAIN_FORMATS[format](explanation))
       if (exitCode && (explanation.answer?.status ?? 400) >= 400) setExitCode(1)
+    })
+}
+
+function declareSuggest(policy: Command): void {
+  withHelp(policy.command('suggest-guarantees'), {
+    about: 'propose guarantees that the policy keeps already, and say which mistakes they would refuse',
+    note: `The mistakes are those of \`matrix mutate\`. The sentence that refuses the most of them comes first; each one after it
+refuses some that nothing above it and no present guarantee refuses. The text is YAML to copy into guarantees.yaml.
+A sentence holds now: whether it must always hold is for you to say. Of more than 2,000 mistakes, only some are tried.
+
+Exit code: 0, or 2 when the command could not run.`,
+    examples: ['policy suggest-guarantees', 'policy suggest-guarantees --resource orders --format json'],
+  })
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(ONLY_RESOURCES)
+    .addOption(TEXT_OR_JSON)
+    .action(async ({ resource: names, format, ...flags }) => {
+      const { SUGGEST_FORMATS, suggestGuarantees } = await import('../../tools/guarantees/suggest.ts')
+      const { loadPolicy } = await import('../../tools/load-policy.ts')
+      const { loadResources } = await import('../../resources/load/load-resources.ts')
+      const { aboutOf } = await import('../../tools/matrix/mutate/judge-mutant.ts')
+      const { schemas, place } = await settingsWith(flags)
+      const resources = await loadResources(schemas)
+      const about = aboutOf(resources, names)
+      const loaded = await loadPolicy(place, resources)
+      const found = await withProgress('trying mistakes {bar} {value} of {total}', (bar) =>
+        suggestGuarantees({
+          ...loaded,
+          resources,
+          about,
+          now: Date.now(),
+          observe: (done, of) => (done === 1 ? bar.start(of, 1) : bar.update(done)),
+        }),
+      )
+      printReport(format, SUGGEST_FORMATS[format](found))
     })
 }
 

@@ -96,7 +96,8 @@ export async function mutate(
   return { judged, guarantees, unmet, unpredictable, unasked: unasked.length }
 }
 
-function aboutOf({ byName }: Resources, names: readonly string[]): ReadonlySet<string> | undefined {
+/** Undefined for all. Throws ToolError for an unknown resource. */
+export function aboutOf({ byName }: Resources, names: readonly string[]): ReadonlySet<string> | undefined {
   const unknown = names.find((name) => !byName.has(name))
   if (unknown !== undefined) {
     const known = [...byName.keys()].join(', ')
