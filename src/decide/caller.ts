@@ -4,6 +4,8 @@ export interface Caller {
   readonly id: string
   /** As the credential claims them; the policy decides which exist. */
   readonly roles: readonly string[]
+  /** Of an API key: the roles of its subject's users record, if there is one. `roles` has only roles among them. */
+  readonly recordRoles?: readonly string[] | undefined
   /** Claims of an OpenID provider about the caller; the policy's roles.yaml maps them to roles. */
   readonly provided?: readonly string[] | undefined
   /** The other claims of the credential: the caller's attributes if there is no users record. */

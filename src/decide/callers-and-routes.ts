@@ -63,7 +63,7 @@ export function anyCaller(
 }
 
 /** A role and all that it inherits. */
-export function inheritedBy({ links }: Policy, role: string): ReadonlySet<string> {
+export function inheritedBy({ links }: Pick<Policy, 'links'>, role: string): ReadonlySet<string> {
   const reached = new Set([role])
   // A Set's iterator also visits what is added while it runs.
   for (const name of reached) for (const link of links) if (link.role === name) reached.add(link.inherits)

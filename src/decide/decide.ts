@@ -34,7 +34,7 @@ import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
 import type { Subject } from './grants/subjects.ts'
 import { assumeResult, type HypotheticalDecision, type HypotheticalResult } from './permits/issue-permits.ts'
-import type { Block } from './policy.ts'
+import { type Block, USERS } from './policy.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
 import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'
@@ -140,6 +140,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
+    rolesApart: resource.name === USERS ? policy.rolesApart : [],
     reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)

@@ -97,9 +97,11 @@ export interface Policy {
   readonly callers: CallerEntries
   /** What each version must keep; no decision asks for it. */
   readonly guarantees: readonly Guarantee[]
+  /** What must hold of people and keys: nothing of it is proved, and each write keeps it. */
+  readonly roleGuarantees: readonly RoleGuarantee[]
 }
 
-/** An entry of guarantees.yaml. */
+/** An entry of guarantees.yaml about rules. */
 export type Guarantee = GrantGuarantee
 
 interface NamedGuarantee {
@@ -121,6 +123,15 @@ export interface GuaranteedAct {
   readonly fields?: readonly string[]
   /** What `unless` or `when` says; absent where it says nothing. */
   readonly terms?: Pick<Rule, 'before' | 'after'>
+}
+
+/** An entry of guarantees.yaml about people. */
+export type RoleGuarantee = RolesApartGuarantee
+
+/** Nobody has two of these roles. */
+interface RolesApartGuarantee extends NamedGuarantee {
+  readonly kind: 'roles-apart'
+  readonly roles: readonly string[]
 }
 
 /** `with`: callers who have one of these roles, `anonymous` or `everyone`. `without`: callers who have none of these. */

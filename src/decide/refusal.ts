@@ -8,7 +8,7 @@ import type { Evidence } from './evidence.ts'
  * record, which doesn't exist. `role`: no object could be allowed. `missing`: there is no such object. `object`: not
  * allowed on this object, or on the object after the write. `concealed`: the same, but the caller must not learn that
  * the object exists. `write`, `read`: these fields aren't allowed. `schema`, `size`: the policy permits it, but the
- * object doesn't fit.
+ * object doesn't fit. `roles-apart`: likewise, but the person would have roles that guarantees keep apart.
  */
 type Check =
   | 'blocked'
@@ -21,6 +21,7 @@ type Check =
   | 'read'
   | 'schema'
   | 'size'
+  | 'roles-apart'
 
 /** `maxAge` in seconds; `acr`: one of these authentication context classes. */
 export interface StepUp {
@@ -41,6 +42,8 @@ export interface Refusal {
   readonly stepUp?: StepUp
   /** Of `size`: the most that an object may have. */
   readonly limitBytes?: number
+  /** Of `roles-apart`: the roles that the person would have together. */
+  readonly roles?: readonly string[]
 }
 
 /** Each check's problem, for a caller with credentials and for one without. */
@@ -55,6 +58,7 @@ const PROBLEMS: Readonly<Record<Check, { readonly caller: ProblemCode; readonly 
   read: { caller: 'field-forbidden', anonymous: 'credentials-missing' },
   schema: same('invalid-body'),
   size: same('object-too-large'),
+  'roles-apart': same('roles-apart'),
 }
 
 function same(code: ProblemCode): { readonly caller: ProblemCode; readonly anonymous: ProblemCode } {

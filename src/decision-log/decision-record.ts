@@ -22,6 +22,8 @@ export interface DecisionRecord {
   readonly objectId?: string | undefined
   readonly subject?: string | undefined
   readonly roles?: readonly string[] | undefined
+  /** Roles that count for nothing, because guarantees keep them apart; for an API key, also those of the users record. */
+  readonly rolesLost?: readonly string[] | undefined
   readonly authentication?: string | undefined
   /** The credential, if the subject doesn't show it: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
@@ -64,6 +66,7 @@ export interface AskedRecord
     DecisionRecord,
     | 'subject'
     | 'roles'
+    | 'rolesLost'
     | 'resource'
     | 'objectId'
     | 'action'
@@ -138,6 +141,7 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   objectId: isText,
   subject: isText,
   roles: areTexts,
+  rolesLost: areTexts,
   authentication: isText,
   address: isText,
   credential: isText,

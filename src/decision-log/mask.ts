@@ -71,7 +71,8 @@ function maskOne<T extends Maskable>(record: T, masks: Masks): T {
 
 function maskedFields(record: Maskable, { fields }: Masks): Partial<Maskable> {
   const present = MASKABLE.filter((name) => fields.has(name) && record[name] !== undefined)
-  return Object.fromEntries(present.map((name) => [name, name === 'roles' ? [MASKED] : MASKED]))
+  const lost = fields.has('roles') && record.rolesLost ? { rolesLost: [MASKED] } : {}
+  return { ...Object.fromEntries(present.map((name) => [name, name === 'roles' ? [MASKED] : MASKED])), ...lost }
 }
 
 type Hidden = ReadonlySet<Json>

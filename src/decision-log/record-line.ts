@@ -105,9 +105,10 @@ export function recordText(record: DecisionRecord): string {
   return printable(parts.join('  '))
 }
 
-function whoOf({ authentication, subject, roles = [], credential }: DecisionRecord): string {
+function whoOf({ authentication, subject, roles = [], rolesLost = [], credential }: DecisionRecord): string {
   const by = credential === undefined ? '' : ` by ${credential}`
   if (authentication === 'rejected')
     return subject === undefined ? 'bad credentials' : `${subject} (credential refused)${by}`
-  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'})${by}`
+  const lost = rolesLost.length === 0 ? '' : `, without ${rolesLost.join(', ')}, which must stay apart`
+  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'}${lost})${by}`
 }

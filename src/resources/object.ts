@@ -30,6 +30,11 @@ export function represent(object: Omit<StoredObject, 'version'>): Representation
   return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
 }
 
+/** The texts of a list; none in any other value, such as the roles of a users record whose schema is another one. */
+export function textsAmong(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+}
+
 /** RFC 6902 section 4.6: numbers by value (-0 is 0), members in any order. */
 export function sameJson(a: Json, b: Json): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b

@@ -143,7 +143,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tags = new EntityTags(await store.secret('tag'))
     const { keys } = identity
     const signIn =
-      keys && (await openSignIn(config, { keys, store, directory, attempts, now, passwords: options.passwords }))
+      keys &&
+      (await openSignIn(config, { keys, store, policy, directory, attempts, now, passwords: options.passwords }))
     const noteStore = (err: unknown) => faults.note({ err }, 'the store is not available')
     const checks = () =>
       checkParts({

@@ -6,6 +6,7 @@ import type { Checked } from '../base/problems/checked.ts'
 import type { Lookup } from '../decide/conditions/condition.ts'
 import type { Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
+import type { ApiKey } from './directory.ts'
 import type { MigrationState } from './migrations.ts'
 import type { StoredKeys } from './signing-keys.ts'
 
@@ -30,6 +31,8 @@ export interface ObjectReader {
   rows(resource: Resource, page: RowPage): Promise<readonly StoredRow[]>
   /** The objects after this id, in the order in which migrations take them. Throws DamagedObject. */
   objects(resource: Resource, after: string | undefined, limit: number): Promise<readonly StoredObject[]>
+  /** Throws DamagedObject. */
+  apiKeys(): Promise<readonly ApiKey[]>
   /** What the database knows of migrations: nothing before a server that has migrations opened it. */
   migrationState(): Promise<MigrationState>
   /** Which of these ids objects have. */

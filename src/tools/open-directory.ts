@@ -29,7 +29,7 @@ export async function openDirectoryBeside(config: Config): Promise<DirectoryAcce
     store,
     resources,
     // Most commands don't need the policy, which takes as long to load as everything else.
-    declaredRoles: async () => [...(await readPolicyInForce(config, resources)).roles.keys()],
+    policy: () => readPolicyInForce(config, resources),
     close: () => store.close(),
   }
 }

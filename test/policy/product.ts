@@ -82,6 +82,7 @@ export async function grantsOf(
     roleLevel: roleLevelOf(table, caller),
     readTable: await tableOf(snapshot, caller, resource, 'read'),
     view: undefined,
+    rolesApart: [],
     objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource),
     reads: { lookups: [] },

@@ -142,6 +142,7 @@ export async function live(policy: ActivePolicy, request: Request): Promise<Answ
     method,
     revision: policy.revision,
     masks: NO_MASKS,
+    policy,
     match,
     authentication: caller ? { kind: 'caller', caller } : { kind: 'anonymous' },
   }

@@ -76,6 +76,7 @@ export async function serve(policy: ActivePolicy, asked: Asked): Promise<Served>
     method: METHODS[endpoint.operation],
     revision: policy.revision,
     masks: NO_MASKS,
+    policy,
     match,
     authentication: caller ? { kind: 'caller', caller } : { kind: 'anonymous' },
     ...(address === undefined ? {} : { address: countedOf(address) }),

@@ -125,11 +125,12 @@ function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
   return new Set([...fields, ...ofFacts])
 }
 
-// ---- guarantees.yaml. They change no decision, but what later versions may decide.
+// ---- guarantees.yaml. Those about rules change no decision, but what later versions may decide.
 
 export function compareGuarantees(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => {
-    return new Map(policies[side].guarantees.map(({ place, ...said }) => [said.name, JSON.stringify(said)]))
+    const { guarantees, roleGuarantees } = policies[side]
+    return new Map([...guarantees, ...roleGuarantees].map(({ place, ...said }) => [said.name, JSON.stringify(said)]))
   })
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const [old, now] = [before.get(name) ?? null, after.get(name) ?? null]

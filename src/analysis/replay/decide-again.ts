@@ -210,10 +210,13 @@ function requestOf(resources: Resources, record: DecisionRecord): RecordedReques
   if (route.kind === 'item' && objectId === undefined) return "the record doesn't hold the object's id"
   const match = { route, endpoint, resource, id: route.kind === 'item' ? objectId : undefined }
   if (authentication === 'anonymous') return { ...match, caller: undefined }
-  const { subject, roles = [], credential, facts } = record
+  const { subject, roles = [], rolesLost, credential, facts } = record
   if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
   if (roles.includes(MASKED)) return "the record doesn't hold the caller's roles"
-  return { ...match, caller: { id: subject, roles, claims: facts?.attributes ?? {}, credential } }
+  return {
+    ...match,
+    caller: { id: subject, roles, recordRoles: rolesLost, claims: facts?.attributes ?? {}, credential },
+  }
 }
 
 function refused(refusal: Refusal, { caller }: RecordedRequest): RefusedAgain {

@@ -30,6 +30,7 @@ export const CATALOGUE = {
   blocked: { status: 403, title: 'This caller is blocked', stage: 'policy' },
   'gateway-refused': { status: 403, title: 'The gateway may not ask', stage: 'before' },
   'field-forbidden': { status: 403, title: 'This caller may not use a field', stage: 'policy' },
+  'roles-apart': { status: 403, title: 'These roles must stay apart', stage: 'after' },
   'route-not-found': { status: 404, title: 'No such path', stage: 'before' },
   'object-not-found': { status: 404, title: 'No such object', stage: 'policy' },
   'session-not-found': { status: 404, title: 'There is no session to end', stage: 'after' },

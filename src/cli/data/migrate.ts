@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs'
 import { setExitCode } from '../../base/command-process.ts'
 import type { Config } from '../../config/config.ts'
-import { hidesIds } from '../../decision-log/mask.ts'
 import type { RunResult } from '../../migrations/run/run-migrations.ts'
 import { print, printNote, printResult } from '../../present/print.ts'
 import { withoutSecrets } from '../../present/without-secrets.ts'
@@ -16,7 +15,7 @@ import {
   runPlan,
 } from '../../tools/data/migrate/migrate-data.ts'
 import { writeDraft } from '../../tools/data/migrate/write-draft.ts'
-import { loadPolicy, ToolError } from '../../tools/load-policy.ts'
+import { ToolError } from '../../tools/load-policy.ts'
 import { stopSignal, withProgress } from '../progress.ts'
 
 interface MigrateSettings extends Config {
@@ -44,9 +43,8 @@ export async function migrateData(settings: MigrateSettings, program: string): P
   if (outcome) return show(settings, reportOf(plan, outcome))
   const backup = settings.backup && plan.pending.length > 0 ? await backUpFirst(settings, program) : undefined
   const { database } = settings
-  const hides = await idsHiddenBy(settings, plan)
   const result = await inProgress('migrating', (progress) =>
-    runPlan({ database, plan, hidesIds: hides, now: () => new Date(), signal: stop }, progress),
+    runPlan({ database, plan, now: () => new Date(), signal: stop }, progress),
   )
   show(settings, reportOf(plan, result.kind, backup), result)
 }
@@ -77,16 +75,6 @@ async function backUpFirst(config: Config, program: string): Promise<string> {
   const { file } = await backUp({ config, file: undefined, recipients: [], program, now: new Date() })
   printNote(`Archived in ${file}.\n`)
   return file
-}
-
-/** As masks.yaml says; where the policy isn't a folder of files that fit, ids stay out of the records. */
-async function idsHiddenBy({ policies }: Config, { resources }: MigrationPlan): Promise<(resource: string) => boolean> {
-  try {
-    const { masks } = (await loadPolicy(policies, resources)).policy
-    return (resource) => hidesIds(masks, resource)
-  } catch {
-    return () => true
-  }
 }
 
 async function showStatus(settings: MigrateSettings): Promise<void> {

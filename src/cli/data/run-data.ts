@@ -35,7 +35,8 @@ export async function checkDatabase(asked: CheckSettings): Promise<DataReport> {
     await refuseOtherDatabase(reader, stored, asked.database)
     return withProgress('checking {bar} {percentage}% {eta_formatted} left', (bar) => {
       const progress = { total: (rows: number) => bar.start(rows, 0), checked: (rows: number) => bar.increment(rows) }
-      return checkData({ reader, resources, checked, undeclared: asked.only.length === 0, policy }, progress)
+      const data = { reader, resources, checked, undeclared: asked.only.length === 0, policy, now: Date.now() }
+      return checkData(data, progress)
     })
   })
 }

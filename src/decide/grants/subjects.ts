@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../caller.ts'
 import type { Policy, Role } from '../policy.ts'
+import { type RolesApart, rolesApartOf, rolesLost } from '../role-guarantees.ts'
 import type { GrantTable } from './grant-table.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
@@ -12,6 +13,8 @@ export interface Subject {
   readonly names: readonly string[]
   /** The declared roles that the caller holds or inherits. */
   readonly roles: ReadonlySet<string>
+  /** The roles that a guarantee keeps apart, so that the caller has none of them; absent if there are none. */
+  readonly lost?: readonly string[]
   /**
    * The tables by resource and action; subjects with the same names share them, so the names needn't be part of the
    * key.
@@ -50,12 +53,15 @@ export class Subjects {
   readonly #made = new WeakMap<Caller, Subject>()
   /** By what an OpenID provider may say of a caller. */
   readonly #claimed: ReadonlyMap<string, readonly Role[]>
+  /** Guarantees of nobody's having some roles together. */
+  readonly apart: readonly RolesApart[]
   readonly #vouchedFor = new WeakMap<Caller, Caller>()
 
-  constructor(policy: Pick<Policy, 'roles' | 'links'>, rules: NamedSubjects) {
+  constructor(policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>, rules: NamedSubjects) {
     this.#rules = rules
     this.#inherited = closures(policy)
     this.#claimed = claimedRoles(policy)
+    this.apart = rolesApartOf(policy)
   }
 
   /** One subject for each set of names that is kept. */
@@ -85,11 +91,14 @@ export class Subjects {
 
   #makeSubject(caller: Caller | undefined): Subject {
     const roles = new Set<string>()
+    const lost = caller && this.apart.length > 0 ? rolesLost(this.apart, claimedBy(caller)) : []
     for (const role of caller?.roles ?? []) {
+      if (lost.includes(role)) continue
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
     }
     const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return this.#subjectWith(caller, roles, names.filter((name) => this.#rules.names(name)).sort())
+    const subject = this.#subjectWith(caller, roles, names.filter((name) => this.#rules.names(name)).sort())
+    return lost.length === 0 ? subject : { ...subject, lost }
   }
 
   /** All subjects that rules name together: its tables contain every grant to anybody. No real caller has them all. */
@@ -103,6 +112,11 @@ export class Subjects {
     if (!this.#known.has(key)) this.#known.set(key, subject)
     return subject
   }
+}
+
+/** With those of the users record: a person who has lost a role doesn't have it by a key either. */
+function claimedBy({ roles, recordRoles = [] }: Caller): readonly string[] {
+  return [...new Set([...roles, ...recordRoles])]
 }
 
 /** A table that is still being made has no cells. */

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
-import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
+import { type Document, documentPart, type StoredObject, textsAmong } from '../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import { type Evidence, evidenceOf, type Facts, heldBy, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
@@ -23,6 +23,7 @@ import type { Grant } from '../grants/grant.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
+import { brokenApart } from '../role-guarantees.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -200,15 +201,18 @@ interface PermittedWrite extends Pick<Proposal, 'faults'> {
  * object.
  */
 function refuseUnfit(
-  { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
+  { objectBytes, rolesApart }: Pick<CallerGrants, 'objectBytes' | 'rolesApart'>,
   { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
   const shortened = () => (evidence ? { evidence: short(evidence) } : {})
   const found = faults()
   if (found.length > 0) return refusalBy('schema', { ...shortened(), faults: found })
   const size = sizeOf(document)
-  if (size <= objectBytes || (before && size <= sizeOf(before))) return undefined
-  return refusalBy('size', { ...shortened(), limitBytes: objectBytes })
+  if (size > objectBytes && !(before && size <= sizeOf(before))) {
+    return refusalBy('size', { ...shortened(), limitBytes: objectBytes })
+  }
+  const apart = rolesApart.length > 0 && brokenApart(rolesApart, textsAmong(document.roles), textsAmong(before?.roles))
+  return apart ? refusalBy('roles-apart', { ...shortened(), roles: apart.roles }) : undefined
 }
 
 function sizeOf(document: Document): number {

@@ -92,7 +92,8 @@ function authenticationOf(found: KeyStatus, now: number): Authentication {
   const credential = `key ${found.key.id}`
   const refusal = refusalOfKey(found, now)
   if (refusal) return { ...refusal, credential }
-  return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
+  const { key, roles: recordRoles } = found
+  return { kind: 'caller', caller: { id: key.subject, roles: rolesOf(found), recordRoles, claims: {}, credential } }
 }
 
 function refusalOfKey(found: KeyStatus, now: number): Rejection | undefined {

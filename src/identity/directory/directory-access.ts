@@ -1,5 +1,7 @@
 /** The commands' access to the directory of a server that may be running, and to the roles that its policy declares. */
 import { didYouMean } from '../../base/did-you-mean.ts'
+import type { Policy } from '../../decide/policy.ts'
+import { apartSentence, brokenApart, rolesApartOf } from '../../decide/role-guarantees.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding, Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
@@ -11,8 +13,8 @@ export interface DirectoryAccess {
   readonly seeding: Seeding
   readonly store: Pick<Store, 'get'>
   readonly resources: Resources
-  /** In the order of roles.yaml. Throws FileError for policy files that the server would refuse. */
-  readonly declaredRoles: () => Promise<readonly string[]>
+  /** The policy in force. Throws FileError for policy files that the server would refuse. */
+  readonly policy: () => Promise<Policy>
   readonly close: () => Promise<void>
 }
 
@@ -36,16 +38,24 @@ export function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAc
   )
 }
 
-/** Throws DirectoryError for a role that no policy knows: it would grant nothing now, and perhaps something later. */
-export async function refuseUndeclared(
+/**
+ * Throws DirectoryError for a role that no policy knows, as it would grant nothing now, and perhaps something later; and
+ * for roles that nobody may have together. `before`: the roles that somebody has now.
+ */
+export async function refuseRoles(
   roles: readonly string[],
-  { declaredRoles }: Pick<DirectoryAccess, 'declaredRoles'>,
+  access: Pick<DirectoryAccess, 'policy'>,
+  before: readonly string[] = [],
 ): Promise<void> {
-  const declared = await declaredRoles()
+  const policy = await access.policy()
+  const declared = [...policy.roles.keys()]
   const unknown = roles.find((role) => !declared.includes(role))
-  if (unknown === undefined) return
-  const choice = `choose from ${declared.join(', ')}${didYouMean(unknown, declared)}`
-  throw new DirectoryError(`the role \`${unknown}\` is not declared in roles.yaml; ${choice}`)
+  if (unknown !== undefined) {
+    const choice = `choose from ${declared.join(', ')}${didYouMean(unknown, declared)}`
+    throw new DirectoryError(`the role \`${unknown}\` is not declared in roles.yaml; ${choice}`)
+  }
+  const broken = brokenApart(rolesApartOf(policy), roles, before)
+  if (broken) throw new DirectoryError(apartSentence(broken))
 }
 
 /**

@@ -2,7 +2,7 @@
 import { quote } from '../../present/quote.ts'
 import type { NewApiKey } from '../../store/directory.ts'
 import { createApiKey, hashOfSecret } from './api-key.ts'
-import { type DirectoryAccess, DirectoryError, refuseUndeclared } from './directory-access.ts'
+import { type DirectoryAccess, DirectoryError, refuseRoles } from './directory-access.ts'
 
 export interface KeyWish {
   readonly subject: string
@@ -28,7 +28,7 @@ export async function issueKey(
   access: DirectoryAccess,
   keep: (text: string) => Promise<void> = async () => {},
 ): Promise<IssuedKey> {
-  await refuseUndeclared(named, access)
+  await refuseRoles(named, access)
   const { disabled, deleted } = await access.directory.accountStatus(subject)
   if (disabled || deleted)
     throw new DirectoryError(

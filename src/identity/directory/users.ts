@@ -1,10 +1,11 @@
 /** Commands for users beside a running server: find them by id or e-mail address, add them, give them roles. */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
+import { textsAmong } from '../../resources/object.ts'
 import type { Person } from '../../store/directory.ts'
 import { StaleObject, UniqueTaken } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
-import { type DirectoryAccess, DirectoryError, refuseUndeclared } from './directory-access.ts'
+import { type DirectoryAccess, DirectoryError, refuseRoles } from './directory-access.ts'
 
 export interface NewUser {
   readonly email: string
@@ -24,11 +25,11 @@ export async function findUser({ directory }: DirectoryAccess, named: string): P
 }
 
 /**
- * Returns the id. Throws DirectoryError for a record that the schema refuses, an undeclared role, or an id or address
+ * Returns the id. Throws DirectoryError for a record that the schema refuses, roles that it may not have, or an id or address
  * that is taken.
  */
 export async function addUser(access: DirectoryAccess, user: NewUser): Promise<string> {
-  await refuseUndeclared(user.roles, access)
+  await refuseRoles(user.roles, access)
   const id = user.id ?? uuidv7()
   if (!isSubject(id)) {
     throw new DirectoryError(
@@ -48,13 +49,13 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
 }
 
 /**
- * Replaces the user's roles. Throws DirectoryError for an undeclared role, or if another process writes at the same
+ * Replaces the user's roles. Throws DirectoryError for roles that it may not have, or if another process writes at the same
  * time.
  */
 export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
-  await refuseUndeclared(roles, access)
   const object = await access.store.get(USERS, id)
   if (!object) throw new DirectoryError(`the user \`${id}\` was deleted meanwhile`)
+  await refuseRoles(roles, access, textsAmong(object.document.roles))
   const document = { ...object.document, roles: [...new Set(roles)] }
   refuseUnfit(access, id, document)
   try {

@@ -11,7 +11,7 @@ import { type MigrateOptions, type RunResult, runMigrations } from '../run/run-m
 import { changedResources, schemasOf } from './schemas.ts'
 
 export interface StartOptions
-  extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hidesIds' | 'signal'> {
+  extends Pick<MigrateOptions, 'store' | 'resources' | 'files' | 'now' | 'hidesIds' | 'refused' | 'signal'> {
   /** Whether pending migrations run first. */
   readonly migrate: boolean
   /** Logs work that takes a while. */

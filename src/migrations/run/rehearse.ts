@@ -5,7 +5,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { UnfitObject } from '../../store/errors.ts'
 import type { FittedSchemas, Migrations } from '../../store/migrations.ts'
 import { changedResources } from '../fit/schemas.ts'
-import { changeObject } from '../steps/apply-step.ts'
+import { changeObject, type RefusedChange } from '../steps/apply-step.ts'
 import type { Migration } from '../steps/step.ts'
 import { type PendingMigration, rangesOf } from './pending.ts'
 
@@ -34,6 +34,7 @@ export interface RehearsalOptions {
   readonly pending: readonly PendingMigration[]
   /** What the data last fitted: objects of unchanged schemas without steps aren't looked at. */
   readonly fitted: FittedSchemas | undefined
+  readonly refused?: RefusedChange | undefined
   /** Stops at so many misfits. */
   readonly mostMisfits?: number
   /** Gets the number of further objects that were looked at; false stops. */
@@ -48,7 +49,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { mostMisfits = Number.POSITIVE_INFINITY, onRead } = options
   const tally = new RehearsalTally()
   for await (const { resource, objects, needed } of partsOf(options)) {
-    for (const object of objects) tally.note(resource, object, needed)
+    for (const object of objects) tally.note(resource, object, needed, options.refused)
     const goesOn = (await onRead?.(objects.length)) ?? true
     if (!goesOn || tally.misfits >= mostMisfits) break
   }
@@ -89,10 +90,10 @@ class RehearsalTally implements Rehearsal {
   readonly examples: MigrationExample[] = []
   readonly firstMisfits: UnfitObject[] = []
 
-  note(resource: Resource, object: StoredObject, needed: readonly Migration[]): void {
+  note(resource: Resource, object: StoredObject, needed: readonly Migration[], refused?: RefusedChange): void {
     this.read += 1
     try {
-      const change = changeObject(resource, object, needed)
+      const change = changeObject(resource, object, needed, refused)
       if (change.kind === 'keep') return
       for (const number of change.by) this.#count(number, change.kind === 'delete' && number === change.by.at(-1))
       if (this.examples.length >= MOST_EXAMPLES) return

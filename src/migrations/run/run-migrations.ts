@@ -13,7 +13,7 @@ import { LeaseLost } from '../../store/errors.ts'
 import type { Batch, Changed, Migrations } from '../../store/migrations.ts'
 import type { ParsedMigration } from '../file/read-migrations.ts'
 import { schemasOf, uncheckedSchemas } from '../fit/schemas.ts'
-import { changeObject } from '../steps/apply-step.ts'
+import { changeObject, type RefusedChange } from '../steps/apply-step.ts'
 import type { Migration } from '../steps/step.ts'
 import { byBytes, MigrationRefused, type ObjectRange, type PendingMigration, pendingOf, rangesOf } from './pending.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
@@ -25,6 +25,7 @@ export interface MigrateOptions {
   readonly now: () => Date
   /** Whether masks.yaml hides the ids of objects in records. */
   readonly hidesIds: (resource: string) => boolean
+  readonly refused?: RefusedChange | undefined
   /** Stops after the batch that runs. */
   readonly signal?: AbortSignal
   /** How long to wait for another process that migrates, in milliseconds. */
@@ -113,14 +114,14 @@ class MigrationRun {
   }
 
   async #rehearse(pending: readonly PendingMigration[]): Promise<Rehearsal> {
-    const { store, resources, onProgress, signal } = this.#options
+    const { store, resources, refused, onProgress, signal } = this.#options
     const fitted = await store.fitted()
     const onRead = async (count: number) => {
       onProgress?.('checking', count)
       await this.#hold()
       return !signal?.aborted
     }
-    return rehearse({ store, resources, pending, fitted, onRead })
+    return rehearse({ store, resources, pending, fitted, refused, onRead })
   }
 
   /** False if it was stopped. */
@@ -138,7 +139,7 @@ class MigrationRun {
   }
 
   #batchOf(resource: Resource, { after, upTo, objects, needed }: ObjectRange): Batch {
-    const plan: Batch['plan'] = (object) => changeObject(resource, object, needed)
+    const plan: Batch['plan'] = (object) => changeObject(resource, object, needed, this.#options.refused)
     const [time, started] = [this.#time(), performance.now()]
     let counted = 0
     return {

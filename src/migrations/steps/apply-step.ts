@@ -112,6 +112,9 @@ function plain(value: object | null): unknown {
   return JSON.parse(JSON.stringify(value))
 }
 
+/** Why the policy's guarantees about people don't allow what a migration makes of an object; undefined if they do. */
+export type RefusedChange = (resource: string, after: Document, before: Document) => string | undefined
+
 const KEEP: PlannedChange = { kind: 'keep' }
 
 /** Applies the migrations in their order. Throws UnfitObject. */
@@ -119,6 +122,7 @@ export function changeObject(
   resource: Resource,
   object: StoredObject,
   migrations: readonly Migration[],
+  refused?: RefusedChange,
 ): PlannedChange {
   let document = object.document
   const by: number[] = []
@@ -132,6 +136,8 @@ export function changeObject(
     if (document !== before) by.push(number)
   }
   refuseUnfit(resource, { ...object, document })
+  const why = document === object.document ? undefined : refused?.(resource.name, document, object.document)
+  if (why !== undefined) throw new UnfitObject(resource.name, object.id, why)
   return document === object.document ? KEEP : { kind: 'rewrite', document, by }
 }
 

@@ -5,7 +5,8 @@ import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
-import type { GrantGuarantee, Guarantee, GuaranteedSubjects } from '../../decide/policy.ts'
+import type { GrantGuarantee, Guarantee, GuaranteedSubjects, Policy, RoleGuarantee } from '../../decide/policy.ts'
+import { hadOf, rolesApartOf } from '../../decide/role-guarantees.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
@@ -27,13 +28,14 @@ interface GrantForm {
 interface GuaranteeForms {
   readonly never: GrantForm
   readonly always: GrantForm
+  readonly 'roles-apart': readonly string[]
 }
 
 type Kind = keyof GuaranteeForms
 
 type Entry = Partial<GuaranteeForms> & { readonly name: string }
 
-type Parsed = DistributedOmit<Guarantee, 'name' | 'place'>
+type Parsed = DistributedOmit<Guarantee | RoleGuarantee, 'name' | 'place'>
 type DistributedOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
 
 /** Faults have paths from the entry on. Undefined if nothing can be promised, which is reported. */
@@ -42,6 +44,7 @@ type ParseKind<Form> = (form: Form, known: RuleVocabulary, fault: OnFault) => Pa
 const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
   never: parseGrants('never'),
   always: parseGrants('always'),
+  'roles-apart': parseRolesApart,
 }
 
 const shape = shapeBy<readonly Entry[]>(guarantees)
@@ -51,11 +54,11 @@ export function parseGuarantees(
   source: SourceFile | undefined,
   known: RuleVocabulary,
   report: (diagnostic: Diagnostic) => void,
-): readonly Guarantee[] {
+): Pick<Policy, 'guarantees' | 'roleGuarantees'> {
   const file = source && parseYaml(source, shape, report)
-  if (!file) return []
+  if (!file) return { guarantees: [], roleGuarantees: [] }
   const names = new Set<string>()
-  return file.value.flatMap((entry, i) => {
+  const all = file.value.flatMap((entry, i) => {
     const fault: OnFault = (path, ...rest) => report(file.fault([i, ...path], ...rest))
     const { line, column } = file.fault([i], '', '')
     if (names.has(entry.name)) fault(['name'], 'guarantee-twice', 'two guarantees have this name', 'rename one of them')
@@ -63,6 +66,11 @@ export function parseGuarantees(
     const parsed = parseEntry(entry, known, fault)
     return parsed ? [{ ...parsed, name: entry.name, place: { file: source.name, line, column } }] : []
   })
+  return { guarantees: all.filter((one) => !isAboutPeople(one)), roleGuarantees: all.filter(isAboutPeople) }
+}
+
+function isAboutPeople(guarantee: Guarantee | RoleGuarantee): guarantee is RoleGuarantee {
+  return guarantee.kind === 'roles-apart'
 }
 
 function parseEntry(entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
@@ -79,7 +87,12 @@ function parseEntry(entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed
   return parseKind(kind, entry, known, fault)
 }
 
-function parseKind<K extends Kind>(kind: K, entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
+function parseKind<K extends Kind>(
+  kind: K,
+  entry: Partial<GuaranteeForms>,
+  known: RuleVocabulary,
+  fault: OnFault,
+): Parsed | undefined {
   const form: GuaranteeForms[K] | undefined = entry[kind]
   return form && KINDS[kind](form, known, fault)
 }
@@ -109,11 +122,14 @@ function parseSubjects(
   const names = isExcept ? subjects.except : subjects
   const known = [...roles.keys(), ...(isExcept ? [] : ['anonymous', 'everyone'])]
   for (const [i, name] of names.entries()) {
-    if (known.includes(name)) continue
-    const message = `the role \`${name}\` is not declared in roles.yaml`
-    fault(['subjects', ...(isExcept ? ['except'] : []), i], 'unknown-role', message, oneOf(name, known))
+    refuseUnknownRole(name, known, ['subjects', ...(isExcept ? ['except'] : []), i], fault)
   }
   return isExcept ? { without: names } : { with: names }
+}
+
+function refuseUnknownRole(name: string, known: readonly string[], path: Parameters<OnFault>[0], fault: OnFault): void {
+  if (known.includes(name)) return
+  fault(path, 'unknown-role', `the role \`${name}\` is not declared in roles.yaml`, oneOf(name, known))
 }
 
 function dataResource(name: string, { resources }: RuleVocabulary, fault: OnFault): Resource | undefined {
@@ -181,4 +197,31 @@ function parseTerms(
   return parseRelationColumn(text, context, (_cell, code, message, hint) =>
     fault([word], code, message, typeof hint === 'function' ? hint() : hint),
   )
+}
+
+// ---- roles-apart ----------------------------------------------------------------------------------------------------
+
+function parseRolesApart(names: readonly string[], { roles }: RuleVocabulary, fault: OnFault): Parsed {
+  for (const [i, name] of names.entries()) refuseUnknownRole(name, [...roles.keys()], ['roles-apart', i], fault)
+  return { kind: 'roles-apart', roles: names }
+}
+
+/** A role that inherits two of them would give both to whoever has it: an error at the line that brings them together. */
+export function refuseHeirs(
+  policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>,
+  { name: file }: SourceFile,
+  report: (diagnostic: Diagnostic) => void,
+): void {
+  for (const apart of rolesApartOf(policy)) {
+    const givesTogether = (role: string) => hadOf(apart, [role]).size > 1
+    for (const [role, links] of Map.groupBy(policy.links, (link) => link.role)) {
+      // A role that only inherits such a role needs no other correction.
+      const isFirst = givesTogether(role) && !links.some(({ inherits }) => givesTogether(inherits))
+      const link = isFirst && links.findLast(({ inherits }) => apart.givenBy.has(inherits))
+      if (!link) continue
+      const message = `whoever has \`${role}\` has ${namesText(hadOf(apart, [role]), ' and ')} together, which \`${apart.name}\` keeps apart`
+      const hint = 'remove one of its lines that inherit them, or change the guarantee'
+      report({ file, line: link.line, column: 1, code: 'roles-apart', severity: 'error', message, hint })
+    }
+  }
 }

@@ -8,7 +8,7 @@ import type { Resources } from '../../resources/resource.ts'
 import type { PolicyFiles } from '../policy-files.ts'
 import { parseCallers } from './parse-callers.ts'
 import { parseConditions } from './parse-conditions.ts'
-import { parseGuarantees } from './parse-guarantees.ts'
+import { parseGuarantees, refuseHeirs } from './parse-guarantees.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
 import { parseOwnership } from './parse-ownership.ts'
@@ -29,9 +29,10 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const names = { resources, roles, ownership, views, conditions: new Set(conditions.keys()) }
   const { rules, links } = parseRules(files['policy.csv'], names, report)
   const callers = parseCallers(files['callers.yaml'], { resources, roles, conditions }, report)
-  const guarantees = parseGuarantees(files['guarantees.yaml'], names, report)
+  const said = parseGuarantees(files['guarantees.yaml'], names, report)
+  refuseHeirs({ roles, links, ...said }, files['policy.csv'], report)
   faults.throwAny()
-  return { roles, rules, links, ownership, conditions, views, limits, masks, callers, guarantees }
+  return { roles, rules, links, ownership, conditions, views, limits, masks, callers, ...said }
 }
 
 /**

@@ -23,7 +23,7 @@ import { problemOf } from './to-problem.ts'
 /** What the stages that ran found out about a request: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
 
-type NotRecorded = Pick<RequestState, 'headers' | 'policy' | 'body'>
+type NotRecorded = Pick<RequestState, 'headers' | 'body'>
 
 /**
  * Writes the record before the answer is sent; the record of a write is already committed with the write. If a required
@@ -93,6 +93,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     objectId: outcome?.objectId ?? objectIdOf(asked?.id, decision) ?? refusedSignIn?.userId,
     subject: caller?.id ?? rejected?.subject,
     roles: caller?.roles,
+    rolesLost: rolesLost(request, caller),
     authentication: authentication?.kind,
     credential: caller?.credential ?? rejected?.credential,
     signedIn: caller && signInOf(caller),
@@ -110,6 +111,10 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     status: answeredStatus(request),
     microseconds: Math.round((performance.now() - request.started) * 1e3),
   }
+}
+
+function rolesLost({ policy }: RequestFacts, caller: Caller | undefined): readonly string[] | undefined {
+  return caller && policy.snapshot.rolesLostBy(caller)
 }
 
 function canOf({ input }: RequestFacts): true | undefined {

@@ -6,6 +6,7 @@ import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, Refused, type StepUp } from '../../decide/refusal.ts'
 import { challengeOf } from '../../decide/request-conditions/step-up.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
+import { namesText } from '../../present/quote.ts'
 import {
   ReadTooLong,
   ReplayTaken,
@@ -95,6 +96,13 @@ function refusalProblem(refused: Refused, caller: Caller | undefined): Problem {
     case 'object-too-large':
       // The excess isn't shown, because the caller may not be able to read the whole object.
       return new Problem(code, `The object would have more than ${limitBytes} bytes as JSON; make it smaller.`, options)
+    case 'roles-apart': {
+      const roles = namesText(refusal.roles ?? [], ' and ')
+      return new Problem(code, `Nobody may have the roles ${roles} together; give at most one of them.`, {
+        ...options,
+        errors: [{ pointer: '/roles', detail: `gives ${roles}, which must stay apart`, code }],
+      })
+    }
     default:
       return new Problem(
         code,

@@ -35,7 +35,7 @@ export function answerEvaluation(
 function answerOne(pep: Pep, evaluation: Evaluation): Outcome | Promise<Outcome> {
   const found = pep.store.inOneReadTransaction(() => evaluate(pep, evaluation))
   return onceKnown(found, (evaluated) => {
-    const asked = [recordOfAsked(evaluation, evaluated)]
+    const asked = [recordOfAsked(pep, evaluation, evaluated)]
     return { status: 200, headers: {}, body: decisionOf(pep, evaluated), asked }
   })
 }
@@ -86,7 +86,7 @@ function answerItem(pep: Pep, item: Evaluation | FaultyItem): AnsweredItem | Pro
   return onceKnown(found, (evaluated): AnsweredItem => {
     if ('faults' in evaluated) return { decision: false, body: faultyDecision(pep, evaluated) }
     const { decision } = evaluated
-    return { decision, body: decisionOf(pep, evaluated), asked: recordOfAsked(item, evaluated) }
+    return { decision, body: decisionOf(pep, evaluated), asked: recordOfAsked(pep, item, evaluated) }
   })
 }
 
@@ -126,7 +126,11 @@ function decisionOf({ policy }: Pep, { decision, reason, fields }: Evaluated): J
 const UNKNOWN: readonly DenialReason[] = ['subject-type', 'subject-unknown', 'resource-unknown', 'action-unknown']
 
 /** Without the id of a resource, the question is about all objects. */
-export function recordOfAsked({ subject, resource, action }: RecordedEvaluation, evaluated: Evaluated): AskedRecord {
+export function recordOfAsked(
+  { policy: { snapshot } }: Pick<Pep, 'policy'>,
+  { subject, resource, action }: RecordedEvaluation,
+  evaluated: Evaluated,
+): AskedRecord {
   const { decision, reason, evidence, caller, action: known } = evaluated
   const cut = reason !== undefined && UNKNOWN.includes(reason) ? cutName : (name: string) => name
   const id = reason === 'object-missing' ? cutName(resource.id ?? '') : resource.id
@@ -134,6 +138,7 @@ export function recordOfAsked({ subject, resource, action }: RecordedEvaluation,
     ...(subject.type === 'user' ? {} : { subjectType: cut(subject.type) }),
     subject: cut(subject.id),
     roles: caller?.roles,
+    rolesLost: caller && snapshot.rolesLostBy(caller),
     resource: cut(resource.type),
     objectId: id === undefined ? undefined : cut(id),
     action: known ?? cut(action.name),

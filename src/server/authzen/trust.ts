@@ -39,6 +39,7 @@ export const DENIAL_REASONS = {
   'condition-unknown': 'the decision depends on a condition of the request that is not known',
   'body-needed': 'the decision depends on the values after the change; send `action.properties.body`',
   'body-invalid': 'the policy allows the change, but the object would not fit its schema or its largest size',
+  'roles-apart': 'the policy allows the change, but it gives roles that must stay apart',
   'item-invalid': 'the item of the request is not an evaluation',
 } as const
 
@@ -55,6 +56,7 @@ const BY_CHECK: Readonly<Record<Refusal['check'], DenialReason>> = {
   read: 'fields-refused',
   schema: 'body-invalid',
   size: 'body-invalid',
+  'roles-apart': 'roles-apart',
 }
 
 export function denialReasonOf({ check }: Refusal): DenialReason {

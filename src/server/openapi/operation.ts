@@ -48,7 +48,11 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   )
   const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
   const { gateway } = routeMethod.route
-  const codes = possibleProblems(routeMethod, { stepUp, origin: describing.origin })
+  const codes = possibleProblems(routeMethod, {
+    stepUp,
+    origin: describing.origin,
+    snapshot: describing.access.snapshot,
+  })
   if (gateway) return gatewayOperation(routeMethod, gateway, describing, { codes, headers })
   const patches = endpoint.operation === 'update'
   const parameters = parametersOf(routeMethod, describing)

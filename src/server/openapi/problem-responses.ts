@@ -2,6 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
+import { USERS } from '../../decide/policy.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import { FILTER_PATH } from '../../resources/built-in/access.ts'
 import type { Operation } from '../../resources/resource.ts'
 import { type Components, type Part, pascal } from './components.ts'
@@ -199,9 +201,13 @@ interface Possible {
   /** Whether the policy can ask the caller to sign in again. */
   readonly stepUp: boolean
   readonly origin: PolicyOrigin
+  readonly snapshot: Pick<Snapshot, 'rolesApart'>
 }
 
-export function possibleProblems(routeMethod: RouteMethod, { stepUp, origin }: Possible): readonly ProblemCode[] {
+export function possibleProblems(
+  routeMethod: RouteMethod,
+  { stepUp, origin, snapshot }: Possible,
+): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
@@ -219,6 +225,8 @@ export function possibleProblems(routeMethod: RouteMethod, { stepUp, origin }: P
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)
   add(concernsObject(routeMethod) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
+  const gives = concernsObject(routeMethod) && resource.name === USERS && resource.fields.has('roles')
+  add(gives && WRITING.includes(endpoint.operation) && snapshot.rolesApart.length > 0, 'roles-apart')
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(origin === 'published', ...WITH_VERSIONS)

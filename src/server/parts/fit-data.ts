@@ -1,6 +1,7 @@
 /** Refuses to serve stored objects that don't fit the schemas, or that a migration hasn't reached. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
+import { refusalOfChange } from '../../decide/role-guarantees.ts'
 import { hidesIds } from '../../decision-log/mask.ts'
 import { readMigrations } from '../../migrations/file/read-migrations.ts'
 import { fitToStart } from '../../migrations/fit/fit-to-start.ts'
@@ -25,6 +26,7 @@ export async function fitData({ migrations, migrate }: Config, parts: FitParts):
     files: await readMigrations(migrations),
     now,
     hidesIds: (resource) => hidesIds(policy.active.snapshot.masks, resource),
+    refused: refusalOfChange(policy.active.snapshot.rolesApart),
     migrate,
     log: (message, facts) => log.info(facts, message),
   })

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config/config.ts'
+import { rolesLost } from '../../decide/role-guarantees.ts'
 import { looksLikeApiKey, type TokenVerifier } from '../../identity/caller.ts'
 import { createAccountCheck } from '../../identity/directory/account-status.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/api-key.ts'
@@ -18,6 +19,7 @@ import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
 import { issueToken } from '../../identity/tokens/issue-token.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
 import { createTokenVerifier } from '../../identity/tokens/token-verifier.ts'
+import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Attempts, Directory } from '../../store/directory.ts'
 
@@ -110,6 +112,7 @@ function keySourceOf({ tokens: { keys } }: Config, ring: KeyRing | undefined): K
 interface SignInSources {
   readonly keys: Pick<KeyRing, 'signer'>
   readonly store: Pick<Store, 'secret'>
+  readonly policy: Pick<LivePolicy, 'active'>
   readonly directory: Directory
   readonly attempts: Attempts
   readonly now: () => Date
@@ -127,7 +130,12 @@ export async function openSignIn({ tokens }: Config, parts: SignInSources): Prom
     directory,
     passwords,
     guessing: createGuessing(attempts, await store.secret('guessing'), now),
-    issue: (request) => issueToken(keys.signer(), { ...request, issuer, audience, claims: { client_id: CLIENT } }),
+    issue: (request) => {
+      // For other readers of the token: this server looks at the record with each request.
+      const lost = rolesLost(parts.policy.active.snapshot.rolesApart, request.roles)
+      const roles = request.roles.filter((role) => !lost.includes(role))
+      return issueToken(keys.signer(), { ...request, roles, issuer, audience, claims: { client_id: CLIENT } })
+    },
     now,
   })
 }

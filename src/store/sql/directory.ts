@@ -1,6 +1,6 @@
 /** The contract's Directory in the tables of an SQL database. Each write is one transaction. */
 import { USERS } from '../../decide/policy.ts'
-import type { Document } from '../../resources/object.ts'
+import { type Document, textsAmong } from '../../resources/object.ts'
 import type { Store } from '../contract.ts'
 import type {
   Account,
@@ -199,10 +199,7 @@ export class SqlDirectory implements Directory {
   }
 
   async keys(): Promise<readonly ApiKey[]> {
-    const { ask, dialect } = this.#parts.engine
-    return (await ask(sql(`select ${API_KEY_COLUMNS.join()} from api_keys order by created_at, id`))).map((row) =>
-      apiKeyOf(row, dialect),
-    )
+    return read(this.#parts.engine, apiKeys(this.#parts.engine.dialect))
   }
 
   revokeKey(id: string): Promise<boolean> {
@@ -289,11 +286,6 @@ function personOf([key, text, ...account]: Row, { fromStored }: SqlDialect): Per
   }
 }
 
-/** The schema of users may be any. */
-export function textsAmong(roles: Document[string] | undefined): readonly string[] {
-  return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
-}
-
 function accountOf([passwordHash, oneTime, disabled, changedAt]: Row): Account | undefined {
   if (changedAt === null) return undefined
   return {
@@ -359,6 +351,12 @@ export const API_KEY_COLUMNS = [
   'revoked_at',
   'last_used_at',
 ] as const
+
+/** Oldest first. Throws DamagedObject. */
+export function* apiKeys(dialect: SqlDialect): Work<readonly ApiKey[]> {
+  const rows = yield sql(`select ${API_KEY_COLUMNS.join()} from api_keys order by created_at, id`)
+  return rows.map((row) => apiKeyOf(row, dialect))
+}
 
 /** Throws DamagedObject. */
 export function apiKeyOf(row: Row, { fromStored }: SqlDialect): ApiKey {

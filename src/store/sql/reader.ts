@@ -4,6 +4,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { StoreUnavailable } from '../errors.ts'
 import type { ObjectReader, RowPage, SharingObjects, StoredRow, UndeclaredObjects } from '../object-reader.ts'
+import { apiKeys } from './directory.ts'
 import { fittedSchemas, storedMigrations } from './migrations.ts'
 import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from './objects.ts'
 import { quoteName } from './quote.ts'
@@ -68,6 +69,10 @@ export function sqlReader(engine: ReaderEngine): SqlReader {
       const declared = new Set(storedResources(resources).map(nameOf))
       return readLong(() => undeclared(declared, engine))
     },
+    apiKeys: () =>
+      read(function* () {
+        return (yield* hasTable(dialect, 'api_keys')) ? yield* apiKeys(dialect) : []
+      }),
     migrationState: () =>
       read(function* () {
         if (!(yield* hasTable(dialect, 'fitted_schemas'))) return { stored: [], fitted: undefined }

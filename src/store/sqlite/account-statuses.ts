@@ -4,10 +4,11 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
+import { textsAmong } from '../../resources/object.ts'
 import type { AccountStatus, KeyStatus, SessionStatus } from '../directory.ts'
 import { DamagedObject } from '../errors.ts'
 import { documentNamed } from '../parse-stored.ts'
-import { type AccountStatuses, API_KEY_COLUMNS, apiKeyOf, textsAmong } from '../sql/directory.ts'
+import { type AccountStatuses, API_KEY_COLUMNS, apiKeyOf } from '../sql/directory.ts'
 import { wellFormed } from '../sql/quote.ts'
 import type { Row } from '../sql/statement.ts'
 import { answering } from './database.ts'

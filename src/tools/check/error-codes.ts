@@ -245,7 +245,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'guarantee-kind',
-    'An entry of `guarantees.yaml` says nothing, or says both `never` and `always`',
+    'An entry of `guarantees.yaml` says nothing, or several things such as `never` and `always`',
     'Write one of them in each entry',
   ),
   entry('guarantee-twice', 'Two guarantees have the same name, so a report could mean either', 'Rename one of them'),
@@ -258,6 +258,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'guarantee-idle',
     "A guarantee can't matter: no client writes the field, or `any` always holds",
     'Leave the field out, or name a relation',
+  ),
+  entry(
+    'roles-apart',
+    'A role inherits two roles that a guarantee keeps apart, so nobody could have it',
+    'Remove one of its lines that inherit them, or change the guarantee',
   ),
   entry(
     'guarantee-broken',

@@ -6,9 +6,10 @@ import { timeText } from '../../base/time.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
+import { rolesApartOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { endsOf } from '../../decide/rules/rule-table.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
-import { quote } from '../../present/quote.ts'
+import { namesText, quote } from '../../present/quote.ts'
 import { decideByConditions, decideObjects } from './cases.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
 import { conditionFacts, possibleConditionSets, relationFacts, trustNotes } from './facts.ts'
@@ -67,7 +68,7 @@ function find(question: ExplainQuestion): Finding {
   const { request } = question
   if (request.kind === 'refused') return refusedBy('request', request.reason, request.answer)
   const found = decide(question, hypotheticalRequest(question, request))
-  return { ...found, notes: [...found.notes, ...trustNotes(question), ...undeclaredRoles(question)] }
+  return { ...found, notes: [...found.notes, ...trustNotes(question), ...rolesWithoutEffect(question)] }
 }
 
 function decide(question: ExplainQuestion, request: HypotheticalRequest): Finding {
@@ -133,11 +134,14 @@ function rulesOf({ parsed }: HypotheticalRequest, evidence: Evidence | undefined
   return parsed.rules.filter(({ line }) => lines.has(line))
 }
 
-/** A token may claim any role; only declared ones count. */
-function undeclaredRoles({ reviewed, caller }: ExplainQuestion): readonly string[] {
-  return explainRoles(reviewed.policy, caller)
+/** A token may claim any role; only declared ones count, and none that a guarantee keeps apart from another. */
+function rolesWithoutEffect({ reviewed, caller }: ExplainQuestion): readonly string[] {
+  const lost = caller.kind === 'anonymous' ? [] : rolesLost(rolesApartOf(reviewed.policy), caller.roles)
+  const apart = `a guarantee keeps ${namesText(lost, ' and ')} apart: who claims them together has none of them`
+  const undeclared = explainRoles(reviewed.policy, caller)
     .filter(({ declared }) => !declared)
     .map(({ name }) => `roles.yaml doesn't declare the role ${quote(name)}: it grants nothing`)
+  return lost.length === 0 ? undeclared : [apart, ...undeclared]
 }
 
 // ---- Finds how the answer to an explained request changes when a rule or a block ends.

@@ -118,8 +118,8 @@ function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): A
 
 /** What the record holds of the conditions of these files. */
 function conditionsOf(record: DecisionRecord, { policy }: LoadedPolicy): KnownRequest {
-  const { authentication, subject: id = '', roles = [], credential } = record
-  const caller = authentication === 'caller' ? { id, roles, claims: {}, credential } : undefined
+  const { authentication, subject: id = '', roles = [], rolesLost: recordRoles, credential } = record
+  const caller = authentication === 'caller' ? { id, roles, recordRoles, claims: {}, credential } : undefined
   const holding = recordedConditions(record, { caller })
   const held = [...policy.conditions.values()].flatMap((one): [string, boolean][] => {
     try {

@@ -43,14 +43,20 @@ export async function checkGuarantees(
   const broken = judged.filter(({ shown }) => shown)
   const proven = judged.filter(({ answer }) => answer.kind === 'proven')
   const cells = proven.reduce((sum, { answer }) => sum + answer.cells, 0)
+  const results = judged.map((one) => ({ place: one.guarantee.place, result: resultOf(one, about) }))
+  const held = about.policy.roleGuarantees.map(({ name, place }) => ({ place, result: heldAtWrites(name) }))
   return {
     findings: judged.flatMap(({ findings }) => findings),
     beside: {
       text: [
         ...broken.map((one) => exampleText(one, about)),
         proven.length === 0 ? [] : [`${count(proven.length, 'guarantee')} proven, in ${count(cells, 'cell')}`],
+        held.length === 0 ? [] : [`${count(held.length, 'guarantee')} about people held at each write: ${DATA_CHECK}`],
       ],
-      json: { guarantees: judged.map((one) => resultOf(one, about)) },
+      // In the order of the file.
+      json: {
+        guarantees: [...results, ...held].toSorted((a, b) => a.place.line - b.place.line).map(({ result }) => result),
+      },
     },
   }
 }
@@ -73,6 +79,13 @@ async function firstShown(breaks: Iterable<Break>, { policy, resources, now }: G
     if (example) return { by, example }
   }
   return undefined
+}
+
+const DATA_CHECK = '`sallyport data check` finds who breaks them'
+
+/** No rule proves or breaks what is said of people. */
+function heldAtWrites(name: string): object {
+  return { name, status: 'held at each write', cells: 0, reason: DATA_CHECK }
 }
 
 /** As docs/schemas/policy-check.schema.json says. */

@@ -274,10 +274,10 @@ class Sentences {
     const names = { resources: this.#from.resources, roles, ownership, views, conditions: new Set(conditions.keys()) }
     let isSound = true
     const text = stringify([{ name: 'suggested', ...entry }])
-    const [guarantee] = parseGuarantees({ name: 'suggested', text }, names, () => {
+    const { guarantees } = parseGuarantees({ name: 'suggested', text }, names, () => {
       isSound = false
     })
-    return isSound ? (guarantee as GrantGuarantee | undefined) : undefined
+    return isSound ? (guarantees[0] as GrantGuarantee | undefined) : undefined
   }
 }
 

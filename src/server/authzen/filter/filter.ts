@@ -56,7 +56,7 @@ export async function answerFilter(services: Services, request: HandledRequest, 
   const { reason } = filtered
   const context = { ...(reason === undefined ? {} : { reason }), revision: pep.policy.revision }
   const evaluated: Evaluated = { ...filtered, decision: filterBody.kind !== 'never' }
-  return { status: 200, headers: {}, body: { ...filterBody, context }, asked: [recordOfAsked(asked, evaluated)] }
+  return { status: 200, headers: {}, body: { ...filterBody, context }, asked: [recordOfAsked(pep, asked, evaluated)] }
 }
 
 interface Filtered extends Omit<Evaluated, 'decision' | 'fields'> {

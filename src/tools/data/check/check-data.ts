@@ -12,6 +12,7 @@ import { represent } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import type { ObjectReader, StoredRow } from '../../../store/object-reader.ts'
 import { objectsNamed } from '../../references.ts'
+import { RolesCheck } from './check-roles.ts'
 
 export interface DataToCheck {
   readonly reader: ObjectReader
@@ -22,7 +23,9 @@ export interface DataToCheck {
   /** Whether objects of resources without a schema are looked for. */
   readonly undeclared: boolean
   /** Undefined, with the reason, if the policy doesn't fit the schemas. */
-  readonly policy: Pick<Policy, 'ownership'> | { readonly unfit: string }
+  readonly policy: Pick<Policy, 'ownership' | 'roles' | 'links' | 'roleGuarantees'> | { readonly unfit: string }
+  /** Milliseconds since the epoch: keys may have ended. */
+  readonly now: number
 }
 
 interface CheckProgress {
@@ -49,9 +52,12 @@ export interface CheckedResource {
 export interface Unchecked {
   readonly resource: string
   /** What was not checked. */
-  readonly what: 'references' | 'indexes' | 'users'
+  readonly what: 'references' | 'indexes' | 'users' | 'roles'
   readonly why: string
 }
+
+/** As findings name them: no resource has this name. */
+const API_KEYS = 'API keys'
 
 const PAGE = { limit: 500, bytes: 8 * 1024 * 1024 }
 
@@ -66,12 +72,20 @@ export async function checkData(data: DataToCheck, progress: CheckProgress): Pro
   const summaries: CheckedResource[] = []
   for (const resource of checked) {
     const followed = await followedFrom(resource, data, unchecked)
-    summaries.push(await checkRows({ reader, resource, followed, tally }, progress))
+    const roles = resource.name === USERS ? rolesCheckBy(data, unchecked) : undefined
+    summaries.push(await checkRows({ reader, resource, followed, roles, tally }, progress))
+    for (const { id, reason } of (await roles?.reasonsOfKeys(reader, data.now)) ?? []) tally.add(API_KEYS, reason, [id])
     await checkShared(reader, resource, tally)
     await checkIndexes(reader, resource, { tally, unchecked })
   }
   if (data.undeclared) await findUndeclared(reader, resources, tally)
   return { resources: summaries, findings: tally.findings, more: tally.more, unchecked }
+}
+
+function rolesCheckBy({ policy }: DataToCheck, unchecked: Unchecked[]): RolesCheck | undefined {
+  if (!('unfit' in policy)) return new RolesCheck(policy)
+  unchecked.push({ resource: USERS, what: 'roles', why: policy.unfit })
+  return undefined
 }
 
 /** The fields of the resource whose values are looked up. */
@@ -98,17 +112,19 @@ interface RowsToCheck {
   readonly reader: ObjectReader
   readonly resource: Resource
   readonly followed: readonly Followed[]
+  /** Of users. */
+  readonly roles: RolesCheck | undefined
   readonly tally: FindingTally
 }
 
 async function checkRows(rows: RowsToCheck, progress: CheckProgress): Promise<CheckedResource> {
-  const { reader, resource, tally } = rows
+  const { reader, resource, roles, tally } = rows
   let [objects, faulty] = [0, 0]
   for (let after: string | undefined; ; ) {
     const from = after === undefined ? {} : { after }
     const page = await reader.rows(resource, { ...PAGE, ...from })
     if (page.length === 0) return { resource: resource.name, objects, faulty }
-    const checked = page.map((row) => checkRow(resource, row))
+    const checked = page.map((row) => checkRow(resource, row, roles))
     const dangling = await danglingIn(rows, checked, from)
     for (const [at, { row, reasons }] of checked.entries()) {
       const all = [...reasons, ...(dangling.get(at) ?? [])]
@@ -180,7 +196,7 @@ interface CheckedRow {
   readonly object: Representation | undefined
 }
 
-function checkRow(resource: Resource, row: StoredRow): CheckedRow {
+function checkRow(resource: Resource, row: StoredRow, roles: RolesCheck | undefined): CheckedRow {
   const document = parsed(row.text)
   if (document === undefined) {
     return { row, reasons: [{ code: 'document-not-json', message: 'the document is not JSON' }], object: undefined }
@@ -195,6 +211,7 @@ function checkRow(resource: Resource, row: StoredRow): CheckedRow {
     ...(nameTwice(row.text, document) ? [TWICE] : []),
     ...(row.version >= 1 && Number.isSafeInteger(row.version) ? [] : [VERSION]),
     ...row.disagreeing.map(disagreement),
+    ...(roles?.reasonsOf(document.roles) ?? []),
   ]
   return { row, reasons, object }
 }
@@ -378,6 +395,7 @@ export const DATA_CODES = {
   'schema-misfit': 'migrate the objects, or let the schema accept them',
   'reference-dangling': 'let the field name an object that exists, or remove the value',
   'user-missing': 'add the user, or give the object to a user that exists',
+  'roles-apart': 'take away one of the roles; revoke such a key, and make keys with one of the roles each',
   'value-shared': 'give the objects different values, or remove `x-unique`',
   'index-disagrees': 'write the object again, for example with a PATCH that changes a field',
   'index-broken': 'stop the server, and let the engine make the index again (docs/changing-schemas.md)',
