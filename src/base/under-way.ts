@@ -17,11 +17,14 @@ export class UnderWay {
     this.#refuse = refuse
   }
 
+  isFree(caller: string): boolean {
+    return (this.#byCaller.get(caller) ?? 0) < this.#most.ofCaller && this.#all < this.#most.ofAll
+  }
+
   /** Runs the work, if it isn't too much. Rejects with what the work rejects with. */
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const own = this.#byCaller.get(caller) ?? 0
-    if (own >= this.#most.ofCaller || this.#all >= this.#most.ofAll) throw this.#refuse()
-    this.#byCaller.set(caller, own + 1)
+    if (!this.isFree(caller)) throw this.#refuse()
+    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1)
     this.#all += 1
     try {
       return await work()

@@ -22,3 +22,11 @@ export interface Caller {
   /** The credential, as in decision records; undefined for tokens of this server's own issuer. */
   readonly credential?: string | undefined
 }
+
+/**
+ * Whose share a request counts for: of time, of connections, of unread answers. A request without a caller counts for its
+ * address, as limits count it.
+ */
+export function callerKey({ caller, address }: { readonly caller: Caller | undefined; readonly address: string }) {
+  return caller ? `s:${caller.id}` : `a:${address}`
+}

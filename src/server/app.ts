@@ -159,6 +159,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         draining: () => shutdown.begun,
         note: noteStore,
       })
+    const unread = new UnreadAnswers(options.unread)
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
     useStages(koa, {
@@ -167,6 +168,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       store,
       services: {
         store,
+        unread,
         inFlight: new InFlight(),
         now,
         signIn,
@@ -195,7 +197,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       recorder: recorderOf(config, decisionLog, logShares, shadow),
       faults,
       metrics,
-      unread: new UnreadAnswers(options.unread),
+      unread,
       shutdown,
     })
     const server = createHttpServer(runStages(koa), timeouts)

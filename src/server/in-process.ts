@@ -65,6 +65,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
   const { instance, resources, store, directory, now, verifier, faults, signIn, chosenId } = parts
   // A command fills as much as its work takes.
   const logShares = new LogShares({ share: Number.POSITIVE_INFINITY })
+  const unread = new UnreadAnswers()
   const koa = new Koa()
   useStages(koa, {
     instance,
@@ -72,6 +73,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
     store,
     services: {
       store,
+      unread,
       inFlight: new InFlight(),
       now,
       signIn,
@@ -94,7 +96,7 @@ export async function openInProcess(parts: InProcessParts): Promise<AskInProcess
     recorder: parts.recorder(logShares),
     faults,
     metrics: { observeRequest: () => {} },
-    unread: new UnreadAnswers(),
+    unread,
     shutdown: { begun: false },
   })
   const run = compose(koa.middleware)

@@ -73,7 +73,9 @@ export interface ObjectQuery {
 export interface ReadBy {
   /** Names the caller among others. */
   readonly whose: string
-  readonly gone: () => AbortSignal
+  readonly gone?: () => AbortSignal
+  /** Asked when a read begins that had to wait: throws if its answer couldn't be given any more. */
+  readonly mayBegin?: () => void
 }
 
 export interface Counted {
@@ -126,8 +128,8 @@ export interface Store {
   list(resource: string, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]>
   /** The number of objects that `list` would return without a limit, as far as they are found in time. Throws as `list`. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>, by?: ReadBy): Promise<Counted>
-  /** Whether such an object is stored; at once where the engine can. Throws ReadTooLong. */
-  lookup(lookup: Lookup): boolean | Promise<boolean>
+  /** Whether such an object is stored; at once where the engine can. Throws ReadTooLong. `whose`: names who asks. */
+  lookup(lookup: Lookup, whose?: string): boolean | Promise<boolean>
   /**
    * Reads that are answered at once, of this store and its directory, see one state in `work` and cost less. It must not
    * write.

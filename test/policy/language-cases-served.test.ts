@@ -25,6 +25,7 @@ import type {
 } from '../../src/resources/resource.ts'
 import { problemOf } from '../../src/server/answers/to-problem.ts'
 import { SliceQueue } from '../../src/server/authzen/pep.ts'
+import { UnreadAnswers } from '../../src/server/http/unread-answers.ts'
 import { InFlight } from '../../src/server/idempotency/idempotency-key.ts'
 import type { Input } from '../../src/server/input/input.ts'
 import { Cursors } from '../../src/server/routes/cursor.ts'
@@ -357,6 +358,7 @@ function servicesOf(store: TestStore): Services {
   return {
     store,
     inFlight: new InFlight(),
+    unread: new UnreadAnswers(),
     now: () => new Date(0),
     signIn: undefined,
     keySet: () => ({ keys: [] }),

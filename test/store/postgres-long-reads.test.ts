@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type pg from 'pg'
-import type { Condition } from '../../src/decide/conditions/condition.ts'
+import type { Condition, Lookup } from '../../src/decide/conditions/condition.ts'
 import type { ConnectionSettings, ReadBy } from '../../src/store/contract.ts'
 import { ReadTooLong, TooManyReads } from '../../src/store/errors.ts'
 import { READ_BOUNDS, type ReadBounds } from '../../src/store/lists/read-bounds.ts'
@@ -22,6 +22,13 @@ const ENDLESS: Condition = {
   resource: 'things',
   by: 'extra',
   where: ANY,
+}
+
+const LOOKUP: Lookup = {
+  resource: 'things',
+  by: 'id',
+  values: ['t1'],
+  where: { kind: 'related', field: 'id', resource: 'things', by: 'id', where: ANY },
 }
 
 const by = (whose: string, gone = new AbortController().signal): ReadBy => ({ whose, gone: () => gone })
@@ -89,6 +96,19 @@ for (const pooler of soak(['none', 'transaction'] as const, ['transaction'] as c
       expect(await counted).to.have.property('message', 'gone')
       await untilNoneRuns()
       expect(await store.count('things', { where: ANY }, by('a'))).to.deep.equal({ found: OBJECTS, isExact: true })
+    })
+
+    it('of one caller wait for their turn, so those of others are answered, however many it has', async () => {
+      const { store } = await open({ ...READ_BOUNDS, countMs: 200 })
+      const left = new Set(Array.from({ length: 40 }, (_, n) => n))
+      const flood = [...left].map(async (n) => {
+        await store.count('things', { where: ENDLESS }, by('a'))
+        left.delete(n)
+      })
+      expect(await store.count('things', { where: ANY }, by('b'))).to.include({ isExact: true })
+      expect(await store.lookup(LOOKUP, 'c')).to.equal(true)
+      expect(left.size).to.be.above(20)
+      await Promise.all(flood)
     })
 
     it('of one caller have at most half of the connections, so those of others are left', async () => {

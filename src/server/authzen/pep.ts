@@ -7,7 +7,7 @@
 import { onceAllKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { type Most, UnderWay } from '../../base/under-way.ts'
-import type { Caller } from '../../decide/caller.ts'
+import { type Caller, callerKey } from '../../decide/caller.ts'
 import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
 import type { Trust } from '../../decide/grants/trust.ts'
 import { USERS } from '../../decide/policy.ts'
@@ -66,9 +66,9 @@ export function pepOf(parts: AccessParts, request: PepRequest): Pep {
   const { caller, policy, at } = request
   const known = new Map<string | object, unknown>()
   const once = <T>(key: string | object, find: () => T): T => known.getOrInsertComputed(key, find) as T
-  const facts = factsOnce(parts)
-  const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
   const whose = callerKey(request)
+  const facts = factsOnce(parts, whose)
+  const trust = policy.snapshot.trustOf(policy.snapshot.subjectOf(caller))
   return {
     ...parts,
     caller,
@@ -84,14 +84,14 @@ export function pepOf(parts: AccessParts, request: PepRequest): Pep {
   }
 }
 
-function factsOnce({ resources, store }: AccessParts): FactSource {
+function factsOnce({ resources, store }: AccessParts, whose: string): FactSource {
   const read = new Map<string, Map<string, ReturnType<Store['get']>>>()
   const object = (resource: string, id: string) =>
     read.getOrInsertComputed(resource, () => new Map()).getOrInsertComputed(id, () => store.get(resource, id))
   return {
     user: (id) => (resources.byName.has(USERS) ? object(USERS, id) : undefined),
     object,
-    lookup: (lookup) => store.lookup(lookup),
+    lookup: (lookup) => store.lookup(lookup, whose),
   }
 }
 
@@ -139,11 +139,6 @@ export class SliceQueue {
     this.#take()
     begin?.()
   }
-}
-
-/** Whose work it is. `address`: of the client, as limits count it. */
-export function callerKey({ caller, address }: { readonly caller: Caller | undefined; readonly address: string }) {
-  return caller ? `s:${caller.id}` : `a:${address}`
 }
 
 /** `what`: e.g. "batches and searches". */

@@ -15,6 +15,7 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
 import type { AccessParts } from '../authzen/pep.ts'
+import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { InFlight } from '../idempotency/idempotency-key.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
@@ -36,6 +37,7 @@ export interface Health {
 
 export interface Services {
   readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
+  readonly unread: Pick<UnreadAnswers, 'refuse'>
   /** The idempotency keys of running requests. */
   readonly inFlight: InFlight
   readonly now: () => Date

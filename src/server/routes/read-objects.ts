@@ -1,5 +1,6 @@
 /** GET and HEAD of an item, and of a collection: a keyset page of the objects that the caller may list and asks for. */
 
+import { callerKey } from '../../decide/caller.ts'
 import type { ReadDecision } from '../../decide/decision.ts'
 import type { Abilities, Can } from '../../decide/grants/abilities.ts'
 import type { ListDecision } from '../../decide/grants/list-decision.ts'
@@ -11,7 +12,6 @@ import { type RowWriter, readListed, rowWriter } from '../../store/lists/json-ro
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import { sortValue } from '../../store/lists/sort-value.ts'
 import { writtenPage } from '../../store/lists/written-page.ts'
-import { callerKey } from '../authzen/pep.ts'
 import type { ListRequest } from '../input/input.ts'
 import { lostPageEnd } from './cursor.ts'
 import { isKnown, WrittenJson } from './entity-tag.ts'
@@ -60,7 +60,7 @@ export async function listObjects(
   decision: ListDecision,
   query: ListRequest,
 ): Promise<Outcome> {
-  const { store } = services
+  const { store, unread } = services
   const { name } = request.resource
   const { limit, order, filter } = query
   const selection = { where: decision.where, filter }
@@ -69,7 +69,8 @@ export async function listObjects(
   // One extra object shows whether there is a next page.
   const abilities = query.can ? await request.abilities() : undefined
   const marks = abilities ? [...decision.marks, ...abilities.marks] : decision.marks
-  const reader = { whose: callerKey(request), gone: request.gone }
+  const whose = callerKey(request)
+  const reader = { whose, gone: request.gone, mayBegin: () => unread.refuse(whose) }
   const page = { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) }
   const found = await store.list(name, page, reader)
   const shown = decision.rowFields(query.fields)

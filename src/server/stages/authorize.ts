@@ -4,6 +4,7 @@
  * need. A write whose object has changed since asks `decideRequest` again.
  */
 import { onceKnown } from '../../base/now-or-later.ts'
+import { callerKey } from '../../decide/caller.ts'
 import { looksAt } from '../../decide/conditions/condition.ts'
 import { decide, decideAtRoleLevel, isBlocked, type Question } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
@@ -66,7 +67,7 @@ export function decidePrefetched<T>(steps: Steps<T>, { resource, id, object }: P
 export function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedRequest): Decision | Promise<Decision> {
   const question = questionAsked(gate, policy, asked)
   const steps = asked.forwarded ? decideAtRoleLevel(question, policy.snapshot) : decide(question, policy.snapshot)
-  return onceKnown(withFacts(steps, factsFrom(gate)), orRefuse<Decision>)
+  return onceKnown(withFacts(steps, factsFrom(gate, asked)), orRefuse<Decision>)
 }
 
 export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: AcceptedRequest): Question {
@@ -86,11 +87,12 @@ export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, a
   }
 }
 
-function factsFrom({ resources, store }: Gate): FactSource {
+function factsFrom({ resources, store }: Gate, { caller, address = '' }: AcceptedRequest): FactSource {
+  const whose = callerKey({ caller, address })
   return {
     user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
     object: (name, id) => store.get(name, id),
-    lookup: (lookup) => store.lookup(lookup),
+    lookup: (lookup) => store.lookup(lookup, whose),
   }
 }
 
@@ -100,10 +102,11 @@ function factsFrom({ resources, store }: Gate): FactSource {
  */
 export function askFacts<T>(
   gate: WriteGate,
+  asked: AcceptedRequest,
   steps: Steps<T>,
   written?: Permit<'create'> | Permit<'update'>,
 ): T | Promise<T> {
-  const facts = factsFrom(gate)
+  const facts = factsFrom(gate, asked)
   if (!written) return withFacts(steps, facts)
   return withFacts(steps, {
     ...facts,

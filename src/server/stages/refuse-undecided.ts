@@ -4,7 +4,7 @@
  * that is new enough.
  */
 import { Problem } from '../../base/problems/problem.ts'
-import type { Caller } from '../../decide/caller.ts'
+import { type Caller, callerKey } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
@@ -20,9 +20,12 @@ export function refuseUnread(unread: UnreadAnswers): Stage<Addressed & Authentic
   }
 }
 
-/** The caller that an answer counts for; a request without a caller counts for its address. */
+/** The caller that an answer counts for. */
 export function holderOf({ authentication, address }: Pick<RequestState, 'authentication' | 'address'>): string {
-  return authentication?.kind === 'caller' ? `subject:${authentication.caller.id}` : `address:${address}`
+  return callerKey({
+    caller: authentication?.kind === 'caller' ? authentication.caller : undefined,
+    address: address ?? '',
+  })
 }
 
 /**

@@ -1,6 +1,5 @@
 /** The bounds of lists and counts that may look at many objects (docs/decisions/0091). */
-import { type Most, UnderWay } from '../../base/under-way.ts'
-import { TooManyReads } from '../errors.ts'
+import type { Most } from '../../base/under-way.ts'
 
 export interface ReadBounds {
   /** How long an engine may hold up the thread that answers requests, before it reads on beside it. */
@@ -11,7 +10,7 @@ export interface ReadBounds {
   readonly listMs: number
   /** A count that takes longer says how many it has found so far. */
   readonly countMs: number
-  /** Reads beside the thread, under way or waiting. */
+  /** SQLite: reads beside the thread, under way or waiting. PostgreSQL: pages that are read together. */
   readonly most: Most
 }
 
@@ -29,8 +28,3 @@ export const READ_BOUNDS: ReadBounds = {
  * them decides.
  */
 export const MOST_CLIMBED = 3000
-
-/** Runs a read that may be long. Throws TooManyReads. */
-export function readsUnderWay({ most }: ReadBounds): UnderWay {
-  return new UnderWay(most, () => new TooManyReads())
-}

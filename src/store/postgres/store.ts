@@ -19,6 +19,7 @@ import type {
 import { ReadTooLong, ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
 import { JsonRow } from '../lists/json-row.ts'
 import type { ReadBounds } from '../lists/read-bounds.ts'
+import { Turns } from '../lists/turns.ts'
 import { ParsedObjects } from '../parse-stored.ts'
 import { looksUp } from '../sql/condition.ts'
 import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempotency-keys.ts'
@@ -65,12 +66,14 @@ export class PostgresStore implements Store {
   /** By the text of their statement. */
   readonly #gatheredPages = new LRUCache<string, Gathered<Row | undefined>>({ max: MOST_PAGE_TEXTS })
   readonly #keptPages = new KeptPages()
+  readonly #pageTurns: Turns
   readonly #sharedCreates: SharedCreates
   readonly #parsed = new ParsedObjects()
   readonly #probe: WriteProbe
 
   constructor(engine: PostgresEngine) {
     this.#engine = engine
+    this.#pageTurns = new Turns(engine.bounds.most)
     this.#sharedCreates = new SharedCreates(engine.tables.get(USERS)?.objects.name)
     this.#probe = new WriteProbe({
       // Not among the look-ups: a commit may hang, for example while a synchronous replica is away.
@@ -89,7 +92,7 @@ export class PostgresStore implements Store {
     const asked = gatheredPage(query, table, tableOf) ?? pageStatement(query, table, tableOf)
     const page =
       'texts' in asked
-        ? await this.#pagesOf(asked.text).of(...asked.texts)
+        ? await this.#pageTurns.run(by ?? { whose: '' }, () => this.#pagesOf(asked.text).of(...asked.texts))
         : await this.#pageOf(asked, query, table, by)
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
@@ -144,9 +147,9 @@ export class PostgresStore implements Store {
     return this.#engine.connections.long(asked, { ms, by })
   }
 
-  async lookup(lookup: Lookup): Promise<boolean> {
+  async lookup(lookup: Lookup, whose?: string): Promise<boolean> {
     const asked = statement((to) => `select ${lookupIn(lookup, this.#queriedOf, to)}`)
-    const [row] = await this.#answerOf(lookup, asked)
+    const [row] = await this.#answerOf(lookup, asked, whose)
     return row?.[0] === true
   }
 
@@ -231,9 +234,9 @@ export class PostgresStore implements Store {
   }
 
   /** A look-up through further objects may take long: others must not wait behind it. */
-  #answerOf({ climb, where }: Lookup, asked: Statement): Promise<readonly Row[]> {
+  #answerOf({ climb, where }: Lookup, asked: Statement, whose = ''): Promise<readonly Row[]> {
     const { connections } = this.#engine
-    return climb || looksUp(where) ? this.#long(asked) : connections.quick(asked)
+    return climb || looksUp(where) ? this.#long(asked, { whose }) : connections.quick(asked)
   }
 
   close(): Promise<void> {

@@ -12,6 +12,7 @@ import { represent } from '../../../src/resources/object.ts'
 import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
 import { problemOf } from '../../../src/server/answers/to-problem.ts'
 import { SliceQueue } from '../../../src/server/authzen/pep.ts'
+import { UnreadAnswers } from '../../../src/server/http/unread-answers.ts'
 import { InFlight } from '../../../src/server/idempotency/idempotency-key.ts'
 import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
@@ -73,6 +74,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   const services = {
     store,
     inFlight,
+    unread: new UnreadAnswers(),
     now,
     signIn: undefined,
     keySet: () => ({ keys: [] }),
@@ -115,7 +117,12 @@ function requestOf(
     caller,
     address: '127.0.0.1',
     gone: () => new AbortController().signal,
-    ask: (steps) => withFacts(steps, { user: (id) => store.get('users', id), object: store.get, lookup: store.lookup }),
+    ask: (steps) =>
+      withFacts(steps, {
+        user: (id) => store.get('users', id),
+        object: store.get,
+        lookup: (lookup) => store.lookup(lookup),
+      }),
     abilities: () => {
       throw new Error('nothing asks for them')
     },

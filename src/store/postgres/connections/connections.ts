@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { ConnectionSettings } from '../../contract.ts'
 import { StoreUnavailable } from '../../errors.ts'
+import { Turns } from '../../lists/turns.ts'
 import type { Row, SqlValue, Statement } from '../../sql/statement.ts'
 import { answering, asOfContract, isOfServer } from '../failures.ts'
 import { BEGIN_BOUNDED, clientOptions, STATEMENT_MS } from './client-options.ts'
@@ -29,6 +30,7 @@ export class Connections {
   readonly #pool: pg.Pool
   readonly #watch: NodeJS.Timeout
   readonly #long: LongReads
+  readonly #turns: Turns
   /** A pooler stands between, so the session has no time-outs. */
   readonly #isPooled: boolean
   readonly #names: StatementNames
@@ -46,6 +48,8 @@ export class Connections {
     // A lost idle connection leaves the pool; the next statement opens another one.
     this.#pool.on('error', ignore)
     this.#watch = endWhenLost(this.#pool, () => this.#answers())
+    // Whoever waits in the pool's own queue is refused after a second, because the database may be lost.
+    this.#turns = new Turns({ ofCaller: max, ofAll: Math.max(1, max - 1) })
     this.#long = new LongReads({
       pool: this.#pool,
       connections: max,
@@ -76,16 +80,21 @@ export class Connections {
   }
 
   /**
-   * A read that may take long. Throws errors of the contract, and the reason why its client is gone. Behind a pooler its
-   * bound takes two more messages, so that look-ups, for which no client is named, do without.
+   * A read that may take long; callers take turns. Throws errors of the contract, and the reason why its client is gone.
+   * Behind a pooler its bound takes two more messages, so that look-ups, for which no client is named, do without.
    */
-  async long(statement: Statement, read: LongRead): Promise<readonly Row[]> {
-    if (this.#isPooled && !read.by) return this.slow(statement)
+  long(statement: Statement, read: LongRead): Promise<readonly Row[]> {
+    const { by = { whose: '' } } = read
+    const isPlain = this.#isPooled && !by.gone
+    return this.#turns.run(by, () => (isPlain ? this.slow(statement) : this.#longNow(statement, read)))
+  }
+
+  async #longNow(statement: Statement, read: LongRead): Promise<readonly Row[]> {
     if (this.#pool.ended) throw new StoreUnavailable(new Error('the store is closed'))
     try {
       return await this.#long.rows(this.#queryOf(statement), read)
     } catch (error) {
-      throw error === read.by?.gone().reason ? error : asOfContract(error)
+      throw read.by?.gone && error === read.by.gone().reason ? error : asOfContract(error)
     }
   }
 

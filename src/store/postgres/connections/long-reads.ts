@@ -78,11 +78,11 @@ export class LongReads {
       // If it can't be ended, it ends at its bound.
       ended = this.#settings.cancel(backend).catch(ignore)
     }
-    const leave = () => end(by?.gone().reason)
+    const leave = () => end(by?.gone?.().reason)
     const watch = setTimeout(() => {
       this.#underWay.run(by?.whose ?? '', () => done.promise).catch(end)
-      if (by?.gone().aborted) leave()
-      else by?.gone().addEventListener('abort', leave, { once: true })
+      if (by?.gone?.().aborted) leave()
+      else by?.gone?.().addEventListener('abort', leave, { once: true })
     }, LONG_AFTER_MS).unref()
     try {
       return await work()

@@ -62,10 +62,14 @@ export function gatheredPage(
 ): GatheredPage | undefined {
   if (!isDirect(query, table)) return undefined
   const asked = new AskedValues()
-  const page = oneRow(pageSql(query, outermost(table, tableOf, asked)))
+  const small = { ...query, bytes: Math.min(query.bytes ?? MOST_GATHERED_BYTES, MOST_GATHERED_BYTES) }
+  const page = oneRow(pageSql(small, outermost(table, tableOf, asked)))
   const text = `select asked.nth, p.* from ${ASKED_FOR} cross join ${page} as p`
   return { text, texts: asked.values.map(String) }
 }
+
+/** One answer has many of these pages, and the smallest waits for the largest. Larger ones are read by themselves. */
+const MOST_GATHERED_BYTES = 2 ** 20
 
 interface GatheredPage {
   /** The same for all lists of one shape. */
