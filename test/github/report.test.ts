@@ -28,6 +28,16 @@ describe('a report for GitHub', () => {
     expect(rows.map((row) => row.split('|').length)).to.deep.equal([5, 5, 5, 4, 4, 4])
   })
 
+  it('has a broken guarantee as its first line', () => {
+    const broken = { ...finding, code: 'guarantee-broken', message: `this breaks the guarantee ${NASTY}` }
+    const [first = '', , title] = jobReport([step([finding, broken])], 'Sallyport').split('\n')
+    expect(first)
+      .to.match(/^\*\*Not as guaranteed:\*\* .*this breaks the guarantee/)
+      .and.not.match(/@everybody|!\[|<img/)
+    expect(title).to.equal('### Sallyport')
+    expect(jobReport([step([finding])], 'Sallyport')).to.match(/^### Sallyport\n/)
+  })
+
   it('shows twenty findings, and counts the others', () => {
     const report = jobReport([step(Array.from({ length: 25 }, () => finding))], 'Sallyport')
     expect(report).to.include('and 5 more, which the log of the job has')

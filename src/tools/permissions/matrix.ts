@@ -1,5 +1,6 @@
 /** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
+import { type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
 import { byText } from '../../base/by-text.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerColumns, callerWith, columnOfRoles } from '../../decide/callers-and-routes.ts'
@@ -28,8 +29,15 @@ export interface Matrix {
   /** The time of the matrix, in milliseconds since the epoch. */
   readonly at: number
   readonly reviewed: Pick<LoadedPolicy, 'policy' | 'blocked'>
+  /** What the policy must keep, and whether it is proven to. */
+  readonly guarantees: readonly KeptGuarantee[]
   /** Who holds roles; undefined if the directory was not read. */
   readonly people?: readonly Holder[] | undefined
+}
+
+interface KeptGuarantee {
+  readonly name: string
+  readonly status: GuaranteeAnswer['kind']
 }
 
 /** A person or a machine that holds roles, as the directory says. */
@@ -152,7 +160,12 @@ export function buildMatrix(
     rules: textsOf(rows, files['policy.csv'].text),
     at: now,
     reviewed: { policy, blocked },
+    guarantees: guaranteesOf(policy, new Prover(policy, resources, now)),
   }
+}
+
+function guaranteesOf({ guarantees }: Policy, prover: Prover): readonly KeptGuarantee[] {
+  return guarantees.map((one) => ({ name: one.name, status: prover.answer(one).kind }))
 }
 
 function describeColumn({ policy }: LoadedPolicy, column: CallerColumn): string {

@@ -30,9 +30,14 @@ ${PANEL}`,
   }
 }
 
-function aboutHtml({ revision, conditions, columns, rows, at }: Matrix): Html {
+function aboutHtml({ revision, conditions, columns, rows, at, guarantees }: Matrix): Html {
   const size = `${count(columns.length, 'caller')}, ${count(rows.length, 'row')}`
-  return html`<p>Who can do what, by policy <code>${revision}</code> at <time>${timeText(at)}</time>: ${size}${conditionsText(conditions)}</p>`
+  return html`<p>Who can do what, by policy <code>${revision}</code> at <time>${timeText(at)}</time>: ${size}${conditionsText(conditions)}</p>
+${guarantees.length > 0 && html`<p class="guarantees">What must always hold: ${guarantees.map(guaranteeHtml)}</p>`}`
+}
+
+function guaranteeHtml({ name, status }: Matrix['guarantees'][number], i: number): Html {
+  return html`${i > 0 && '; '}${name} (${status === 'proven' ? status : html`<strong>${status}</strong>`})`
 }
 
 const LEGEND: readonly LegendEntry[] = [

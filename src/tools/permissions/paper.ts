@@ -17,13 +17,14 @@ type PaperEntry = readonly [term: Html | string, meaning: Html | string]
 type PaperSection = readonly [name: string, title: string, entries: readonly PaperEntry[], note?: string]
 
 export function paperHtml(matrix: Matrix): Html {
-  const { conditions, rules, rows, people } = matrix
+  const { conditions, rules, rows, people, guarantees } = matrix
   const { policy, blocked } = matrix.reviewed
   const relations = [...policy.ownership].map(([name, one]) => [name, one.relations] as const)
   const forever = [...blocked.values()].filter(({ until }) => until === undefined)
   const sections: readonly PaperSection[] = [
     ['roles', 'Roles, and who holds them', rolesIn(policy, people), people ? FROM_DIRECTORY : NOT_HERE],
     ['rules', 'The rules that decide', rules.map(({ line, text }) => [rulePlace(line), text]), COLUMNS],
+    ['guarantees', 'What every version must keep', guarantees.map(({ name, status }) => [name, status])],
     ['relations', 'What relations mean', namesIn(rows, relations, (one) => kindOf(one).describe(one))],
     ['views', 'The fields of views', namesIn(rows, policy.views, (fields) => [...fields].sort().join(', '))],
     ['conditions', 'Conditions of the request', conditionsIn(policy, conditions), ASSUMED],

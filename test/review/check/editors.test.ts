@@ -9,17 +9,17 @@ const POLICIES = new URL('../../../policies/', import.meta.url)
 describe('a shipped YAML file', () => {
   const files = readdirSync(POLICIES).filter((name) => name.endsWith('.yaml'))
 
-  it('is one of four', () => {
-    expect(files.sort()).to.deep.equal(['limits.yaml', 'ownership.yaml', 'roles.yaml', 'views.yaml'])
+  it('is one of five', () => {
+    expect(files.sort()).to.deep.equal(['guarantees.yaml', 'limits.yaml', 'ownership.yaml', 'roles.yaml', 'views.yaml'])
   })
 
-  it('has a fifth kind that docs/decision-log.md shows', () => {
+  it('has a sixth kind that docs/decision-log.md shows', () => {
     const page = readFileSync(new URL('../docs/decision-log.md', POLICIES), 'utf8')
     const [, text = ''] = /```yaml\n([^`]*)```/.exec(page) ?? []
     expect(fitOf('masks.yaml', text)(parse(text))).to.equal(true)
   })
 
-  it('has a sixth kind that docs/policies.md shows', () => {
+  it('has a seventh kind that docs/policies.md shows', () => {
     const page = readFileSync(new URL('../docs/policies.md', POLICIES), 'utf8')
     const [, text = ''] = /^(# conditions\.yaml (?:.+\n)+)/m.exec(page) ?? []
     const comment = '# yaml-language-server: $schema=../src/policy/schemas/conditions.schema.json\n'
@@ -27,13 +27,13 @@ describe('a shipped YAML file', () => {
     expect(fitOf('conditions.yaml', comment + text)(parse(text))).to.equal(true)
   })
 
-  it('has a seventh kind that docs/authzen.md shows', () => {
+  it('has an eighth kind that docs/authzen.md shows', () => {
     const page = readFileSync(new URL('../docs/authzen.md', POLICIES), 'utf8')
     const [, text = ''] = /```yaml\n([^`]*)```/.exec(page) ?? []
     expect(fitOf('callers.yaml', text)(parse(text))).to.equal(true)
   })
 
-  it('has an eighth kind that docs/guarantees.md shows', () => {
+  it('has another guarantees.yaml in docs/guarantees.md', () => {
     const page = readFileSync(new URL('../docs/guarantees.md', POLICIES), 'utf8')
     const [, text = ''] = /```yaml\n(# yaml-language-server: \$schema=\S+guarantees[^`]*)```/.exec(page) ?? []
     expect(fitOf('guarantees.yaml', text)(parse(text))).to.equal(true)

@@ -48,6 +48,20 @@ describe('a guarantee that the policy breaks', () => {
     expect(stdout).to.include(`  allowed  policy.csv:${line}\n`).and.include('1 guarantee proven, in ')
   })
 
+  it('stands on the page of the access matrix, beside those that are kept', async () => {
+    const page = async () => {
+      const { stdout } = await sallyport(['policy', 'matrix', '--policies', folder, '--format', 'html'], { cwd: ROOT })
+      return stdout
+    }
+    const kept =
+      'What must always hold: only its owner changes a note (proven); support can always read orders (proven)</p>'
+    expect(await page())
+      .to.include(kept)
+      .and.include('<dt>only its owner changes a note</dt><dd>proven</dd>')
+    await addRules(join(folder, 'policy.csv'), BREAKING)
+    expect(await page()).to.include('only its owner changes a note (<strong>broken</strong>); support')
+  })
+
   it('has an explain command that tells the line', async () => {
     await addRules(join(folder, 'policy.csv'), BREAKING)
     const { guarantees } = JSON.parse((await check('json')).stdout)

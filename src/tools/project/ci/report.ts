@@ -13,6 +13,7 @@ const OUTCOMES = ['passed', '**failed**', '**could not run**'] as const
 export function jobReport(steps: readonly JobStep[], title: string): string {
   const rows = steps.map(({ name, code, result }) => [STEPS[name], OUTCOMES[code], wordsOf(result)])
   const parts = [
+    ...brokenGuarantees(steps),
     `### ${title}`,
     markdownTable({ head: ['step', 'outcome', 'result'], rows, more: IN_LOG }),
     ...steps.filter(({ findings }) => findings.length > 0).map(findingsOf),
@@ -20,6 +21,15 @@ export function jobReport(steps: readonly JobStep[], title: string): string {
   ]
   return fitted(`${parts.join('\n\n')}\n`)
 }
+
+/** Before everything else: with these files, no server starts. */
+function brokenGuarantees(steps: readonly JobStep[]): readonly string[] {
+  const broken = steps.flatMap(({ findings }) => findings.filter(({ code }) => BREAKS.has(code)))
+  const shown = broken.slice(0, MOST_FINDINGS).map(({ message }) => `**Not as guaranteed:** ${wordsOf(message)}`)
+  return broken.length > shown.length ? [...shown, `and ${broken.length - shown.length} more`] : shown
+}
+
+const BREAKS: ReadonlySet<string> = new Set(['guarantee-broken', 'guarantee-undecided'])
 
 function findingsOf({ name, findings }: JobStep): string {
   const rows = findings.map(({ file, line, message, hint }) => {
