@@ -102,7 +102,7 @@ export interface Policy {
 }
 
 /** An entry of guarantees.yaml about rules. */
-export type Guarantee = GrantGuarantee
+export type Guarantee = GrantGuarantee | ApartGuarantee
 
 interface NamedGuarantee {
   readonly name: string
@@ -112,6 +112,13 @@ interface NamedGuarantee {
 /** `never`: callers have no more than an allow with these terms would give. `always`: they have no less. */
 export interface GrantGuarantee extends NamedGuarantee, GuaranteedAct {
   readonly kind: 'never' | 'always'
+}
+
+/** No caller does both on one object; with `anywhere`, on any two. */
+export interface ApartGuarantee extends NamedGuarantee {
+  readonly kind: 'apart'
+  readonly acts: readonly [GuaranteedAct, GuaranteedAct]
+  readonly anywhere: boolean
 }
 
 /** What some callers do. */

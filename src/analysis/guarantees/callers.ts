@@ -5,19 +5,22 @@
 import { choices as choicesOf } from '../../base/subsets.ts'
 import { columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { GuaranteedSubjects, Policy } from '../../decide/policy.ts'
+import { type RolesApart, rolesApartOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { type AskedRules, type GuaranteedCaller, sizeOf } from './asked-rules.ts'
 
 const ANONYMOUS: GuaranteedCaller = { kind: 'anonymous', roles: [], subjects: new Set(['everyone', 'anonymous']) }
 
-/** A search among more callers is given up. */
-const MOST_CALLERS = 20_000
+/** A search that joins more is given up. */
+const MOST_JOINED = 20_000
 
 export class Callers {
   readonly #policy: Policy
+  readonly #apart: readonly RolesApart[]
   readonly #subjects = new Map<string, ReadonlySet<string>>()
 
   constructor(policy: Policy) {
     this.#policy = policy
+    this.#apart = rolesApartOf(policy)
   }
 
   /** Those who must have certain roles, with nothing else and with each role or user that rules name. */
@@ -34,11 +37,14 @@ export class Callers {
   required(all: readonly GuaranteedSubjects[]): readonly GuaranteedCaller[] {
     const choices = all.map((one) => ('with' in one ? one.with : ['everyone']))
     const chosen = choicesOf(choices).map((names) => new Set(names))
-    return chosen.flatMap((names) => {
+    const callers = chosen.flatMap((names) => {
       const roles = [...names].filter((name) => name !== 'everyone' && name !== 'anonymous')
-      const isAnyone = roles.length === 0
-      return [...(isAnyone ? [ANONYMOUS] : []), ...(names.has('anonymous') ? [] : [this.#of(roles)])]
+      return [
+        ...(roles.length === 0 ? [ANONYMOUS] : []),
+        ...(names.has('anonymous') || !this.#canHave(roles) ? [] : [this.#of(roles)]),
+      ]
     })
+    return callers.filter((one) => all.every((some) => isWanted(one, some)))
   }
 
   /** Each role and each user that rules are about, but those left out; those with the same rules once. */
@@ -53,11 +59,28 @@ export class Callers {
     )
   }
 
+  /** `joined`, as often as one search may ask. Throws TooManyCallers. */
+  counting(): SoughtCaller['join'] {
+    let count = 0
+    return (one, other) => {
+      if (count++ === MOST_JOINED) throw new TooManyCallers()
+      return this.joined(one, other)
+    }
+  }
+
   /** Undefined where nobody is both. */
   joined(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined {
     if (one.kind === 'anonymous' || other.kind === 'anonymous') return undefined
     if (one.user !== undefined && other.user !== undefined) return undefined
-    return this.#of([...new Set([...one.roles, ...other.roles])], one.user ?? other.user)
+    const all = new Set([...one.roles, ...other.roles])
+    const isInherited = (role: string) => [...all].some((heir) => heir !== role && this.#subjectsOf(heir).has(role))
+    const roles = [...all].filter((role) => !isInherited(role))
+    return this.#canHave(roles) ? this.#of(roles, one.user ?? other.user) : undefined
+  }
+
+  /** No guarantee keeps these roles apart. */
+  #canHave(roles: readonly string[]): boolean {
+    return rolesLost(this.#apart, roles).length === 0
   }
 
   #of(roles: readonly string[], user?: string): GuaranteedCaller {
@@ -93,7 +116,7 @@ export interface SoughtCaller {
   readonly asked: readonly AskedRules[]
   /** Who may be joined with another one, since more is granted then. */
   readonly further: readonly GuaranteedCaller[]
-  join(one: GuaranteedCaller, other: GuaranteedCaller): GuaranteedCaller | undefined
+  readonly join: (one: GuaranteedCaller, other: GuaranteedCaller) => GuaranteedCaller | undefined
   isFound(caller: GuaranteedCaller): boolean
   /** Whether this caller could be found if everything could be written that everybody together can write. */
   couldBe(caller: GuaranteedCaller): boolean
@@ -109,7 +132,6 @@ export function* withWriters(
 ): Generator<GuaranteedCaller> {
   const key = keyOf(caller, sought.asked)
   if (seen.has(key)) return
-  if (seen.size === MOST_CALLERS) throw new TooManyCallers()
   seen.add(key)
   if (!sought.couldBe(caller)) return
   if (sought.isFound(caller)) return yield caller
@@ -119,8 +141,9 @@ export function* withWriters(
   }
 }
 
+/** The guarantee can't be decided. */
 export class TooManyCallers extends Error {
   constructor() {
-    super(`more than ${MOST_CALLERS} sets of roles would have to be tried`)
+    super(`more than ${MOST_JOINED} sets of roles would have to be tried`)
   }
 }

@@ -57,6 +57,16 @@ export interface ActClaim extends ActStatement {
   readonly broken: Region
 }
 
+/** What a guarantee says about an action, and the rules about it. */
+export interface AskedAct {
+  readonly act: ClaimedAct
+  readonly statements: readonly ActStatement[]
+  /** The rules now. */
+  readonly asked: AskedRules
+  /** Without the denies that end: at no time a caller is granted more. */
+  readonly lasting: AskedRules
+}
+
 export function statementsOn(act: ClaimedAct, asked: AskedRules): readonly ActStatement[] {
   return operationsOf(asked.resource, asked.action.name).flatMap((operation) =>
     (['anonymous', 'known'] as const).map((kind) => statementOf(act, asked, operation, kind)),
@@ -139,7 +149,7 @@ export function* breaksOf(claims: readonly ActClaim[]): Generator<Break> {
   for (const { one } of sorted) yield* situationsOf(one)
 }
 
-function* situationsOf({ act, asked, caller, operation, broken }: ActClaim): Generator<Break> {
+export function* situationsOf({ act, asked, caller, operation, broken }: ActClaim): Generator<Break> {
   const { space, resource, action, fields: all, time } = asked
   const { regions } = space
   const variables = asked.variables(new Set([...space.leaves.map(({ name }) => name), ...space.conditions]), operation)

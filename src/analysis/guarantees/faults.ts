@@ -8,7 +8,7 @@ import { namesText } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { GuaranteedCaller } from './asked-rules.ts'
 import type { Break } from './claims.ts'
-import { type GuaranteeAnswer, Prover } from './prove.ts'
+import { type Breaking, type GuaranteeAnswer, Prover } from './prove.ts'
 
 /**
  * Throws FileError if the policy breaks one of its guarantees, now or after the end of a rule, or if that can't be decided.
@@ -34,23 +34,27 @@ const UNSHOWN = 'but no request was found that shows it'
 export function faultOf(
   guarantee: Guarantee,
   answer: GuaranteeAnswer,
-  shown: Break | undefined,
+  shown: Breaking | undefined,
   { files, now }: { readonly files: PolicyFiles; readonly now: number },
 ): readonly Diagnostic[] {
   const { name, place, kind } = guarantee
   if (answer.kind === 'proven') return []
   if (!shown) {
-    const why = answer.kind === 'undecided' ? answer.why : `${breakText(answer.breaks().next().value)}, ${UNSHOWN}`
+    const why =
+      answer.kind === 'undecided'
+        ? answer.why
+        : `${answer.breaks().take(1).map(breakText).toArray().join()}, ${UNSHOWN}`
     const message = `whether the guarantee \`${name}\` holds is not decided: ${why}`
     return [
       fault(place, 'guarantee-undecided', message, 'name fewer relations and conditions, or correct the guarantee'),
     ]
   }
-  const [line] = shown.lines
+  const last = shown.acts.at(-1) ?? shown.acts[0]
+  const [line] = last.lines
   const at = line === undefined ? place : { file: files['policy.csv'].name, line, column: 1 }
-  const since = shown.from > now ? `, from ${timeText(shown.from)} on` : ''
+  const since = last.from > now ? `, from ${timeText(last.from)} on` : ''
   const message = `this breaks the guarantee \`${name}\`: ${breakText(shown)}${since}`
-  const change = kind === 'never' ? 'allow less' : line === undefined ? 'allow it' : 'deny less'
+  const change = kind !== 'always' ? 'allow less' : line === undefined ? 'allow it' : 'deny less'
   return [fault(at, 'guarantee-broken', message, `${change}, or change the guarantee in ${place.file}:${place.line}`)]
 }
 
@@ -59,11 +63,16 @@ function fault(place: Guarantee['place'], code: string, message: string, hint: s
 }
 
 /** `a caller with \`member\` can \`update\` \`status\` of \`orders\` where \`owner\` becomes \`owner+placed\`` */
-export function breakText(shown: Break): string {
-  const { act, caller, action, fields, resource } = shown
+function breakText({ acts }: Breaking): string {
+  const [{ act, caller }] = acts
   const can = act.kind === 'always' ? "can't" : 'can'
+  return `${callerText(caller)} ${can} ${acts.map(actText).join(', and ')}`
+}
+
+function actText(shown: Break): string {
+  const { act, action, fields, resource } = shown
   const what = action.hasFields && act.fields ? `${namesText(fields)} of ` : ''
-  return `${callerText(caller)} ${can} \`${action.name}\` ${what}\`${resource.name}\` where ${situationText(shown)}`
+  return `\`${action.name}\` ${what}\`${resource.name}\` where ${situationText(shown)}`
 }
 
 export function callerText({ kind, roles, user }: GuaranteedCaller): string {

@@ -27,11 +27,14 @@ export function guaranteesNoticing(
     const resource = resources.byName.get(name)
     return new Set(resource && touchedActions(policies, resource).map((action) => action.name))
   }
-  return guarantees.filter(({ resource, actions, ...rest }) => {
-    const changed = touched.getOrInsertComputed(resource, touchedOf)
-    const isTouched = actions.some((name) => changed.has(name))
-    return isTouched && prover.answer({ resource, actions, ...rest }).kind !== 'proven'
-  })
+  const isTouched = (guarantee: Guarantee): boolean => {
+    // What nobody can change counts for acts on one object: any action may change it.
+    if (guarantee.kind === 'apart')
+      return guarantee.acts.some(({ resource }) => touched.getOrInsertComputed(resource, touchedOf).size > 0)
+    const changed = touched.getOrInsertComputed(guarantee.resource, touchedOf)
+    return guarantee.actions.some((name) => changed.has(name))
+  }
+  return guarantees.filter((one) => isTouched(one) && prover.answer(one).kind !== 'proven')
 }
 
 /** What may stand behind `unless` and `when`: the relations of the resource, and the relation columns that allow something. */

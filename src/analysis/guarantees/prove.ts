@@ -3,17 +3,18 @@
  * says. No situation is the proof.
  */
 
-import type { GrantGuarantee, Guarantee, Policy } from '../../decide/policy.ts'
+import type { ApartGuarantee, GrantGuarantee, Guarantee, Policy } from '../../decide/policy.ts'
 import { endsOf, livingAt } from '../../decide/rules/rule-table.ts'
 import { isAbout } from '../../decide/rules/terms.ts'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import { NOWHERE, TooManyRegions } from '../regions.ts'
-import { ResourceSpace } from '../space.ts'
+import { decisionsOf, ResourceSpace } from '../space.ts'
+import { breaksOfTwo, type KeptFacts, keptFacts } from './apart.ts'
 import { AskedRules, type GuaranteedCaller } from './asked-rules.ts'
 import { Callers, type SoughtCaller, TooManyCallers, withWriters } from './callers.ts'
 import {
   type ActClaim,
-  type ActStatement,
+  type AskedAct,
   type Break,
   breaksOf,
   type ClaimedAct,
@@ -25,21 +26,22 @@ import {
 export type GuaranteeAnswer =
   | { readonly kind: 'proven'; readonly cells: number }
   /** `breaks`: the smallest first. */
-  | { readonly kind: 'broken'; readonly cells: number; readonly breaks: () => Generator<Break> }
+  | { readonly kind: 'broken'; readonly cells: number; readonly breaks: () => IteratorObject<Breaking, undefined> }
   | { readonly kind: 'undecided'; readonly cells: number; readonly why: string }
+
+/** What one caller does or is refused: an act, or both of an `apart`, in this order. */
+export interface Breaking {
+  readonly acts: readonly [Break, ...Break[]]
+  /** For two acts on one object: the fields that nobody can have changed between them. */
+  readonly kept?: ReadonlySet<string>
+}
 
 /** Each end of a caller's rules is a policy of its own to prove. */
 const MOST_ENDS = 200
 
-/** What a guarantee says about an action, and the rules about it. */
-export interface AskedAct {
-  readonly act: ClaimedAct
-  readonly statements: readonly ActStatement[]
-  /** The rules now. */
-  readonly asked: AskedRules
-  /** Without the denies that end: at no time a caller is granted more. */
-  readonly lasting: AskedRules
-}
+const CANT_MATTER = "no object and no request can be as it says, so it can't matter"
+
+const EVERYBODY = { without: [] }
 
 /** Answers the guarantees of one policy. */
 export class Prover {
@@ -48,6 +50,7 @@ export class Prover {
   readonly #now: number
   readonly #callers: Callers
   readonly #spaces = new Map<string, ResourceSpace>()
+  readonly #kept = new Map<string, KeptFacts>()
   readonly #rules = new Map<string, Pick<AskedAct, 'asked' | 'lasting'>>()
 
   constructor(policy: Policy, resources: Resources, now: number) {
@@ -59,7 +62,7 @@ export class Prover {
 
   answer(guarantee: Guarantee): GuaranteeAnswer {
     try {
-      return this.#answerGrants(guarantee)
+      return guarantee.kind === 'apart' ? this.#answerApart(guarantee) : this.#answerGrants(guarantee)
     } catch (error) {
       const isBound = [TooManyRegions, TooManyEnds, TooManyCallers].some((kind) => error instanceof kind)
       if (!isBound) throw error
@@ -71,9 +74,44 @@ export class Prover {
     const claims = this.#asked(guarantee).flatMap((one) => this.#claimsAbout(one))
     const cells = claims.reduce((sum, claim) => sum + claim.cells, 0)
     const broken = claims.filter((one) => one.broken !== NOWHERE)
-    if (broken.length > 0) return { kind: 'broken', cells, breaks: () => breaksOf(broken) }
-    const why = "no object and no request can be as it says, so it can't matter"
-    return cells === 0 ? { kind: 'undecided', cells, why } : { kind: 'proven', cells }
+    if (broken.length > 0) {
+      return { kind: 'broken', cells, breaks: () => breaksOf(broken).map((one): Breaking => ({ acts: [one] })) }
+    }
+    return cells === 0 ? { kind: 'undecided', cells, why: CANT_MATTER } : { kind: 'proven', cells }
+  }
+
+  #answerApart({ acts, anywhere }: ApartGuarantee): GuaranteeAnswer {
+    const [first, second] = acts.map((act) => this.#asked({ ...act, kind: 'apart' }))
+    if (!first || !second) throw new Error('an `apart` has two acts')
+    const [one = 0, other = 0] = [first, second].map((some) => some.reduce((sum, act) => sum + this.#cellsOf(act), 0))
+    const cells = one + other
+    if (one === 0 || other === 0) return { kind: 'undecided', cells, why: CANT_MATTER }
+    const kept = anywhere ? undefined : this.#keptBy(first)
+    const claimsOf = (act: AskedAct, caller: GuaranteedCaller) => this.#claimsOf(act, caller)
+    const question = { acts: [first, second], callers: this.#callers, kept, claimsOf } as const
+    if (breaksOfTwo(question).next().done) return { kind: 'proven', cells }
+    const breaking = (pair: readonly [Break, Break]): Breaking => ({ acts: pair, ...(kept && { kept: kept.fields }) })
+    return { kind: 'broken', cells, breaks: () => breaksOfTwo(question).map(breaking) }
+  }
+
+  #cellsOf({ act, asked, statements }: AskedAct): number {
+    const kinds = this.#callers.alone(act.subjects, asked).map(({ kind }) => kind)
+    const cellsFor = (kind: string) => statements.reduce((sum, one) => sum + (one.kind === kind ? one.cells : 0), 0)
+    return kinds.reduce((sum, kind) => sum + cellsFor(kind), 0)
+  }
+
+  #keptBy([one]: readonly AskedAct[]): KeptFacts | undefined {
+    if (!one) return undefined
+    const { resource, space } = one.asked
+    return this.#kept.getOrInsertComputed(resource.name, () => {
+      const changing = [...resource.actions.values()].filter((action) => decisionsOf(resource, action).changes)
+      const rules = changing.map((action) => this.#rulesAbout(resource, action).lasting)
+      return keptFacts(
+        space,
+        resource,
+        rules.map((asked) => ({ asked, callers: this.#callers.alone(EVERYBODY, asked) })),
+      )
+    })
   }
 
   #asked(act: ClaimedAct): readonly AskedAct[] {
@@ -105,7 +143,7 @@ export class Prover {
     return {
       asked: [asked],
       further: this.#callers.ofRules([asked], [act.subjects]),
-      join: (caller, other) => this.#callers.joined(caller, other),
+      join: this.#callers.counting(),
       isFound: (caller) => this.#claimsOf(one, caller).some(({ broken }) => broken !== NOWHERE),
       couldBe: (caller) =>
         ofCaller(caller).some(

@@ -5,7 +5,14 @@ import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
-import type { GrantGuarantee, Guarantee, GuaranteedSubjects, Policy, RoleGuarantee } from '../../decide/policy.ts'
+import type {
+  GrantGuarantee,
+  Guarantee,
+  GuaranteedAct,
+  GuaranteedSubjects,
+  Policy,
+  RoleGuarantee,
+} from '../../decide/policy.ts'
 import { hadOf, rolesApartOf } from '../../decide/role-guarantees.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resource } from '../../resources/resource.ts'
@@ -14,8 +21,8 @@ import type { OnFault } from './parse-callers.ts'
 import { parseRelationColumn } from './relation-column.ts'
 import type { RuleVocabulary } from './rule-scope.ts'
 
-/** `never` may have `unless`, `always` may have `when`. */
-interface GrantForm {
+/** `never` may have `unless`, all others `when`. */
+interface ActForm {
   readonly subjects?: readonly string[] | { readonly except: readonly string[] }
   readonly resource: string
   readonly actions: readonly string[]
@@ -26,24 +33,26 @@ interface GrantForm {
 
 /** What each kind of guarantee says, by the key that it stands behind. */
 interface GuaranteeForms {
-  readonly never: GrantForm
-  readonly always: GrantForm
+  readonly never: ActForm
+  readonly always: ActForm
+  readonly apart: readonly [ActForm, ActForm]
   readonly 'roles-apart': readonly string[]
 }
 
 type Kind = keyof GuaranteeForms
 
-type Entry = Partial<GuaranteeForms> & { readonly name: string }
+type Entry = Partial<GuaranteeForms> & { readonly name: string; readonly anywhere?: boolean }
 
 type Parsed = DistributedOmit<Guarantee | RoleGuarantee, 'name' | 'place'>
 type DistributedOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
 
 /** Faults have paths from the entry on. Undefined if nothing can be promised, which is reported. */
-type ParseKind<Form> = (form: Form, known: RuleVocabulary, fault: OnFault) => Parsed | undefined
+type ParseKind<Form> = (form: Form, known: RuleVocabulary, fault: OnFault, entry: Entry) => Parsed | undefined
 
 const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
   never: parseGrants('never'),
   always: parseGrants('always'),
+  apart: parseApart,
   'roles-apart': parseRolesApart,
 }
 
@@ -84,37 +93,77 @@ function parseEntry(entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed
     fault([], 'guarantee-kind', message, kind ? 'write two guarantees' : `add ${namesText(all, ' or ')}`)
     return undefined
   }
+  if (entry.anywhere !== undefined && kind !== 'apart') {
+    fault(['anywhere'], 'guarantee-kind', `\`${kind}\` has no \`anywhere\``, 'leave it out: only `apart` has it')
+  }
   return parseKind(kind, entry, known, fault)
 }
 
-function parseKind<K extends Kind>(
-  kind: K,
-  entry: Partial<GuaranteeForms>,
-  known: RuleVocabulary,
-  fault: OnFault,
-): Parsed | undefined {
-  const form: GuaranteeForms[K] | undefined = entry[kind]
-  return form && KINDS[kind](form, known, fault)
+function parseKind<K extends Kind>(kind: K, entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
+  const forms: Partial<GuaranteeForms> = entry
+  const form: GuaranteeForms[K] | undefined = forms[kind]
+  return form && KINDS[kind](form, known, fault, entry)
 }
 
-// ---- never, always --------------------------------------------------------------------------------------------------
+// ---- never, always, apart --------------------------------------------------------------------------------------------
 
-function parseGrants(kind: GrantGuarantee['kind']): ParseKind<GrantForm> {
-  return (form, known, onFault) => {
-    const fault: OnFault = (path, ...rest) => onFault([kind, ...path], ...rest)
-    const subjects = parseSubjects(form.subjects, known, fault)
-    const resource = dataResource(form.resource, known, fault)
-    if (!resource) return undefined
-    const { actions, fields } = form
-    const sound = soundActions(resource, actions, fault)
-    if (sound && fields) refuseFields(resource, { kind, actions, fields }, fault)
-    const terms = sound ? parseTerms(form, resource, known, fault) : undefined
-    return { kind, subjects, resource: resource.name, actions, ...(fields && { fields }), ...(terms && { terms }) }
+function parseGrants(kind: GrantGuarantee['kind']): ParseKind<ActForm> {
+  return (form, known, fault) => {
+    const act = parseAct(form, kind, known, (path, ...rest) => fault([kind, ...path], ...rest))
+    return act && { kind, ...act }
   }
 }
 
+function parseApart(
+  forms: GuaranteeForms['apart'],
+  known: RuleVocabulary,
+  fault: OnFault,
+  { anywhere = false }: Entry,
+): Parsed | undefined {
+  const [one, other] = forms.map((form, i) =>
+    parseAct(form, 'apart', known, (path, ...rest) => fault(['apart', i, ...path], ...rest)),
+  )
+  if (!one || !other) return undefined
+  if (!anywhere) refuseDistinct([one, other], known, fault)
+  return { kind: 'apart', acts: [one, other], anywhere }
+}
+
+/** Two acts that no object can have both. */
+function refuseDistinct([one, other]: readonly [GuaranteedAct, GuaranteedAct], known: RuleVocabulary, fault: OnFault) {
+  const hint = 'add `anywhere: true`, if no caller may do both on any two objects'
+  if (one.resource !== other.resource) {
+    const message = `no object is one of \`${one.resource}\` and of \`${other.resource}\`, so the guarantee can't matter`
+    fault(['apart', 1, 'resource'], 'guarantee-idle', message, hint)
+    return
+  }
+  const resource = known.resources.byName.get(one.resource)
+  const operations = [one, other].flatMap(({ actions }) =>
+    actions.flatMap((name) => (resource ? operationsOf(resource, name) : [])),
+  )
+  const [once] = (['create', 'delete'] as const).filter((name) => operations.every((operation) => operation === name))
+  if (once)
+    fault(['apart'], 'guarantee-idle', `nobody can \`${once}\` an object twice, so the guarantee can't matter`, hint)
+}
+
+/** Undefined if there is no such resource, which is reported. */
+function parseAct(
+  form: ActForm,
+  kind: Guarantee['kind'],
+  known: RuleVocabulary,
+  fault: OnFault,
+): GuaranteedAct | undefined {
+  const subjects = parseSubjects(form.subjects, known, fault)
+  const resource = dataResource(form.resource, known, fault)
+  if (!resource) return undefined
+  const { actions, fields } = form
+  const sound = soundActions(resource, actions, fault)
+  if (sound && fields) refuseFields(resource, { kind, actions, fields }, fault)
+  const terms = sound ? parseTerms(form, resource, known, fault) : undefined
+  return { subjects, resource: resource.name, actions, ...(fields && { fields }), ...(terms && { terms }) }
+}
+
 function parseSubjects(
-  subjects: GrantForm['subjects'] = { except: [] },
+  subjects: ActForm['subjects'] = { except: [] },
   { roles }: RuleVocabulary,
   fault: OnFault,
 ): GuaranteedSubjects {
@@ -145,7 +194,7 @@ function dataResource(name: string, { resources }: RuleVocabulary, fault: OnFaul
 }
 
 /** Nothing is decided about an object where the action is `options`. */
-function soundActions(resource: Resource, actions: GrantForm['actions'], fault: OnFault): boolean {
+function soundActions(resource: Resource, actions: ActForm['actions'], fault: OnFault): boolean {
   const known = new Set([...resource.actions.keys()].filter((name) => name !== 'options'))
   const unknown = actions.filter((name) => !known.has(name))
   for (const name of unknown) {
@@ -157,7 +206,7 @@ function soundActions(resource: Resource, actions: GrantForm['actions'], fault: 
 
 function refuseFields(
   resource: Resource,
-  { kind, actions, fields }: Pick<Required<GrantGuarantee>, 'kind' | 'actions' | 'fields'>,
+  { kind, actions, fields }: Pick<Guarantee, 'kind'> & Pick<Required<GuaranteedAct>, 'actions' | 'fields'>,
   fault: OnFault,
 ): void {
   for (const [i, name] of actions.entries()) {
@@ -167,7 +216,7 @@ function refuseFields(
   }
   const isWrite = (operation: string) => operation === 'create' || changesStored(operation)
   const isWriting = (name: string) => operationsOf(resource, name).every(isWrite)
-  const writes = kind === 'never' ? actions.every(isWriting) : actions.some(isWriting)
+  const writes = kind === 'always' ? actions.some(isWriting) : actions.every(isWriting)
   for (const [i, name] of fields.entries()) {
     const field = resource.fields.get(name)
     if (!field) {
@@ -182,11 +231,11 @@ function refuseFields(
 
 /** As in the relation column of a rule about these actions. */
 function parseTerms(
-  form: GrantForm,
+  form: ActForm,
   resource: Resource,
   { resources, ownership, conditions }: RuleVocabulary,
   fault: OnFault,
-): GrantGuarantee['terms'] {
+): GuaranteedAct['terms'] {
   const word = form.unless === undefined ? 'when' : 'unless'
   const text = form[word]
   if (text === undefined) return undefined

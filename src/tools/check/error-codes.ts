@@ -256,8 +256,8 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'guarantee-idle',
-    "A guarantee can't matter: no client writes the field, or `any` always holds",
-    'Leave the field out, or name a relation',
+    "A guarantee can't matter: no client writes the field, `any` always holds, or no object can have both acts",
+    'Leave the field out, name a relation, or add `anywhere: true`',
   ),
   entry(
     'roles-apart',

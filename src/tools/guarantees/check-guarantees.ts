@@ -1,7 +1,7 @@
 /** The answers to the guarantees of a policy, for people and programs: each proven, broken with a counterexample, or undecided. */
 import type { Break } from '../../analysis/guarantees/claims.ts'
 import { callerText, faultOf } from '../../analysis/guarantees/faults.ts'
-import { type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
+import { type Breaking, type GuaranteeAnswer, Prover } from '../../analysis/guarantees/prove.ts'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { shellWord } from '../../base/problems/fix.ts'
 import type { Guarantee, Policy } from '../../decide/policy.ts'
@@ -11,7 +11,7 @@ import type { FindingReport } from '../../present/findings.ts'
 import type { Paragraph } from '../../present/report.ts'
 import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { Counterexample } from './counterexample.ts'
+import type { Counterexample, ShownAct, ShownRequest } from './counterexample.ts'
 
 interface GuaranteesOf {
   /** All rules, also those that have ended. */
@@ -28,7 +28,7 @@ interface Judged {
   readonly guarantee: Guarantee
   readonly answer: GuaranteeAnswer
   readonly findings: readonly Diagnostic[]
-  readonly shown?: { readonly by: Break; readonly example: Counterexample }
+  readonly shown?: { readonly by: Breaking; readonly example: Counterexample }
 }
 
 /** More breaks of one guarantee are not tried. */
@@ -68,7 +68,10 @@ async function judge(guarantee: Guarantee, prover: Prover, about: GuaranteesOf):
 }
 
 /** The first break that a request shows. */
-async function firstShown(breaks: Iterable<Break>, { policy, resources, now }: GuaranteesOf): Promise<Judged['shown']> {
+async function firstShown(
+  breaks: Iterable<Breaking>,
+  { policy, resources, now }: GuaranteesOf,
+): Promise<Judged['shown']> {
   // Most policies keep their guarantees: then no server is loaded.
   const { Counterexamples } = await import('./counterexample.ts')
   const examples = new Counterexamples(policy, resources, now)
@@ -92,33 +95,40 @@ function heldAtWrites(name: string): object {
 function resultOf({ guarantee: { name }, answer, shown, findings }: Judged, about: GuaranteesOf): object {
   if (answer.kind === 'proven') return { name, status: 'proven', cells: answer.cells }
   if (!shown) return { name, status: 'undecided', cells: answer.cells, reason: findings[0]?.message ?? '' }
-  const { caller, facts, method, path, body, status, before, after, others } = shown.example
+  return { name, status: 'broken', cells: answer.cells, counterexample: exampleOf(shown.example, about) }
+}
+
+/** As the same schema says. */
+function exampleOf([{ by, shown }, ...more]: Counterexample, about: GuaranteesOf): object {
+  const { caller, facts, method, path, body, status, before, after, others } = shown
+  const [next, ...rest] = more
   return {
-    name,
-    status: 'broken',
-    cells: answer.cells,
-    counterexample: {
-      caller: caller ? { id: caller.id, roles: caller.roles, attributes: caller.claims } : null,
-      request: { method, path, ...(body && { body }), ...(facts.address && { address: facts.address }) },
-      at: new Date(facts.now).toISOString(),
-      conditions: shown.by.situation.conditions,
-      status,
-      before: before ?? null,
-      after: after ?? null,
-      others,
-      lines: shown.by.lines,
-      explain: explainCommand(shown.by, shown.example, about),
-      curl: curlCommand(shown.example),
-    },
+    caller: caller ? { id: caller.id, roles: caller.roles, attributes: caller.claims } : null,
+    request: { method, path, ...(body && { body }), ...(facts.address && { address: facts.address }) },
+    at: new Date(facts.now).toISOString(),
+    conditions: by.situation.conditions,
+    status,
+    before: before ?? null,
+    after: after ?? null,
+    others,
+    lines: by.lines,
+    explain: explainCommand(by, shown, about),
+    curl: curlCommand(shown),
+    ...(next && { next: exampleOf([next, ...rest], about) }),
   }
 }
 
 function exampleText({ guarantee, shown }: Judged, about: GuaranteesOf): Paragraph {
   if (!shown) return []
-  const { by, example } = shown
-  const { caller, method, path, body, status, before, after, others } = example
+  const [first, ...more] = shown.example.map((one) => actText(one, about))
+  const apart = more.flatMap((lines) => ['  and then', ...lines])
+  return [`counterexample to \`${guarantee.name}\``, ...(first ?? []), ...apart]
+}
+
+function actText({ by, shown }: ShownAct, about: GuaranteesOf): readonly string[] {
+  const { caller, method, path, body, status, before, after, others } = shown
   const attributes = Object.keys(caller?.claims ?? {}).length === 0 ? '' : `, with ${JSON.stringify(caller?.claims)}`
-  const [verb, { name }] = [guarantee.kind === 'never' ? 'allowed' : 'denied', by.resource]
+  const [verb, { name }] = [by.act.kind === 'always' ? 'denied' : 'allowed', by.resource]
   const lines: readonly (readonly [string, string | undefined])[] = [
     ['caller', `${callerText(by.caller)}${caller ? `: ${caller.id}${attributes}` : ''}`],
     ['request', `${method} ${path}${body ? ` ${JSON.stringify(body)}` : ''} -> ${status}`],
@@ -126,15 +136,14 @@ function exampleText({ guarantee, shown }: Judged, about: GuaranteesOf): Paragra
     ['after', after && `${name} ${JSON.stringify(after)}`],
     ...others.map((one) => ['beside', `${one.resource} ${JSON.stringify(one.object)}`] as const),
     [verb, by.lines.length === 0 ? undefined : by.lines.map((line) => `policy.csv:${line}`).join(', ')],
-    ['explain', explainCommand(by, example, about)],
-    ['send', curlCommand(example)],
+    ['explain', explainCommand(by, shown, about)],
+    ['send', curlCommand(shown)],
   ]
-  const shownLines = lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(8)} ${text}`]))
-  return [`counterexample to \`${guarantee.name}\``, ...shownLines]
+  return lines.flatMap(([label, text]) => (text === undefined ? [] : [`  ${label.padEnd(8)} ${text}`]))
 }
 
 /** `$TOKEN` is a token of the caller. */
-function curlCommand({ caller, method, path, isConditional, body }: Counterexample): string {
+function curlCommand({ caller, method, path, isConditional, body }: ShownRequest): string {
   const headers = [
     ...(caller ? ['authorization: Bearer $TOKEN'] : []),
     ...(isConditional ? ['if-match: *'] : []),
@@ -147,7 +156,7 @@ function curlCommand({ caller, method, path, isConditional, body }: Counterexamp
 
 function explainCommand(
   { resource, situation, operation }: Break,
-  { caller, method, path, before, body }: Counterexample,
+  { caller, method, path, before, body }: ShownRequest,
   { policy, named }: GuaranteesOf,
 ): string {
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])].filter(isLeaf)

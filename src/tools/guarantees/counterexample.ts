@@ -1,9 +1,10 @@
 /**
- * Makes a counterexample of a break: a caller, a request and objects for which the server gives what the guarantee denies,
+ * Makes a counterexample of a break: a caller, requests and objects for which the server gives what the guarantee denies,
  * or refuses what it promises. The stages of the server have answered each that is shown.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Break } from '../../analysis/guarantees/claims.ts'
+import type { Breaking } from '../../analysis/guarantees/prove.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { changesStored, type RouteMethod } from '../../decide/callers-and-routes.ts'
 import { type Policy, USERS } from '../../decide/policy.ts'
@@ -11,16 +12,30 @@ import { comparedFields } from '../../decide/relations/all-kinds.ts'
 import type { ConditionFacts } from '../../decide/request-conditions/condition-kind.ts'
 import { namesIn } from '../../decide/rules/terms.ts'
 import type { Json, Representation, Resources } from '../../resources/resource.ts'
-import { createdFixture, relatedFixture, resultFixture } from '../matrix/fixture/related-fixture.ts'
+import { createdFixture, type PairFixture, relatedFixture, resultFixture } from '../matrix/fixture/related-fixture.ts'
 import { conditionsAbout, requestFixture } from '../matrix/fixture/request-fixture.ts'
 import { CALLER, idSeries, OBJECT, type SamplesOf, sampleResources, withCompared } from '../matrix/fixture/samples.ts'
-import { leavesIn, type PlacedObject, relatesSo, type WantedPair } from '../matrix/fixture/wanted-object.ts'
+import {
+  type Attributes,
+  leavesIn,
+  type PlacedObject,
+  relatesSo,
+  type WantedPair,
+} from '../matrix/fixture/wanted-object.ts'
 import { credentialOf } from '../matrix/predict/cell-fixture.ts'
 import { objectsOf } from '../matrix/predict/memory-store.ts'
 import { type Answer, evaluatePolicy } from '../matrix/predict/predict.ts'
 import { type Predictor, predictorOf } from '../matrix/predict/predict-cell.ts'
 
-export interface Counterexample {
+/** A request for the act; for two acts, both of one caller. */
+export type Counterexample = readonly [ShownAct, ...ShownAct[]]
+
+export interface ShownAct {
+  readonly by: Break
+  readonly shown: ShownRequest
+}
+
+export interface ShownRequest {
   readonly caller: Caller | undefined
   /** What else conditions look at. */
   readonly facts: Pick<ConditionFacts, 'now' | 'address' | 'credential'>
@@ -55,17 +70,29 @@ export class Counterexamples {
     this.#predictor = predictorOf(resources, none, now)
   }
 
-  /** Undefined if no such request was found. */
-  async find(shown: Break): Promise<Counterexample | undefined> {
+  /** Undefined if no such requests were found. */
+  async find({ acts: [first, ...more], kept }: Breaking): Promise<Counterexample | undefined> {
+    const shown = await this.#request(first)
+    if (!shown) return undefined
+    const found: [ShownAct, ...ShownAct[]] = [{ by: first, shown }]
+    for (const by of more) {
+      const next = await this.#request(by, { shown: found[0].shown, kept })
+      if (!next) return undefined
+      found.push({ by, shown: next })
+    }
+    return found
+  }
+
+  async #request(shown: Break, earlier?: Earlier): Promise<ShownRequest | undefined> {
     for (const routeMethod of this.#predictor.routeMethods.values()) {
-      const found = isFor(routeMethod, shown, this.#policy) ? await this.#by(routeMethod, shown) : undefined
+      const found = isFor(routeMethod, shown, this.#policy) ? await this.#by(routeMethod, shown, earlier) : undefined
       if (found) return found
     }
     return undefined
   }
 
-  async #by(routeMethod: RouteMethod, shown: Break): Promise<Counterexample | undefined> {
-    const setup = this.#setUp(routeMethod, shown)
+  async #by(routeMethod: RouteMethod, shown: Break, earlier: Earlier | undefined): Promise<ShownRequest | undefined> {
+    const setup = this.#setUp(routeMethod, shown, earlier)
     if (!setup) return undefined
     const evaluated = evaluatePolicy(this.#policy, this.#resources, setup.facts.now)
     const { caller, object, others, facts } = setup
@@ -88,26 +115,12 @@ export class Counterexamples {
   }
 
   /** The caller and the objects of the situation. */
-  #setUp({ route, method, endpoint }: RouteMethod, shown: Break): Setup | undefined {
-    const { resource, situation, operation, caller: who } = shown
+  #setUp({ route, method, endpoint }: RouteMethod, shown: Break, earlier?: Earlier): Setup | undefined {
+    const { operation, situation, caller: who } = shown
     const facts = this.#factsOf(shown, endpoint)
-    const samples = this.#samples.get(resource.name)
-    if (!facts || !samples) return undefined
-    const own = route.kind === 'caller'
-    const callerId = who.kind === 'anonymous' ? undefined : (who.user?.slice('user:'.length) ?? CALLER)
-    const pair: WantedPair = {
-      resources: this.#resources,
-      samplesOf: this.#samples,
-      resource,
-      samples,
-      ownership: this.#policy.ownership.get(resource.name),
-      relations: new Set(situation.stored),
-      callerId,
-      own,
-      id: own && callerId !== undefined ? callerId : OBJECT,
-      now: facts.now,
-      newId: idSeries(OBJECT),
-    }
+    const pair = facts && this.#pairOf(shown, { now: facts.now, own: route.kind === 'caller' }, earlier)
+    if (!pair) return undefined
+    const { callerId } = pair
     const callerWith = (claims: Caller['claims']): Caller | undefined =>
       callerId === undefined ? undefined : { id: callerId, roles: who.roles, claims, ...credentialOf(facts) }
     if (operation === 'create') {
@@ -122,7 +135,7 @@ export class Counterexamples {
         base: made.body,
       }
     }
-    const found = relatedFixture(pair)
+    const found = (earlier?.kept && unchangedSince(earlier, pair)) ?? relatedFixture(pair)
     if (found.kind !== 'related') return undefined
     const { attributes, others } = found
     const object = this.#withFields(found.object, { pair, attributes, others }, shown)
@@ -133,6 +146,32 @@ export class Counterexamples {
     return result.kind === 'result'
       ? { ...stored, others: [...others, ...result.others], base: result.body }
       : undefined
+  }
+
+  #pairOf(
+    { resource, situation, caller }: Break,
+    { now, own }: Pick<WantedPair, 'now' | 'own'>,
+    earlier: Earlier | undefined,
+  ): WantedPair | undefined {
+    const samples = this.#samples.get(resource.name)
+    if (!samples) return undefined
+    const callerId = caller.kind === 'anonymous' ? undefined : (caller.user?.slice('user:'.length) ?? CALLER)
+    const first = earlier ? SECOND : OBJECT
+    const before = keptOf(earlier)
+    return {
+      resources: this.#resources,
+      samplesOf: this.#samples,
+      resource,
+      samples,
+      ownership: this.#policy.ownership.get(resource.name),
+      relations: new Set(situation.stored),
+      callerId,
+      own,
+      id: own && callerId !== undefined ? callerId : (before?.id ?? first),
+      now,
+      newId: idSeries(first),
+      ...(before && { fixed: before.fixed }),
+    }
   }
 
   /** Conditions that no rule about the request names don't count. */
@@ -157,9 +196,9 @@ export class Counterexamples {
     const isOwn =
       shown.resource.name === USERS && object.id === among.pair.callerId && shown.resource.fields.has('roles')
     let filled: Representation = isOwn ? { ...object, roles: shown.caller.roles } : object
-    for (const field of shown.fields.filter(
-      (name) => shown.resource.fields.has(name) && !Object.hasOwn(object, name),
-    )) {
+    const isLacking = (name: string) =>
+      shown.resource.fields.has(name) && !Object.hasOwn(object, name) && !among.pair.fixed?.has(name)
+    for (const field of shown.fields.filter(isLacking)) {
       const values = this.#samples.get(shown.resource.name)?.values.get(field) ?? []
       const fit = values
         .slice(0, MOST_VALUES)
@@ -168,6 +207,37 @@ export class Counterexamples {
     }
     return filled
   }
+}
+
+/** The request before, and the fields that its object keeps; absent where the next one is about another object. */
+interface Earlier {
+  readonly shown: ShownRequest
+  readonly kept: ReadonlySet<string> | undefined
+}
+
+/** The ids of a second object differ from those of the first. */
+const SECOND = '01980000-0000-7000-8000-00000001000e'
+
+/** The object that the next request is about: what it keeps. */
+function keptOf(earlier: Earlier | undefined) {
+  const object = earlier?.kept && leftBy(earlier.shown)
+  if (!object || !earlier?.kept) return undefined
+  return { id: String(object.id), fixed: new Map([...earlier.kept].map((name) => [name, object[name]] as const)) }
+}
+
+function leftBy({ before, after }: ShownRequest): Representation | undefined {
+  return after ?? before
+}
+
+/** The caller and the objects as the request before has left them, if they relate so. */
+function unchangedSince({ shown }: Earlier, pair: WantedPair): Extract<PairFixture, { kind: 'related' }> | undefined {
+  const object = leftBy(shown)
+  const attributes = (shown.caller?.claims ?? {}) as Attributes
+  if (!object || (pair.own && object.id !== pair.callerId)) return undefined
+  const { others } = shown
+  return isSo({ pair, attributes, others }, object, [...pair.relations])
+    ? { kind: 'related', attributes, object, others }
+    : undefined
 }
 
 /** What a request is made of. */

@@ -207,8 +207,9 @@ class Sentences {
       const answer = this.#prover.answer({ ...never, subjects: { without: roles } })
       if (answer.kind === 'proven') return this.#withoutHeirs(roles)
       const [first] = answer.kind === 'broken' ? answer.breaks() : []
-      const [role] = first?.caller.roles ?? []
-      if (role === undefined || first?.caller.user !== undefined || roles.includes(role)) return undefined
+      const { caller } = first?.acts[0] ?? {}
+      const [role] = caller?.roles ?? []
+      if (role === undefined || caller?.user !== undefined || roles.includes(role)) return undefined
       roles.push(role)
     }
   }

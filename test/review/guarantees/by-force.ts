@@ -7,8 +7,11 @@ import type { Json, OracleCaller, OraclePolicy, OracleRelation, OracleRule } fro
 import { callerOf, objectPointsOf, pointsOf, worldsOf } from '../diff/language-space.ts'
 import type { Point } from '../diff/whole-space.ts'
 
-export interface Promised {
+export interface Promised extends PromisedAct {
   readonly kind: 'never' | 'always'
+}
+
+export interface PromisedAct {
   readonly subjects: readonly string[] | { readonly except: readonly string[] }
   readonly actions: readonly string[]
   readonly fields?: readonly string[]
@@ -27,7 +30,7 @@ export function statusByForce(policy: OraclePolicy, promised: Promised): Status 
   return found.length === 0 ? 'undecided' : 'proven'
 }
 
-function callersOf(policy: OraclePolicy, { subjects: who }: Promised): readonly OracleCaller[] {
+function callersOf(policy: OraclePolicy, { subjects: who }: PromisedAct): readonly OracleCaller[] {
   const roles = subsets(policy.roles).map((set) => [...set])
   const all = [callerOf(undefined, []), ...['nobody', 'u1'].flatMap((id) => roles.map((some) => callerOf(id, some)))]
   return all.filter((caller) => {
@@ -45,21 +48,29 @@ const WRITES = ['replace', 'update', 'claim']
 
 /** The situations that the guarantee is about, and whether it is broken there. */
 function pointsFor(policy: OraclePolicy, promised: Promised, action: string, caller: OracleCaller) {
+  const { points, leaves } = allPoints(policy, linesOf(promised, action), action, caller)
+  const judge = promised.kind === 'never' ? judgeNever : judgeAlways
+  return points.flatMap((point) => judge(point, promised, leaves, action))
+}
+
+function allPoints(policy: OraclePolicy, lines: readonly OracleRule[], action: string, caller: OracleCaller) {
   // The other policy grants what the terms say.
-  const pair = { before: policy, after: { ...policy, links: [], rules: linesOf(promised, action) } }
+  const pair = { before: policy, after: { ...policy, links: [], rules: lines } }
   const question = { resource: TASKS, action, caller }
   const leaves = [...(policy.relations.get('tasks') ?? [])].filter(([, one]) => !('all' in one || 'any' in one))
   const points = WRITES.includes(action) ? pointsOf(pair, question) : objectPointsOf(pair, question)
   const isMade = ({ holding }: Point) =>
     action === 'create' && leaves.some(([name, one]) => 'some' in one && holding.stored.has(name))
-  const judge = promised.kind === 'never' ? judgeNever : judgeAlways
-  return points.filter((point) => !isMade(point)).flatMap((point) => judge(point, promised, leaves, action))
+  return { points: points.filter((point) => !isMade(point)), leaves }
 }
 
-function linesOf({ kind, terms }: Promised, action: string): readonly OracleRule[] {
+function linesOf(
+  { kind, terms }: { readonly kind: string; readonly terms?: PromisedAct['terms'] },
+  action: string,
+): readonly OracleRule[] {
   const about = { subject: 'everyone', resource: 'tasks', actions: [action] }
   const line: OracleRule = { ...about, relations: [], views: ['*'], effect: 'allow', ...terms }
-  return terms || kind === 'always' ? [line] : []
+  return terms || kind !== 'never' ? [line] : []
 }
 
 type Judge = (
@@ -124,4 +135,88 @@ function heldAsMade(relation: OracleRelation): boolean | undefined {
 /** The names that a guarantee may use. */
 export function namesFor(policy: OraclePolicy): readonly string[] {
   return [...(policy.relations.get('tasks')?.keys() ?? []), ...(policy.conditions?.keys() ?? [])]
+}
+
+// ---- Two acts of one caller -----------------------------------------------------------------------------------------
+
+export interface PromisedApart {
+  readonly acts: readonly [PromisedAct, PromisedAct]
+  readonly anywhere: boolean
+}
+
+export function apartByForce(policy: OraclePolicy, { acts, anywhere }: PromisedApart): Status {
+  const [first, second] = acts.map((act) => {
+    const places = callersOf(policy, act).map(
+      (caller) => [JSON.stringify(caller), placesOf(policy, act, caller)] as const,
+    )
+    return new Map(places)
+  })
+  if (!first || !second) throw new Error('there are two acts')
+  if ([first, second].some((places) => [...places.values()].every(({ length }) => length === 0))) return 'undecided'
+  const done = (places: readonly Place[]) => places.filter((place) => place.done)
+  const both = [...first].map(([caller, places]) => [done(places), done(second.get(caller) ?? [])] as const)
+  const able = both.filter((pair) => pair.every(({ length }) => length > 0))
+  if (anywhere || able.length === 0) return able.length === 0 ? 'proven' : 'broken'
+  const kept = keptLeaves(policy)
+  const keptAt = ({ point: { holding }, action }: Place) => ({
+    action,
+    holding: kept.filter((name) => holding.stored.has(name)).join(),
+  })
+  const isOne = (a: ReturnType<typeof keptAt>, b: ReturnType<typeof keptAt>) =>
+    a.holding === b.holding && !(a.action === b.action && ['create', 'delete'].includes(a.action))
+  const isBroken = able.some(([some, others]) => {
+    const later = others.map(keptAt)
+    return some.map(keptAt).some((a) => later.some((b) => isOne(a, b)))
+  })
+  return isBroken ? 'broken' : 'proven'
+}
+
+interface Place {
+  readonly action: string
+  readonly point: Point
+  readonly done: boolean
+}
+
+/** Where the act says something, and whether the caller can do it there. */
+function placesOf(policy: OraclePolicy, { actions, fields, terms }: PromisedAct, caller: OracleCaller) {
+  return actions.flatMap((action) => {
+    const lines = linesOf({ kind: 'apart', ...(terms && { terms }) }, action)
+    const { points, leaves } = allPoints(policy, [...lines, namingAll(policy, action)], action, caller)
+    const isDone = (point: Point) =>
+      (fields ? fields.some((name) => point.before.has(name)) : point.before.size > 0) &&
+      isReachable(point, leaves, action)
+    return points.filter(({ after }) => after.size > 0).map((point): Place => ({ action, point, done: isDone(point) }))
+  })
+}
+
+/** A rule about nobody, so that situations are told apart by all relations. */
+function namingAll(policy: OraclePolicy, action: string): OracleRule {
+  const relations = [...(policy.relations.get('tasks')?.keys() ?? [])]
+  return { subject: 'user:none', resource: 'tasks', actions: [action], relations, views: ['*'], effect: 'deny' }
+}
+
+/** The relations that stay as they are for an object, whoever writes it. */
+function keptLeaves(policy: OraclePolicy): readonly string[] {
+  const leaves = [...(policy.relations.get('tasks') ?? [])].filter(([, one]) => !('all' in one || 'any' in one))
+  const anybody = callersOf(policy, { subjects: { except: [] }, actions: [] })
+  const points = WRITES.flatMap((action) =>
+    anybody.flatMap((caller) => allPoints(policy, [namingAll(policy, action)], action, caller).points),
+  )
+  const isKept = (field: string) => {
+    const owning = leaves.filter(([, one]) => 'equals' in one && one.equals === 'id' && one.field === field)
+    const isHeld = ({ stored, proposed }: Point['holding']) =>
+      owning.some(([name]) => stored.has(name) && proposed.has(name))
+    return points.every(({ before, holding }) => !before.has(field) || isHeld(holding))
+  }
+  return leaves
+    .filter(
+      ([, one]) =>
+        ('in' in one || 'present' in one || 'atMost' in one || 'atLeast' in one || isOfId(one)) &&
+        fieldsIn(one).every(isKept),
+    )
+    .map(([name]) => name)
+}
+
+function isOfId(relation: OracleRelation): boolean {
+  return 'equals' in relation && relation.equals === 'id'
 }

@@ -99,6 +99,32 @@ describe('a guarantee that the policy breaks', () => {
     expect(result.locations[0].physicalLocation.region.startLine).to.equal(await brokenLine())
   })
 
+  it('is told with both requests, if it is about two acts of one caller', async () => {
+    const acts = ['draft>placed', 'placed>shipped'].map(
+      (when) => `{ resource: orders, actions: [update], when: ${when} }`,
+    )
+    await writeFile(join(folder, 'guarantees.yaml'), `- name: placed and shipped\n  apart: [${acts.join(', ')}]\n`)
+    const { code, stdout } = await check()
+    expect(code).to.equal(1)
+    expect(stdout).to.match(
+      /policy\.csv:\d+:1: error: this breaks the guarantee `placed and shipped`: a caller with `support` can `update` `orders` where .* becomes .*, and `update` `orders` where .* \[guarantee-broken\]/,
+    )
+    expect(stdout).to.match(/request {2}PATCH .*\n(.*\n)*? {2}and then\n.*\n {2}request {2}PATCH .* -> 20\d\n/)
+    const told = JSON.parse((await check('json')).stdout)
+    const shape = JSON.parse(await readFile(join(ROOT, 'docs/schemas/policy-check.schema.json'), 'utf8'))
+    const validate = new Ajv2020({ strict: true, validateFormats: false }).compile(shape)
+    expect(validate(told), JSON.stringify(validate.errors)).to.equal(true)
+    const { next, ...first } = told.guarantees[0].counterexample
+    expect([first.after.status, next.before.status, next.after.status]).to.deep.equal(['placed', 'placed', 'shipped'])
+    expect(next.before).to.deep.equal(first.after)
+    for (const { explain } of [first, next]) {
+      const { stdout: explained } = await sallyport(String(explain).replaceAll("'", '').split(' ').slice(1), {
+        cwd: ROOT,
+      })
+      expect(explained).to.match(/^ALLOW {5}PATCH /)
+    }
+  })
+
   it('is undecided, and says where the rules break it, if no object can be so', async () => {
     const projects = join(ROOT, 'examples/projects')
     await cp(join(projects, 'policies'), folder, { recursive: true })
