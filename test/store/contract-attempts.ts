@@ -1,9 +1,10 @@
 /** The contract of attempts: counters by key, counted exactly by all instances, until they end. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Attempts, Counter, Counters } from '../../src/store/directory.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import type { Clock, Open } from './engine.ts'
-import { failure } from './fixture.ts'
+import { creation, failure } from './fixture.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 const HOUR = 3_600_000
@@ -50,6 +51,19 @@ export function describeAttempts(open: Open, clock: () => Clock): void {
     await Promise.all(Array.from({ length: 40 }, (_, n) => countUp(attempts, n % 2 === 0 ? 'a' : 'b')))
     const found = await read(attempts, ['a', 'b'])
     expect([found.a?.failures, found.b?.failures]).to.deep.equal([20, 20])
+  })
+
+  it('lets other writes pass while many attempts are counted', async () => {
+    const { attempts, store } = await open()
+    let left = 200
+    const all = Array.from({ length: left }, async () => {
+      await countUp(attempts, 'a')
+      left -= 1
+    })
+    while (left > 180) await nextTurn()
+    await store.create(creation('x', {}))
+    expect(left).to.be.above(100)
+    await Promise.all(all)
   })
 
   it('changes nothing where the judge throws, and tells what it threw', async () => {

@@ -35,7 +35,7 @@ import { SharedCreates } from './create-together.ts'
 import { DIALECT } from './dialect.ts'
 import { answering } from './failures.ts'
 import { lookupIn, type QueriedTable, type QueriedTableOf, statement } from './query/condition.ts'
-import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeListStatement } from './query/lists.ts'
+import { canMisplace, countStatement, listStatement, unindexedOrderSql, wholeOrderSql } from './query/lists.ts'
 import { gatheredPage, KeptPages, pageStatement, readPage } from './query/pages.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 import { type Beside, createdOf, type KeptReplay, type ObjectTable, unchangedSql } from './table.ts'
@@ -93,7 +93,7 @@ export class PostgresStore implements Store {
     const page =
       'texts' in asked
         ? await this.#pageTurns.run(by ?? { whose: '' }, () => this.#pagesOf(asked.text).of(...asked.texts))
-        : await this.#pageOf(asked, query, table, by)
+        : (await this.#inOrder((order) => pageStatement(query, table, tableOf, order), by))[0]
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
     return rows ?? this.#listExactly(table, query, by)
@@ -103,13 +103,14 @@ export class PostgresStore implements Store {
    * The planner expects that what is related is spread evenly over the order of the list. Where it isn't, a page in the
    * order of an index takes long, and all objects of the list are found first.
    */
-  async #pageOf(asked: Statement, query: ObjectQuery, table: QueriedTable, by?: ReadBy): Promise<Row | undefined> {
-    if (!asked.plannedAnew) return (await this.#long(asked, by))[0]
+  async #inOrder(write: (order?: typeof unindexedOrderSql) => Statement, by?: ReadBy): Promise<readonly Row[]> {
+    const asked = write()
+    if (!asked.plannedAnew) return this.#long(asked, by)
     try {
-      return (await this.#long(asked, by, this.#engine.bounds.inOrderMs))[0]
+      return await this.#long(asked, by, this.#engine.bounds.inOrderMs)
     } catch (error) {
       if (!(error instanceof ReadTooLong)) throw error
-      return (await this.#long(pageStatement(query, table, this.#queriedOf, unindexedOrderSql), by))[0]
+      return this.#long(write(unindexedOrderSql), by)
     }
   }
 
@@ -124,10 +125,10 @@ export class PostgresStore implements Store {
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */
   async #listExactly(table: QueriedTable, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
     const tableOf = this.#queriedOf
-    const rows = await this.#long(listStatement(query, table, tableOf), by)
+    const rows = await this.#inOrder((order) => listStatement(query, table, tableOf, order), by)
     if (!canMisplace(query)) return rows.map(listed)
     if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))
-    return (await this.#long(wholeListStatement(query, table, tableOf), by)).map(listed)
+    return (await this.#long(listStatement(query, table, tableOf, wholeOrderSql), by)).map(listed)
   }
 
   /** The database tells nothing of a count that it ends. */

@@ -21,15 +21,23 @@ export interface CounterChange {
 /** The counters in their table. */
 export class SqlCounters implements Attempts {
   readonly #engine: SqlEngine
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(engine: SqlEngine) {
     this.#engine = engine
   }
 
-  /** A refused attempt writes nothing, so that refusals wait for no disk. */
+  /** A refused attempt writes nothing, so that refusals wait for no disk, and no other writes wait for many attempts. */
   async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
-    const { verdict, changes } = judge(await this.read(keys))
-    return changes ? this.#engine.write(() => this.#judged(keys, judge)) : verdict
+    const first = judge(await this.read(keys))
+    if (!first.changes) return first.verdict
+    // One at a time: those before may have used up what was free.
+    const mine = this.#last.then(async () => {
+      const { verdict, changes } = judge(await this.read(keys))
+      return changes ? this.#engine.write(() => this.#judged(keys, judge)) : verdict
+    })
+    this.#last = mine.catch(() => undefined)
+    return mine
   }
 
   read(keys: readonly string[]): Promise<Counters> {

@@ -36,20 +36,9 @@ export interface Listing {
   readonly limit: string
 }
 
-interface ListedTable {
-  readonly table: QueriedTable
-  readonly tableOf: QueriedTableOf
-  readonly order: OrderSql
-}
-
 /** Whether `listStatement` may put rows in another order than that of the contract; their last column says whether. */
 export function canMisplace({ order = BY_ID }: ObjectQuery): boolean {
   return order.some(canBeLong)
-}
-
-/** Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark. */
-export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
-  return rowsStatement(query, { table, tableOf, order: indexedOrderSql }, (alias) => misplacedSql(query, alias))
 }
 
 /** Whether rows may be in another order than that of the contract: nothing, or one expression. */
@@ -58,20 +47,21 @@ export function misplacedSql(query: ObjectQuery, alias: string): readonly string
   return canMisplace(query) ? [hasLongSql(order, alias)] : []
 }
 
-/** The same in the order of the contract, where long texts are sorted by: without the last column. */
-export function wholeListStatement(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf): Statement {
-  return rowsStatement(query, { table, tableOf, order: wholeOrderSql }, () => [])
-}
-
-function rowsStatement(
+/**
+ * Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark; where rows may
+ * be misplaced, another one says whether. `write`: the order.
+ */
+export function listStatement(
   query: ObjectQuery,
-  { table, tableOf, order: write }: ListedTable,
-  further: (alias: string) => readonly string[],
+  table: QueriedTable,
+  tableOf: QueriedTableOf,
+  write = indexedOrderSql,
 ): Statement {
   const { where, filter, order = BY_ID, after, limit, bytes, marks = [] } = query
   return planned([where, ...marks], (parameters) => {
     const scope = outermost(table, tableOf, parameters)
-    const added = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further(scope.alias)]
+    const further = write === wholeOrderSql ? [] : misplacedSql(query, scope.alias)
+    const added = [...marks.map((mark) => `(${markSql(mark, scope)}) is true`), ...further]
     const columns = COLUMNS.map((column) => `${scope.alias}${column}`)
     const listing: Listing = {
       scope,
@@ -142,7 +132,7 @@ function cutPage(
 // The order of a list, the segments of its next page, and a client's comparisons, for PostgreSQL.
 
 /** Writes the order of a list. "No value" is the least in the contract; the server's fields have always one. */
-export type OrderSql = (order: readonly SortKey[], alias: string) => string
+type OrderSql = (order: readonly SortKey[], alias: string) => string
 
 /** As indexes have it: long texts with the same beginning come in an order of their own. */
 export const indexedOrderSql: OrderSql = (order, alias) =>
@@ -153,7 +143,7 @@ export const unindexedOrderSql: OrderSql = (order, alias) =>
   order.map((key) => `(${sortedSql(key, alias)} || '') ${directionOf(key)}`).join()
 
 /** The order of the contract, also of long texts. No index has it. */
-const wholeOrderSql: OrderSql = (order, alias) =>
+export const wholeOrderSql: OrderSql = (order, alias) =>
   order
     .flatMap((key) => {
       const terms = canBeLong(key) ? wholeTermsSql(key.field, alias) : [sortedSql(key, alias)]
