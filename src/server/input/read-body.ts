@@ -119,7 +119,8 @@ function makeReader(limitBytes: number): Middleware {
 function bodyProblem(error: unknown, limitBytes: number): unknown {
   const type = (error as { type?: unknown }).type
   if (type === 'entity.too.large') return tooLarge(limitBytes, error)
-  if (type === 'request.aborted' || type === 'request.size.invalid') {
+  // The last one: the client was gone before anything was read.
+  if (type === 'request.aborted' || type === 'request.size.invalid' || type === 'stream.not.readable') {
     return new Problem('malformed-request', 'The body ended too early; send it again.', { cause: error })
   }
   return error
