@@ -18,6 +18,8 @@ const SHIPPED = `- name: only its owner changes a note
   never: { subjects: { except: [admin] }, resource: orders, actions: [replace, update], unless: draft>!shipped }
 - name: support can always read orders
   always: { subjects: [support], resource: orders, actions: [list, read], fields: [status] }
+- name: who places an order never ships it
+  apart: [{ resource: orders, actions: [update], when: draft>placed }, { resource: orders, actions: [update], when: placed>shipped }]
 `
 
 describe('guarantees are answered', () => {
@@ -63,6 +65,8 @@ function large({ resources: count, roles }: { readonly resources: number; readon
       { never: { ...about, subjects: { except: ['role0'] }, unless: 'owner' } },
       { never: { ...about, subjects: ['role1'], fields: ['note'], unless: 'draft' } },
       { always: { ...about, subjects: ['role2'], when: 'owner' } },
+      { apart: [{ ...about, when: '!owner+draft' }, { ...about, actions: ['update'], when: 'owner>placed' }] },
+      { apart: [{ ...about, subjects: ['role4'] }, { ...about, when: 'owner+draft' }], anywhere: true },
     ]
     return { name: `guarantee ${i}`, ...claims[i % claims.length] }
   })
