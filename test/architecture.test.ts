@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3400,
-  tools: 23600,
+  tools: 23650,
   server: 9200,
-  analysis: 4150,
+  analysis: 4200,
   config: 500,
   identity: 2500,
   migrations: 850,

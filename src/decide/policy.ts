@@ -99,6 +99,8 @@ export interface Policy {
   readonly guarantees: readonly Guarantee[]
   /** What must hold of people and keys: nothing of it is proved, and each write keeps it. */
   readonly roleGuarantees: readonly RoleGuarantee[]
+  /** What the next version may not do: whoever puts a version in force compares it with the former one. */
+  readonly ratchets: readonly Ratchet[]
 }
 
 /** An entry of guarantees.yaml about rules. */
@@ -112,6 +114,15 @@ interface NamedGuarantee {
 /** `never`: callers have no more than an allow with these terms would give. `always`: they have no less. */
 export interface GrantGuarantee extends NamedGuarantee, GuaranteedAct {
   readonly kind: 'never' | 'always'
+}
+
+/** An entry of guarantees.yaml about changes: the next version makes the resource no wider, or no narrower. */
+export interface Ratchet extends NamedGuarantee {
+  readonly kind: 'ratchet'
+  readonly never: 'widen' | 'narrow'
+  readonly resource: string
+  /** Absent: all. */
+  readonly actions?: readonly string[]
 }
 
 /** No caller does both on one object; with `anywhere`, on any two. */

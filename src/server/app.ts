@@ -109,7 +109,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         resources,
         observe: (event) => observePolicy(event, policyLog, metrics),
         parse: createPolicyParser({ resources, schemas }),
-        prove: (files) => refuseUnproven(files, resources),
+        prove: (files, inForce) => refuseUnproven(files, resources, inForce),
         warm: warmInSlices,
         ...(worker && { end: worker.policyEnd }),
       },

@@ -80,6 +80,19 @@ describe('sallyport ci github', () => {
     expect(api.comments[0]?.body).to.not.include('widening')
   })
 
+  it('refuses a pull request that widens what a guarantee of the base keeps, and says so first', async () => {
+    one = await openRepository()
+    const kept = '- name: users never open by accident\n  ratchet: { resource: users, never: widen }\n'
+    await writeFile(join(one.project, 'policies/guarantees.yaml'), kept)
+    const event = await pullRequest(one, () => one.openHole())
+    const red = await runJob(one, { api: api.url, event })
+    expect([red.code, red.outputs['check-exit-code'], red.outputs['diff-exit-code']]).to.deep.equal([1, '0', '1'])
+    expect(red.stdout).to.match(/^::error file=policies\/guarantees\.yaml,line=1,.*title=guarantee-broken::/m)
+    expect(red.summary.split('\n').filter(Boolean)[1]).to.match(
+      /^\*\*Not as guaranteed:\*\* .*users never open by accident/,
+    )
+  })
+
   it('goes on without a comment where the token may only read, and obeys nothing that the files say', async () => {
     one = await openRepository()
     const event = await pullRequest(one, async () => {

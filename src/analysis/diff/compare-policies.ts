@@ -19,6 +19,7 @@ import {
   compareRouteViews,
   compareTrust,
 } from './compare-settings.ts'
+import { type BrokenRatchet, brokenRatchets } from './ratchets.ts'
 
 export interface PolicyDiff {
   /** The names that the user gave them. */
@@ -26,6 +27,8 @@ export interface PolicyDiff {
   /** Whether the files have the same bytes. */
   readonly sameText: boolean
   readonly changes: readonly PolicyDifference[]
+  /** The guarantees about changes that the new version breaks: nothing puts it in force. */
+  readonly refusals: readonly BrokenRatchet[]
 }
 
 /** A policy, and the files that it was read from. */
@@ -42,7 +45,12 @@ export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
 /** Throws Incomparable for policies with too many relations to compare. */
 export function reportOn(names: Sides<string>, reviewed: Sides<Reviewed>, circumstances: Circumstances): PolicyDiff {
   const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
-  return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
+  const changes = comparePolicies(reviewed, circumstances)
+  const refusals = brokenRatchets(
+    sidesOf((side) => reviewed[side].policy),
+    changes,
+  )
+  return { names, sameText: before === after, changes, refusals }
 }
 
 /** Throws Incomparable for policies with too many relations to compare. */
@@ -54,6 +62,7 @@ export function comparePolicies(
   const policies = sidesOf((side) => reviewed[side].policy)
   const blocked = sidesOf((side) => reviewed[side].blocked)
   return [
+    ...compareGuarantees(policies),
     ...compareDecisions(policies, circumstances),
     ...compareRelations(policies, resources),
     ...compareConditions(policies),
@@ -62,7 +71,6 @@ export function comparePolicies(
     ...compareLimits(policies),
     ...compareSizes(policies),
     ...compareMasks(policies),
-    ...compareGuarantees(policies),
     ...compareTrust(policies),
     ...compareBlocked(blocked, now),
   ]
@@ -97,17 +105,26 @@ export const HEADINGS: Readonly<Record<Direction, string>> = {
 export const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?', narrowing: '-', neutral: '=' }
 
 export interface DirectionSection {
+  readonly heading: string
   readonly direction: Direction
   readonly changes: readonly PolicyDifference[]
 }
 
-/** All directions, with their changes. */
-export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
-  const found = Map.groupBy(changes, directionOf)
-  return DIRECTIONS.map((direction) => ({ direction, changes: found.get(direction) ?? [] }))
+/** What later versions must keep comes first: a change of a guarantee may be what lets the other changes pass. */
+export function sectionsOf({ changes }: Pick<PolicyDiff, 'changes'>): readonly DirectionSection[] {
+  const isPromise = ({ kind }: PolicyDifference) => kind === 'guarantee'
+  const others = changes.filter((one) => !isPromise(one))
+  return [
+    { heading: 'Guarantees: what later versions must keep', direction: 'neutral', changes: changes.filter(isPromise) },
+    ...DIRECTIONS.map((direction) => ({
+      heading: HEADINGS[direction],
+      direction,
+      changes: others.filter((one) => directionOf(one) === direction),
+    })),
+  ]
 }
 
-export function countsOf(diff: PolicyDiff): Readonly<Record<Direction, number>> {
-  const counts = sectionsOf(diff).map(({ direction, changes }) => [direction, changes.length])
-  return Object.fromEntries(counts) as Record<Direction, number>
+export function countsOf({ changes }: PolicyDiff): Readonly<Record<Direction, number>> {
+  const found = Map.groupBy(changes, directionOf)
+  return Object.fromEntries(DIRECTIONS.map((one) => [one, found.get(one)?.length ?? 0])) as Record<Direction, number>
 }

@@ -129,8 +129,10 @@ function maskNames({ fields, facts }: Masks): ReadonlySet<string> {
 
 export function compareGuarantees(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => {
-    const { guarantees, roleGuarantees } = policies[side]
-    return new Map([...guarantees, ...roleGuarantees].map(({ place, ...said }) => [said.name, JSON.stringify(said)]))
+    const { guarantees, roleGuarantees, ratchets } = policies[side]
+    return new Map(
+      [...guarantees, ...roleGuarantees, ...ratchets].map(({ place, ...said }) => [said.name, JSON.stringify(said)]),
+    )
   })
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const [old, now] = [before.get(name) ?? null, after.get(name) ?? null]

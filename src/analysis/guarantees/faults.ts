@@ -6,6 +6,10 @@ import type { Guarantee, Policy } from '../../decide/policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
+import { type Sides, sidesOf } from '../compared-space.ts'
+import { type Circumstances, Incomparable } from '../diff/compare-decisions.ts'
+import { comparePolicies } from '../diff/compare-policies.ts'
+import { brokenRatchets, keptRatchets } from '../diff/ratchets.ts'
 import type { GuaranteedCaller } from './asked-rules.ts'
 import type { Break } from './claims.ts'
 import { type Breaking, type GuaranteeAnswer, Prover } from './prove.ts'
@@ -26,6 +30,24 @@ export function refuseBroken(
     return faultOf(guarantee, answer, first, { files, now })
   })
   if (faults.length > 0) throw new FileError(faults)
+}
+
+/** Throws FileError if the next version breaks what a guarantee of the present one says about changes. */
+export function refuseChange(policies: Sides<Policy>, circumstances: Circumstances): void {
+  const kept = keptRatchets(policies)
+  if (kept.length === 0) return
+  const sides = sidesOf((side) => ({ policy: policies[side], blocked: new Map() }))
+  try {
+    const faults = brokenRatchets(policies, comparePolicies(sides, circumstances)).map((one) => one.fault)
+    if (faults.length > 0) throw new FileError(faults)
+  } catch (error) {
+    if (!(error instanceof Incomparable)) throw error
+    const undecided = kept.map(({ name, place }) => {
+      const message = `whether the guarantee \`${name}\` holds is not decided: ${error.message}`
+      return fault(place, 'guarantee-undecided', message, 'change the guarantee in the same version')
+    })
+    throw new FileError(undecided)
+  }
 }
 
 const UNSHOWN = 'but no request was found that shows it'

@@ -29,10 +29,10 @@ export interface LivePolicyOptions {
   readonly source: PolicySource
   readonly resources: Resources
   readonly observe: (event: PolicyEvent) => void
-  /** Loads files while the server runs; throws, or rejects with, FileError. */
-  readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
+  /** Loads files in place of those in force while the server runs; throws, or rejects with, FileError. */
+  readonly parse?: (files: PolicyFiles, inForce?: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   /** Rejects with FileError for a policy that breaks its guarantees; a given `parse` does the same. */
-  readonly prove?: (files: PolicyFiles) => Promise<void>
+  readonly prove?: (files: PolicyFiles, inForce?: PolicyFiles) => Promise<void>
   readonly warm?: Warm
   /**
    * `known`: an earlier process has seen that policy.csv has its last line. `report`: says that this process has seen
@@ -45,7 +45,7 @@ export class LivePolicy {
   readonly #source: PolicySource
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
-  readonly #parse: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
+  readonly #parse: NonNullable<LivePolicyOptions['parse']>
   readonly #warm: Warm | undefined
   #sources: PolicySources
   /** The numbers of the published versions that the parts in force are from. */
@@ -72,8 +72,8 @@ export class LivePolicy {
     this.#source = source
     this.#resources = resources
     this.#observe = observe
-    const provenHere = async (files: PolicyFiles) => {
-      await prove?.(files)
+    const provenHere = async (files: PolicyFiles, inForce?: PolicyFiles) => {
+      await prove?.(files, inForce)
       return packPolicy(parsePolicy(files, resources))
     }
     this.#parse = parse ?? provenHere
@@ -206,7 +206,7 @@ export class LivePolicy {
     this.#refuseCutOff(files)
     // Only the times of the files changed, or the policy was just opened with these files.
     if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots, sequence }
-    const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
+    const snapshots = new Snapshots(await this.#parse(files, this.#sources.files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)
     return { files, snapshots, sequence }
   }

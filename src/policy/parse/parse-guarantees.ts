@@ -11,6 +11,7 @@ import type {
   GuaranteedAct,
   GuaranteedSubjects,
   Policy,
+  Ratchet,
   RoleGuarantee,
 } from '../../decide/policy.ts'
 import { hadOf, rolesApartOf } from '../../decide/role-guarantees.ts'
@@ -37,13 +38,15 @@ interface GuaranteeForms {
   readonly always: ActForm
   readonly apart: readonly [ActForm, ActForm]
   readonly 'roles-apart': readonly string[]
+  readonly ratchet: Pick<Ratchet, 'never' | 'resource' | 'actions'>
 }
 
 type Kind = keyof GuaranteeForms
 
 type Entry = Partial<GuaranteeForms> & { readonly name: string; readonly anywhere?: boolean }
 
-type Parsed = DistributedOmit<Guarantee | RoleGuarantee, 'name' | 'place'>
+type AnyGuarantee = Guarantee | RoleGuarantee | Ratchet
+type Parsed = DistributedOmit<AnyGuarantee, 'name' | 'place'>
 type DistributedOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
 
 /** Faults have paths from the entry on. Undefined if nothing can be promised, which is reported. */
@@ -54,6 +57,7 @@ const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
   always: parseGrants('always'),
   apart: parseApart,
   'roles-apart': parseRolesApart,
+  ratchet: parseRatchet,
 }
 
 const shape = shapeBy<readonly Entry[]>(guarantees)
@@ -63,9 +67,9 @@ export function parseGuarantees(
   source: SourceFile | undefined,
   known: RuleVocabulary,
   report: (diagnostic: Diagnostic) => void,
-): Pick<Policy, 'guarantees' | 'roleGuarantees'> {
+): Pick<Policy, 'guarantees' | 'roleGuarantees' | 'ratchets'> {
   const file = source && parseYaml(source, shape, report)
-  if (!file) return { guarantees: [], roleGuarantees: [] }
+  if (!file) return { guarantees: [], roleGuarantees: [], ratchets: [] }
   const names = new Set<string>()
   const all = file.value.flatMap((entry, i) => {
     const fault: OnFault = (path, ...rest) => report(file.fault([i, ...path], ...rest))
@@ -75,7 +79,13 @@ export function parseGuarantees(
     const parsed = parseEntry(entry, known, fault)
     return parsed ? [{ ...parsed, name: entry.name, place: { file: source.name, line, column } }] : []
   })
-  return { guarantees: all.filter((one) => !isAboutPeople(one)), roleGuarantees: all.filter(isAboutPeople) }
+  const ratchets = all.filter((one) => one.kind === 'ratchet')
+  const others = all.filter((one) => one.kind !== 'ratchet')
+  return {
+    guarantees: others.filter((one) => !isAboutPeople(one)),
+    roleGuarantees: others.filter(isAboutPeople),
+    ratchets,
+  }
 }
 
 function isAboutPeople(guarantee: Guarantee | RoleGuarantee): guarantee is RoleGuarantee {
@@ -246,6 +256,15 @@ function parseTerms(
   return parseRelationColumn(text, context, (_cell, code, message, hint) =>
     fault([word], code, message, typeof hint === 'function' ? hint() : hint),
   )
+}
+
+// ---- ratchet ---------------------------------------------------------------------------------------------------------
+
+function parseRatchet(form: GuaranteeForms['ratchet'], known: RuleVocabulary, onFault: OnFault): Parsed | undefined {
+  const fault: OnFault = (path, ...rest) => onFault(['ratchet', ...path], ...rest)
+  const resource = dataResource(form.resource, known, fault)
+  if (!resource || (form.actions && !soundActions(resource, form.actions, fault))) return undefined
+  return { kind: 'ratchet', ...form }
 }
 
 // ---- roles-apart ----------------------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ import { serialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
 import { type PackedPolicy, packPolicy } from '../../decide/rules/rule-table.ts'
+import type { LivePolicyOptions } from '../../policy/live/live-policy.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
 import { refuseUnproven } from './refuse-unproven.ts'
-import { type FromParser, type ParserData, plainResources } from './thread-resources.ts'
+import { type AskedParser, type FromParser, type ParserData, plainResources } from './thread-resources.ts'
 
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './parse-thread.ts' : './parse-thread.js', import.meta.url)
@@ -33,20 +34,18 @@ export interface ParserOptions {
 const IDLE_MS = 60_000
 
 /** Throws, or rejects with, FileError. If the thread fails, the policy is parsed here. */
-export function createPolicyParser(
-  options: ParserOptions,
-): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
+export function createPolicyParser(options: ParserOptions): NonNullable<LivePolicyOptions['parse']> {
   const threads = new ParserThreads(options)
   const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, options.resources))
-  const apart = async (files: PolicyFiles) => {
-    const parsed = await threads.parse(files)
+  const apart = async (files: PolicyFiles, inForce?: PolicyFiles) => {
+    const parsed = await threads.parse({ files, inForce })
     if (parsed) return parsed
-    await refuseUnproven(files, options.resources)
+    await refuseUnproven(files, options.resources, inForce)
     return here(files)
   }
-  return (files) => {
+  return (files, inForce) => {
     const size = Object.values(files).reduce((sum, { text }) => sum + text.length, 0)
-    return size <= SMALL && !files['guarantees.yaml'] ? here(files) : apart(files)
+    return size <= SMALL && !files['guarantees.yaml'] ? here(files) : apart(files, inForce)
   }
 }
 
@@ -62,12 +61,12 @@ class ParserThreads {
   }
 
   /** Undefined when the thread ended without an answer: parsing once more without it reports the fault. */
-  async parse(files: PolicyFiles): Promise<PackedPolicy | undefined> {
+  async parse(asked: AskedParser): Promise<PackedPolicy | undefined> {
     const thread = this.#takeIdle() ?? this.#start()
     const { promise, resolve } = Promise.withResolvers<FromParser | undefined>()
     const ended = () => resolve(undefined)
     thread.once('message', resolve).once('exit', ended)
-    thread.postMessage(files)
+    thread.postMessage(asked)
     const answer = await promise
     thread.off('message', resolve).off('exit', ended)
     if (answer) this.#keep(thread)

@@ -7,9 +7,8 @@ import { FileError } from '../../base/diagnostic.ts'
 import { giveWay } from '../../base/thread-priority.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
-import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { refuseUnproven } from './refuse-unproven.ts'
-import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
+import { type AskedParser, type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy must be in force within a second, even if requests could use all processor time. */
 const NICENESS = 2
@@ -18,14 +17,14 @@ const { resources: serialized, schemas } = workerData as ParserData
 
 giveWay(NICENESS)
 const resources = restoreResources(deserialize(serialized), schemas)
-parentPort?.on('message', async (files: PolicyFiles) => send(await parse(files)))
+parentPort?.on('message', async (asked: AskedParser) => send(await parse(asked)))
 // After the first policy: the next thread starts in a third of the time.
 parentPort?.once('message', () => flushCompileCache())
 
-async function parse(files: PolicyFiles): Promise<FromParser> {
+async function parse({ files, inForce }: AskedParser): Promise<FromParser> {
   try {
     const policy = packPolicy(parsePolicy(files, resources))
-    await refuseUnproven(files, resources)
+    await refuseUnproven(files, resources, inForce)
     return { kind: 'policy', policy }
   } catch (error) {
     if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }

@@ -4,6 +4,7 @@
  */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { BUILT_IN_RESOURCES } from '../../resources/built-in/resources.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../resources/schema/schema-file.ts'
@@ -19,6 +20,12 @@ export interface ParserData {
 
 /** The resources of schema files, without their validators, which can't be sent. */
 export type PlainResources = readonly Omit<Resource, 'validate'>[]
+
+/** Files to parse, in place of those in force. */
+export interface AskedParser {
+  readonly files: PolicyFiles
+  readonly inForce: PolicyFiles | undefined
+}
 
 export type FromParser =
   | { readonly kind: 'policy'; readonly policy: PackedPolicy }

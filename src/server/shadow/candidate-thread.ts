@@ -41,7 +41,8 @@ async function openCandidate(): Promise<LivePolicy> {
         source,
         resources,
         observe: sendEvent,
-        prove: (files) => refuseUnproven(files, resources),
+        // No version in force is replaced by a candidate.
+        prove: (files) => refuseUnproven(files, resources, undefined),
       })
     } catch (error) {
       const { message } = error as Error

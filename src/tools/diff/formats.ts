@@ -27,7 +27,8 @@ import { formatsOf, type Paragraph } from '../../present/report.ts'
 import { wrap } from '../../present/text.ts'
 
 export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
-  const { names, sameText, changes } = diff
+  const { names, sameText, changes, refusals } = diff
+  const refused = refusals.map(({ said }) => said)
   const counts = countsOf(diff)
   const same = equivalence(diff)
   const summary = same ?? DIRECTIONS.flatMap((one) => (counts[one] === 0 ? [] : [`${counts[one]} ${one}`])).join(', ')
@@ -35,7 +36,9 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
   return {
     text: () => {
       const title = plainText(say`${names.before} -> ${names.after}`)
-      return same === undefined ? [[`${title}: ${summary}`], ...sections.map(sectionLines)] : [[title, same]]
+      return same === undefined
+        ? [[`${title}: ${summary}`], refusedLines(refused), ...sections.map(sectionLines)]
+        : [[title, same]]
     },
     markdown: () => {
       const rows = sections.flatMap((section) =>
@@ -44,13 +47,14 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
       const more = { where: '`sallyport policy diff` shows', column: 1 }
       // The author of the files chooses the names, so they must stay plain text (phrase.ts).
       const title = `Policy diff: ${markdownText(say`${names.before} → ${names.after}`)}`
-      return { title, summary, table: { head: ['direction', 'change'], rows, more } }
+      const refusedRows = refused.map((said) => ['**refused**', markdownText(said)])
+      return { title, summary, table: { head: ['direction', 'change'], rows: [...refusedRows, ...rows], more } }
     },
     /** docs/schemas/policy-diff.schema.json fixes the shape. */
     json: () => {
       const { before, after } = names
       const head = { old: before, new: after, equivalent: changes.length === 0, sameText, counts }
-      return { ...head, changes: changes.map(changeJson) }
+      return { ...head, refused: refused.map(plainText), changes: changes.map(changeJson) }
     },
     html: (): Page => {
       const key = (direction: Direction) => `${SIGNS[direction]} ${direction}`
@@ -63,14 +67,28 @@ export const DIFF_FORMATS = formatsOf((diff: PolicyDiff) => {
           return { meaning: one, example: key(one), text: HEADINGS[one].replace(/^.*?: /, ''), count: counts[one] }
         }),
         filters: html`<div class="filters">${chooserHtml('Show', 'show', [['all', 'all changes'], ...choices])}</div>`,
-        main: same === undefined ? html`${sections.map(sectionHtml)}` : html`<p>${same}</p>`,
+        main: same === undefined ? html`${refusedHtml(refused)}${sections.map(sectionHtml)}` : html`<p>${same}</p>`,
       }
     },
   }
 })
 
-function sectionLines({ direction, changes }: DirectionSection): Paragraph {
-  return changes.length === 0 ? [] : [HEADINGS[direction], ...changes.flatMap((one) => changeLines(direction, one))]
+const REFUSED = 'Refused: nothing puts this version in force'
+
+function refusedLines(refused: readonly Phrase[]): Paragraph {
+  return refused.length === 0
+    ? []
+    : [REFUSED, ...refused.flatMap((one) => wrap(`! ${plainText(one)}`, '    ').map((line) => `  ${line}`))]
+}
+
+function refusedHtml(refused: readonly Phrase[]): Html {
+  return refused.length === 0
+    ? html``
+    : html`<section><h2>${REFUSED}</h2>${refused.map((one) => html`<p>${phraseHtml(one)}</p>`)}</section>`
+}
+
+function sectionLines({ heading, direction, changes }: DirectionSection): Paragraph {
+  return changes.length === 0 ? [] : [heading, ...changes.flatMap((one) => changeLines(direction, one))]
 }
 
 /** One line if it fits. A longer change is broken between words; a long list of terms has a line for each object. */
@@ -86,11 +104,11 @@ function scopeLines({ label, terms }: ScopeList): readonly string[] {
   return lines.map((line, i) => `      ${(i === 0 ? label : '').padEnd(6)}${line}`)
 }
 
-function sectionHtml({ direction, changes }: DirectionSection): Html {
+function sectionHtml({ heading, direction, changes }: DirectionSection): Html {
   if (changes.length === 0) return html``
   const key = keyHtml(direction, `${SIGNS[direction]} ${direction}`)
   const items = changes.map((change) => html`<li>${key}<div>${changeHtml(change)}</div></li>\n`)
-  return html`<section class="of-${direction}"><h2>${HEADINGS[direction]}</h2>
+  return html`<section class="of-${direction}"><h2>${heading}</h2>
 <ul class="changes">
 ${items}</ul></section>
 `

@@ -44,6 +44,7 @@ export async function checkGuarantees(
   const proven = judged.filter(({ answer }) => answer.kind === 'proven')
   const cells = proven.reduce((sum, { answer }) => sum + answer.cells, 0)
   const results = judged.map((one) => ({ place: one.guarantee.place, result: resultOf(one, about) }))
+  const ratchets = about.policy.ratchets.map(({ name, place }) => ({ place, result: keptAtChanges(name) }))
   const held = about.policy.roleGuarantees.map(({ name, place }) => ({ place, result: heldAtWrites(name) }))
   return {
     findings: judged.flatMap(({ findings }) => findings),
@@ -52,10 +53,13 @@ export async function checkGuarantees(
         ...broken.map((one) => exampleText(one, about)),
         proven.length === 0 ? [] : [`${count(proven.length, 'guarantee')} proven, in ${count(cells, 'cell')}`],
         held.length === 0 ? [] : [`${count(held.length, 'guarantee')} about people held at each write: ${DATA_CHECK}`],
+        ratchets.length === 0 ? [] : [`${count(ratchets.length, 'guarantee')} kept at each change: ${NOTHING_BEFORE}`],
       ],
       // In the order of the file.
       json: {
-        guarantees: [...results, ...held].toSorted((a, b) => a.place.line - b.place.line).map(({ result }) => result),
+        guarantees: [...results, ...held, ...ratchets]
+          .toSorted((a, b) => a.place.line - b.place.line)
+          .map(({ result }) => result),
       },
     },
   }
@@ -85,6 +89,14 @@ async function firstShown(
 }
 
 const DATA_CHECK = '`sallyport data check` finds who breaks them'
+
+const NOTHING_BEFORE =
+  'nothing was there to compare with; `policy diff`, `apply`, `ci` and a running server compare two versions'
+
+/** One version alone widens and narrows nothing. */
+function keptAtChanges(name: string): object {
+  return { name, status: 'kept at each change', cells: 0, reason: NOTHING_BEFORE }
+}
 
 /** No rule proves or breaks what is said of people. */
 function heldAtWrites(name: string): object {

@@ -89,9 +89,10 @@ async function planFrom(source: string, name: string, { target, resources, now }
   const over = digestOf(present)
   const options = { policies: source, resources, users: undefined, now, endKnown: saysEnd(present) }
   // A server would refuse the new files, too, beside a file that no policy has.
-  const check = withErrors(await checkPolicy(options), await findUnknownFiles(target.folder))
+  const checked = withErrors(await checkPolicy(options), await findUnknownFiles(target.folder))
   const blocks = await missingBlocks(source, target.folder)
   const diff = await compare({ source, name, target, blocks, resources, now })
+  const check = withErrors(checked, diff?.refusals.map(({ fault }) => fault) ?? [])
   // The files are read once: the same bytes are checked, compared and applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ToolError(`the files of ${name} changed while they were checked: try again`)

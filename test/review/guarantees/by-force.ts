@@ -30,7 +30,7 @@ export function statusByForce(policy: OraclePolicy, promised: Promised): Status 
   return found.length === 0 ? 'undecided' : 'proven'
 }
 
-function callersOf(policy: OraclePolicy, { subjects: who }: PromisedAct): readonly OracleCaller[] {
+export function callersOf(policy: OraclePolicy, { subjects: who }: PromisedAct): readonly OracleCaller[] {
   const roles = subsets(policy.roles).map((set) => [...set])
   const all = [callerOf(undefined, []), ...['nobody', 'u1'].flatMap((id) => roles.map((some) => callerOf(id, some)))]
   return all.filter((caller) => {

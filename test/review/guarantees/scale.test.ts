@@ -65,8 +65,19 @@ function large({ resources: count, roles }: { readonly resources: number; readon
       { never: { ...about, subjects: { except: ['role0'] }, unless: 'owner' } },
       { never: { ...about, subjects: ['role1'], fields: ['note'], unless: 'draft' } },
       { always: { ...about, subjects: ['role2'], when: 'owner' } },
-      { apart: [{ ...about, when: '!owner+draft' }, { ...about, actions: ['update'], when: 'owner>placed' }] },
-      { apart: [{ ...about, subjects: ['role4'] }, { ...about, when: 'owner+draft' }], anywhere: true },
+      {
+        apart: [
+          { ...about, when: '!owner+draft' },
+          { ...about, actions: ['update'], when: 'owner>placed' },
+        ],
+      },
+      {
+        apart: [
+          { ...about, subjects: ['role4'] },
+          { ...about, when: 'owner+draft' },
+        ],
+        anywhere: true,
+      },
     ]
     return { name: `guarantee ${i}`, ...claims[i % claims.length] }
   })

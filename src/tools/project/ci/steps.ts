@@ -1,7 +1,7 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
 
 import { Incomparable } from '../../../analysis/diff/compare-decisions.ts'
-import { countsOf, type FAIL_ON, fails } from '../../../analysis/diff/compare-policies.ts'
+import { countsOf, type FAIL_ON, fails, type PolicyDiff } from '../../../analysis/diff/compare-policies.ts'
 import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
 import { printable } from '../../../present/quote.ts'
 import type { SarifRun } from '../../../present/sarif.ts'
@@ -110,6 +110,14 @@ function placedNames(
   return new Map([...sources].map(([name, text]) => [nameOf(name), text]))
 }
 
+function resultOf(policies: PolicyDiff): string {
+  if (policies.refusals.length > 0) return `refused by ${count(policies.refusals.length, 'guarantee')}`
+  const changed = Object.entries(countsOf(policies)).filter(([, number]) => number > 0)
+  return changed.length === 0
+    ? 'decides every request as before'
+    : changed.map((one) => one.toReversed().join(' ')).join(', ')
+}
+
 async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): Promise<JobStep> {
   const base = await findBase()
   const none = { name: 'diff', findings: [], outputs: {} } as const
@@ -120,23 +128,19 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   const ofSchemas = schemas && schemas.changes.length > 0 ? schemas : undefined
   const shown = [policies && DIFF_FORMATS.text(policies), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
   if (!policies) return { ...none, code: unseen, result: remark ?? '', text: remark ?? '', changes: true }
+  const { refusals } = policies
   const counts = countsOf(policies)
-  const changed = Object.entries(counts).filter(([, number]) => number > 0)
+  const isChanged = policies.changes.length > 0
   return {
     ...none,
-    code: diffFailOn !== undefined && fails(policies, diffFailOn) ? 1 : 0,
-    result:
-      changed.length === 0
-        ? 'decides every request as before'
-        : changed.map((one) => one.toReversed().join(' ')).join(', '),
+    code: refusals.length > 0 || (diffFailOn !== undefined && fails(policies, diffFailOn)) ? 1 : 0,
+    findings: refusals.map(({ fault }) => fault),
+    result: resultOf(policies),
     text: shown.filter((text) => text !== undefined).join('\n'),
-    markdown: [
-      ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas),
-      changed.length > 0 && DIFF_FORMATS.markdown(policies),
-    ]
+    markdown: [ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas), isChanged && DIFF_FORMATS.markdown(policies)]
       .filter(Boolean)
       .join('\n'),
-    changes: changed.length > 0 || ofSchemas !== undefined,
+    changes: isChanged || ofSchemas !== undefined,
     outputs: counts,
   }
 }
