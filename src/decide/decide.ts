@@ -39,6 +39,7 @@ import { type Refusal, refusalBy } from './refusal.ts'
 import { filledFields, relate } from './relations/ownership.ts'
 import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'
 import { stepUp } from './request-conditions/step-up.ts'
+import { NO_ROLE_GUARANTEES } from './role-guarantees.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface Question extends ConditionsAsked {
@@ -140,7 +141,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
-    rolesApart: resource.name === USERS ? policy.rolesApart : [],
+    roleGuarantees: resource.name === USERS ? policy.roleGuarantees : NO_ROLE_GUARANTEES,
     reads: { lookups: [], caller: user && { id: user.id, version: record?.version } },
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)

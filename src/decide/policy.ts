@@ -144,12 +144,19 @@ export interface GuaranteedAct {
 }
 
 /** An entry of guarantees.yaml about people. */
-export type RoleGuarantee = RolesApartGuarantee
+export type RoleGuarantee = RolesApartGuarantee | AtMostGuarantee
 
 /** Nobody has two of these roles. */
 interface RolesApartGuarantee extends NamedGuarantee {
   readonly kind: 'roles-apart'
   readonly roles: readonly string[]
+}
+
+/** No more people have the role. */
+interface AtMostGuarantee extends NamedGuarantee {
+  readonly kind: 'at-most'
+  readonly role: string
+  readonly people: number
 }
 
 /** `with`: callers who have one of these roles, `anonymous` or `everyone`. `without`: callers who have none of these. */

@@ -1,13 +1,18 @@
 /**
- * Guarantees about people (guarantees.yaml): the roles that nobody has together. A role counts as had where a role that
- * inherits it is had.
+ * Guarantees about people (guarantees.yaml): the roles that nobody has together, and how many people may have a role. A
+ * role counts as had where a role that inherits it is had.
  */
 import { namesText } from '../present/quote.ts'
 import { type Document, textsAmong } from '../resources/object.ts'
 import { inheritedBy } from './callers-and-routes.ts'
 import { type Policy, USERS } from './policy.ts'
 
-/** A guarantee as it is asked: made once for a policy. */
+/** As they are asked: made once for a policy. */
+export interface RoleGuarantees {
+  readonly apart: readonly RolesApart[]
+  readonly atMost: readonly AtMost[]
+}
+
 export interface RolesApart {
   readonly name: string
   readonly roles: readonly string[]
@@ -15,14 +20,45 @@ export interface RolesApart {
   readonly givenBy: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-export function rolesApartOf(policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>): readonly RolesApart[] {
-  return policy.roleGuarantees.flatMap((one) => {
-    if (one.kind !== 'roles-apart') return []
-    const given = [...policy.roles.keys()].map((role) => {
-      return [role, inheritedBy(policy, role).intersection(new Set(one.roles))] as const
-    })
-    return [{ ...one, givenBy: new Map(given.filter(([, roles]) => roles.size > 0)) }]
-  })
+/** A users record; undefined before there is one. */
+type WithRoles = Document | undefined
+
+function rolesIn(record: WithRoles): readonly string[] {
+  return textsAmong(record?.roles)
+}
+
+/** Plain data. */
+export interface AtMost {
+  readonly name: string
+  readonly role: string
+  readonly people: number
+  /** The roles that give it, itself among them. */
+  readonly givers: readonly string[]
+}
+
+export const NO_ROLE_GUARANTEES: RoleGuarantees = { apart: [], atMost: [] }
+
+export function roleGuaranteesOf(policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>): RoleGuarantees {
+  const [apart, atMost]: [RolesApart[], AtMost[]] = [[], []]
+  for (const { place, ...one } of policy.roleGuarantees) {
+    const asked = new Set(one.kind === 'roles-apart' ? one.roles : [one.role])
+    const given = [...policy.roles.keys()].map((role) => [role, inheritedBy(policy, role).intersection(asked)] as const)
+    const givenBy = new Map(given.filter(([, roles]) => roles.size > 0))
+    if (one.kind === 'roles-apart') apart.push({ ...one, givenBy })
+    else atMost.push({ ...one, givers: [...givenBy.keys()] })
+  }
+  return { apart, atMost }
+}
+
+/** Those whose role somebody has after a write and had not before: the only ones that the write can break. */
+export function boundsOf(atMost: readonly AtMost[], after: WithRoles, before: WithRoles): readonly AtMost[] {
+  const gives = ({ givers }: AtMost, record: WithRoles) => rolesIn(record).some((role) => givers.includes(role))
+  return atMost.filter((one) => gives(one, after) && !gives(one, before))
+}
+
+/** For operators, who may read the policy. */
+export function atMostSentence({ name, role, people }: AtMost): string {
+  return `at most ${people} people may have the role \`${role}\` (guarantee \`${name}\`); take it from somebody first`
 }
 
 /** The roles of the guarantee that somebody with these roles has, in its order. */
@@ -37,16 +73,16 @@ export function rolesLost(apart: readonly RolesApart[], roles: readonly string[]
 }
 
 /** A guarantee that a write would break, and the roles that somebody would have together. */
-export interface BrokenApart {
-  readonly name: string
-  readonly roles: readonly string[]
-}
+type BrokenApart = Omit<RolesApart, 'givenBy'>
 
 /** Why a program that changes users records must not; undefined if it may. Migrations use it. */
-export function refusalOfChange(apart: readonly RolesApart[]) {
-  return (resource: string, after: Document, before: Document): string | undefined => {
-    const broken = resource === USERS && brokenApart(apart, textsAmong(after.roles), textsAmong(before.roles))
-    return broken ? apartSentence(broken) : undefined
+export function refusalOfChange({ apart, atMost }: RoleGuarantees) {
+  return (resource: string, after: WithRoles, before: WithRoles): string | undefined => {
+    if (resource !== USERS) return undefined
+    const [broken, [bound]] = [brokenApart(apart, after, before), boundsOf(atMost, after, before)]
+    // A batch of a migration counts nobody.
+    if (bound) return `a migration gives nobody the role \`${bound.role}\`: ${atMostSentence(bound)}`
+    return broken && apartSentence(broken)
   }
 }
 
@@ -58,12 +94,12 @@ export function apartSentence({ name, roles }: BrokenApart): string {
 /** A write may leave what was so before, and take away: it breaks a guarantee only by a role that it gives. */
 export function brokenApart(
   apart: readonly RolesApart[],
-  after: readonly string[],
-  before: readonly string[] = [],
+  after: WithRoles,
+  before: WithRoles,
 ): BrokenApart | undefined {
   for (const one of apart) {
-    const roles = hadOf(one, after)
-    if (roles.size > 1 && !roles.isSubsetOf(hadOf(one, before))) return { name: one.name, roles: [...roles] }
+    const roles = hadOf(one, rolesIn(after))
+    if (roles.size > 1 && !roles.isSubsetOf(hadOf(one, rolesIn(before)))) return { name: one.name, roles: [...roles] }
   }
   return undefined
 }

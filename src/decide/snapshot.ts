@@ -10,7 +10,7 @@ import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts
 import { type CallerEntry, gatewayAt, type Trust, trustOf } from './grants/trust.ts'
 import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
-import type { RolesApart } from './role-guarantees.ts'
+import type { RoleGuarantees } from './role-guarantees.ts'
 import { namesIn, performs } from './rules/terms.ts'
 
 /** The rules of a policy, by subject. */
@@ -58,14 +58,14 @@ export class Snapshot {
     this.#subjects = new Subjects(policy, engine.rules)
   }
 
-  /** Guarantees of nobody's having some roles together. */
-  get rolesApart(): readonly RolesApart[] {
-    return this.#subjects.apart
+  /** What guarantees.yaml says of people. */
+  get roleGuarantees(): RoleGuarantees {
+    return this.#subjects.guarantees
   }
 
   /** The roles that the caller claims and doesn't have, because guarantees keep them apart. */
   rolesLostBy(caller: Caller): readonly string[] | undefined {
-    return this.rolesApart.length === 0 ? undefined : this.subjectOf(caller).lost
+    return this.roleGuarantees.apart.length === 0 ? undefined : this.subjectOf(caller).lost
   }
 
   /** What the caller may assert of others when it asks for decisions. */

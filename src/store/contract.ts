@@ -4,6 +4,7 @@
  */
 import type { Condition, Lookup } from '../decide/conditions/condition.ts'
 import type { Permit } from '../decide/permits/permit.ts'
+import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Attempts, Directory } from './directory.ts'
@@ -140,11 +141,11 @@ export interface Store {
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /**
-   * Durable when it returns. Throws UniqueTaken, ReplayTaken if an object was already created under the idempotency key,
+   * Durable when it returns. Throws UniqueTaken, TooManyPeople, ReplayTaken if an object was already created under the idempotency key,
    * or StaleObject when something that the permit rests on has changed.
    */
   create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
-  /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
+  /** Durable when it returns. Throws UniqueTaken, TooManyPeople, or StaleObject when the stored version isn't the permit's. */
   update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject>
   /** Durable when it returns. Throws StaleObject when the stored version isn't the permit's. */
   delete(permit: Permit<'delete'>, options?: WriteOptions): Promise<void>
@@ -179,13 +180,21 @@ export interface Outbox {
   release(holder: string): Promise<void>
 }
 
-/** Writes for set-up (demo data, tests, directory commands). No request can reach them, so they carry no permit. */
+/**
+ * Writes for set-up (demo data, tests, directory commands). No request can reach them, so they carry no permit. Those with
+ * bounds throw TooManyPeople.
+ */
 export interface Seeding {
-  insert(resource: string, objects: readonly { readonly id: string; readonly document: Document }[]): Promise<void>
+  insert(
+    resource: string,
+    objects: readonly { readonly id: string; readonly document: Document }[],
+    bounds?: readonly AtMost[],
+  ): Promise<void>
   /** Throws StaleObject when the stored version is another one, and UniqueTaken. */
   replace(
     resource: string,
     object: { readonly id: string; readonly version: number; readonly document: Document },
+    bounds?: readonly AtMost[],
   ): Promise<void>
   /** The kind of data in the database, e.g. `demo`; undefined in a new database. */
   readMark(name: string): Promise<string | undefined>

@@ -3,6 +3,7 @@
  * record holds e-mail, name and roles. Every write is one transaction, durable when it returns. The store gets hashes
  * of secrets, never the secrets. Times are milliseconds since the epoch.
  */
+import type { AtMost } from '../decide/role-guarantees.ts'
 import type { Document } from '../resources/object.ts'
 
 export interface Account {
@@ -152,8 +153,8 @@ export interface Directory {
   rehash(userId: string, hash: string, better: string): Promise<boolean>
   /** Ends the subject's sessions. A subject that signs in elsewhere has no users record, but can also be disabled. */
   disable(subject: string): Promise<void>
-  /** Also clears the mark that a users record was deleted. */
-  enable(subject: string): Promise<void>
+  /** Also clears the mark that a users record was deleted. Throws TooManyPeople. */
+  enable(subject: string, bounds?: readonly AtMost[]): Promise<void>
 
   /**
    * Opens a session after the password was verified. False if the password has changed, or the user is disabled or
@@ -166,8 +167,8 @@ export interface Directory {
   /** False if the session has ended already or doesn't exist. */
   endSession(id: string, record?: string): Promise<boolean>
 
-  /** Throws when the id is taken. */
-  addKey(key: NewApiKey): Promise<void>
+  /** Throws when the id is taken, and TooManyPeople. */
+  addKey(key: NewApiKey, bounds?: readonly AtMost[]): Promise<void>
   /** Oldest first. */
   keys(): Promise<readonly ApiKey[]>
   /** False when there is no such key. A key that was revoked before stays as it is. */

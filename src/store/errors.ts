@@ -1,4 +1,5 @@
 /** The errors of a store, whichever engine keeps the objects. */
+import { type AtMost, atMostSentence } from '../decide/role-guarantees.ts'
 
 class StoreError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -67,6 +68,17 @@ export class TooManyReads extends StoreError {
   }
 }
 
+/** The write would give a role to more people than a guarantee of the policy allows. */
+export class TooManyPeople extends StoreError {
+  readonly role: string
+  readonly people: number
+  constructor(broken: AtMost) {
+    super(atMostSentence(broken))
+    this.role = broken.role
+    this.people = broken.people
+  }
+}
+
 /** Another process migrates: this one didn't renew its lease in time. Nothing of the batch is stored. */
 export class LeaseLost extends StoreError {
   constructor() {
@@ -96,6 +108,7 @@ const KINDS = [
   StoreUnavailable,
   ReadTooLong,
   TooManyReads,
+  TooManyPeople,
   LeaseLost,
   UnfitObject,
 ]

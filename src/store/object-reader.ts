@@ -33,6 +33,8 @@ export interface ObjectReader {
   objects(resource: Resource, after: string | undefined, limit: number): Promise<readonly StoredObject[]>
   /** Throws DamagedObject. */
   apiKeys(): Promise<readonly ApiKey[]>
+  /** How many people have one of these roles, as the guarantee `at-most` counts them. `now`: for keys that have ended. */
+  peopleWith(roles: readonly string[], users: Resource | undefined, now: number): Promise<number>
   /** What the database knows of migrations: nothing before a server that has migrations opened it. */
   migrationState(): Promise<MigrationState>
   /** Which of these ids objects have. */

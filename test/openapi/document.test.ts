@@ -44,7 +44,8 @@ describe('the OpenAPI document', () => {
         'policies/limits.yaml':
           'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  all: { per: address, allow: 9, window: 60s }\n',
         'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',
-        'policies/guarantees.yaml': '- name: apart\n  roles-apart: [auditor, admin]\n',
+        'policies/guarantees.yaml':
+          '- name: apart\n  roles-apart: [auditor, admin]\n- name: few\n  at-most: { role: admin, people: 3 }\n',
       }),
       'published',
     )

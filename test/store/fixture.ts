@@ -69,13 +69,13 @@ export interface Opened {
 const NOTHING: ReadSet = { lookups: [] }
 
 export const creation = (id: string, document: Document, name = 'things', readSet = NOTHING) =>
-  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE, readSet })
+  issuePermit({ kind: 'create', bounds: [], resource: name, id, version: 0, document, evidence: NONE, readSet })
 
 export const change = (id: string, version: number, document: Document, name = 'things', readSet = NOTHING) =>
-  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE, readSet })
+  issuePermit({ kind: 'update', bounds: [], resource: name, id, version, document, evidence: NONE, readSet })
 
 export const removal = (id: string, version: number, name = 'things', readSet = NOTHING) =>
-  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE, readSet })
+  issuePermit({ kind: 'delete', bounds: [], resource: name, id, version, document: {}, evidence: NONE, readSet })
 
 /** A record that no engine can keep: the fault comes in the middle of the write's transaction. */
 export const UNFIT_RECORD = Symbol('no text') as unknown as string

@@ -5,7 +5,7 @@
 import { choices as choicesOf } from '../../base/subsets.ts'
 import { columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { GuaranteedSubjects, Policy } from '../../decide/policy.ts'
-import { type RolesApart, rolesApartOf, rolesLost } from '../../decide/role-guarantees.ts'
+import { type RolesApart, roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { type AskedRules, type GuaranteedCaller, sizeOf } from './asked-rules.ts'
 
 const ANONYMOUS: GuaranteedCaller = { kind: 'anonymous', roles: [], subjects: new Set(['everyone', 'anonymous']) }
@@ -20,7 +20,7 @@ export class Callers {
 
   constructor(policy: Policy) {
     this.#policy = policy
-    this.#apart = rolesApartOf(policy)
+    this.#apart = roleGuaranteesOf(policy).apart
   }
 
   /** Those who must have certain roles, with nothing else and with each role or user that rules name. */

@@ -31,6 +31,7 @@ export const CATALOGUE = {
   'gateway-refused': { status: 403, title: 'The gateway may not ask', stage: 'before' },
   'field-forbidden': { status: 403, title: 'This caller may not use a field', stage: 'policy' },
   'roles-apart': { status: 403, title: 'These roles must stay apart', stage: 'after' },
+  'too-many-with-role': { status: 403, title: 'Too many people would have the role', stage: 'after' },
   'route-not-found': { status: 404, title: 'No such path', stage: 'before' },
   'object-not-found': { status: 404, title: 'No such object', stage: 'policy' },
   'session-not-found': { status: 404, title: 'There is no session to end', stage: 'after' },

@@ -118,7 +118,8 @@ function declareStanding(user: Command, name: 'disable' | 'enable', description:
     .action((named, { format }) =>
       inDirectory(async (access) => {
         const { subject, note } = await findSubject(access, named)
-        await access.directory[name](subject)
+        const { enableUser } = await import('../../identity/directory/users.ts')
+        await (name === 'enable' ? enableUser(access, subject) : access.directory.disable(subject))
         printResult(format, { subject, disabled: name === 'disable' }, `${quote(subject)} is ${name}d${note}.\n`)
       }),
     )

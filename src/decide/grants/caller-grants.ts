@@ -10,7 +10,7 @@ import { stepOf } from '../relations/all-kinds.ts'
 import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
 import { type CallerAndTime, type Relation, scalarsOf } from '../relations/relation-kind.ts'
 import type { RequestConditions } from '../request-conditions/conditions-now.ts'
-import type { RolesApart } from '../role-guarantees.ts'
+import type { RoleGuarantees } from '../role-guarantees.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import type { Grant } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
@@ -40,8 +40,8 @@ export interface CallerGrants {
   readonly recorded: readonly string[]
   /** The largest document that a write may leave. */
   readonly objectBytes: number
-  /** Of writes to users records: the roles that nobody has together. */
-  readonly rolesApart: readonly RolesApart[]
+  /** What must hold of people; nothing for other resources. */
+  readonly roleGuarantees: RoleGuarantees
   /** The stored facts that the decision has asked for: they must still be so when a write commits. */
   readonly reads: GrowingReadSet
 }

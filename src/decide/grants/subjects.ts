@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../caller.ts'
 import type { Policy, Role } from '../policy.ts'
-import { type RolesApart, rolesApartOf, rolesLost } from '../role-guarantees.ts'
+import { type RoleGuarantees, roleGuaranteesOf, rolesLost } from '../role-guarantees.ts'
 import type { GrantTable } from './grant-table.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
@@ -53,15 +53,14 @@ export class Subjects {
   readonly #made = new WeakMap<Caller, Subject>()
   /** By what an OpenID provider may say of a caller. */
   readonly #claimed: ReadonlyMap<string, readonly Role[]>
-  /** Guarantees of nobody's having some roles together. */
-  readonly apart: readonly RolesApart[]
+  readonly guarantees: RoleGuarantees
   readonly #vouchedFor = new WeakMap<Caller, Caller>()
 
   constructor(policy: Pick<Policy, 'roles' | 'links' | 'roleGuarantees'>, rules: NamedSubjects) {
     this.#rules = rules
     this.#inherited = closures(policy)
     this.#claimed = claimedRoles(policy)
-    this.apart = rolesApartOf(policy)
+    this.guarantees = roleGuaranteesOf(policy)
   }
 
   /** One subject for each set of names that is kept. */
@@ -91,7 +90,8 @@ export class Subjects {
 
   #makeSubject(caller: Caller | undefined): Subject {
     const roles = new Set<string>()
-    const lost = caller && this.apart.length > 0 ? rolesLost(this.apart, claimedBy(caller)) : []
+    const { apart } = this.guarantees
+    const lost = caller && apart.length > 0 ? rolesLost(apart, claimedBy(caller)) : []
     for (const role of caller?.roles ?? []) {
       if (lost.includes(role)) continue
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
-import { type Document, documentPart, type StoredObject, textsAmong } from '../../resources/object.ts'
+import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import { type Evidence, evidenceOf, type Facts, heldBy, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
@@ -23,7 +23,7 @@ import type { Grant } from '../grants/grant.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
-import { brokenApart } from '../role-guarantees.ts'
+import { boundsOf, brokenApart } from '../role-guarantees.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -85,7 +85,8 @@ export function* permitCreate(
   if (unfit) return unfit
   const { name } = resource
   const id = String(after.id)
-  return issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence, readSet: reads })
+  const bounds = boundsOf(grants.roleGuarantees.atMost, document, undefined)
+  return issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence, bounds, readSet: reads })
 }
 
 /**
@@ -171,7 +172,9 @@ export function* permitUpdate(
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
   const { id, version } = object
-  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence, readSet: reads })
+  const bounds = boundsOf(grants.roleGuarantees.atMost, document, object.document)
+  const write = { id, version, document, evidence, bounds, readSet: reads }
+  return issuePermit({ kind: 'update', resource: resource.name, ...write })
 }
 
 /** An object on which the action is allowed, as it is stored, and the evidence of that decision. */
@@ -187,7 +190,8 @@ export function permitDelete(
   { id, version }: StoredObject,
   evidence: Evidence,
 ): Permit<'delete'> {
-  return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, readSet: reads })
+  const write = { id, version, document: {}, evidence, bounds: [], readSet: reads }
+  return issuePermit({ kind: 'delete', resource: resource.name, ...write })
 }
 
 interface PermittedWrite extends Pick<Proposal, 'faults'> {
@@ -201,7 +205,7 @@ interface PermittedWrite extends Pick<Proposal, 'faults'> {
  * object.
  */
 function refuseUnfit(
-  { objectBytes, rolesApart }: Pick<CallerGrants, 'objectBytes' | 'rolesApart'>,
+  { objectBytes, roleGuarantees: { apart } }: Pick<CallerGrants, 'objectBytes' | 'roleGuarantees'>,
   { faults, document, evidence, before }: PermittedWrite,
 ): Refusal | undefined {
   const shortened = () => (evidence ? { evidence: short(evidence) } : {})
@@ -211,8 +215,8 @@ function refuseUnfit(
   if (size > objectBytes && !(before && size <= sizeOf(before))) {
     return refusalBy('size', { ...shortened(), limitBytes: objectBytes })
   }
-  const apart = rolesApart.length > 0 && brokenApart(rolesApart, textsAmong(document.roles), textsAmong(before?.roles))
-  return apart ? refusalBy('roles-apart', { ...shortened(), roles: apart.roles }) : undefined
+  const broken = brokenApart(apart, document, before)
+  return broken ? refusalBy('roles-apart', { ...shortened(), roles: broken.roles }) : undefined
 }
 
 function sizeOf(document: Document): number {

@@ -7,6 +7,7 @@
 import type { Document, StoredObject } from '../../resources/object.ts'
 import type { Lookup } from '../conditions/condition.ts'
 import type { Evidence } from '../evidence.ts'
+import type { AtMost } from '../role-guarantees.ts'
 
 export type PermitKind = 'create' | 'update' | 'delete'
 
@@ -36,6 +37,8 @@ interface CheckedWrite<K extends PermitKind> {
   /** What to write; empty for a delete. */
   readonly document: Document
   readonly evidence: Evidence
+  /** The guarantees about people that the write could break: the store counts. */
+  readonly bounds: readonly AtMost[]
   readonly readSet: ReadSet
 }
 

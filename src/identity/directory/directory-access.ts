@@ -1,11 +1,11 @@
 /** The commands' access to the directory of a server that may be running, and to the roles that its policy declares. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { apartSentence, brokenApart, rolesApartOf } from '../../decide/role-guarantees.ts'
-import type { Resources } from '../../resources/resource.ts'
+import { type AtMost, apartSentence, boundsOf, brokenApart, roleGuaranteesOf } from '../../decide/role-guarantees.ts'
+import type { Json, Resources } from '../../resources/resource.ts'
 import type { Seeding, Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
-import { whileOpen } from '../../store/errors.ts'
+import { TooManyPeople, whileOpen } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
 
 export interface DirectoryAccess {
@@ -40,13 +40,14 @@ export function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAc
 
 /**
  * Throws DirectoryError for a role that no policy knows, as it would grant nothing now, and perhaps something later; and
- * for roles that nobody may have together. `before`: the roles that somebody has now.
+ * for roles that nobody may have together. Returns the guarantees that the write must count people for. `before`: the
+ * roles that somebody has now.
  */
 export async function refuseRoles(
   roles: readonly string[],
   access: Pick<DirectoryAccess, 'policy'>,
-  before: readonly string[] = [],
-): Promise<void> {
+  before: Json = [],
+): Promise<readonly AtMost[]> {
   const policy = await access.policy()
   const declared = [...policy.roles.keys()]
   const unknown = roles.find((role) => !declared.includes(role))
@@ -54,8 +55,20 @@ export async function refuseRoles(
     const choice = `choose from ${declared.join(', ')}${didYouMean(unknown, declared)}`
     throw new DirectoryError(`the role \`${unknown}\` is not declared in roles.yaml; ${choice}`)
   }
-  const broken = brokenApart(rolesApartOf(policy), roles, before)
+  const { apart, atMost } = roleGuaranteesOf(policy)
+  const [after, then] = [{ roles }, { roles: before }]
+  const broken = brokenApart(apart, after, then)
   if (broken) throw new DirectoryError(apartSentence(broken))
+  return boundsOf(atMost, after, then)
+}
+
+/** Throws DirectoryError if the write would break one of its bounds. */
+export async function withinBounds<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write
+  } catch (error) {
+    throw error instanceof TooManyPeople ? new DirectoryError(error.message) : error
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
 import { quote } from '../../present/quote.ts'
 import type { NewApiKey } from '../../store/directory.ts'
 import { createApiKey, hashOfSecret } from './api-key.ts'
-import { type DirectoryAccess, DirectoryError, refuseRoles } from './directory-access.ts'
+import { type DirectoryAccess, DirectoryError, refuseRoles, withinBounds } from './directory-access.ts'
 
 export interface KeyWish {
   readonly subject: string
@@ -28,7 +28,7 @@ export async function issueKey(
   access: DirectoryAccess,
   keep: (text: string) => Promise<void> = async () => {},
 ): Promise<IssuedKey> {
-  await refuseRoles(named, access)
+  const bounds = await refuseRoles(named, access)
   const { disabled, deleted } = await access.directory.accountStatus(subject)
   if (disabled || deleted)
     throw new DirectoryError(
@@ -39,6 +39,6 @@ export async function issueKey(
   const createdAt = Date.now()
   const roles = [...new Set(named)]
   const key = { id, secretHash: hashOfSecret(secret), subject, roles, name, createdAt, expiresAt: createdAt + expires }
-  await access.directory.addKey(key)
+  await withinBounds(access.directory.addKey(key, bounds))
   return { key, text }
 }

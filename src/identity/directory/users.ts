@@ -1,11 +1,11 @@
 /** Commands for users beside a running server: find them by id or e-mail address, add them, give them roles. */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
-import { textsAmong } from '../../resources/object.ts'
+import { roleGuaranteesOf } from '../../decide/role-guarantees.ts'
 import type { Person } from '../../store/directory.ts'
 import { StaleObject, UniqueTaken } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
-import { type DirectoryAccess, DirectoryError, refuseRoles } from './directory-access.ts'
+import { type DirectoryAccess, DirectoryError, refuseRoles, withinBounds } from './directory-access.ts'
 
 export interface NewUser {
   readonly email: string
@@ -29,7 +29,7 @@ export async function findUser({ directory }: DirectoryAccess, named: string): P
  * that is taken.
  */
 export async function addUser(access: DirectoryAccess, user: NewUser): Promise<string> {
-  await refuseRoles(user.roles, access)
+  const bounds = await refuseRoles(user.roles, access)
   const id = user.id ?? uuidv7()
   if (!isSubject(id)) {
     throw new DirectoryError(
@@ -40,7 +40,7 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
   const document = { email: user.email, displayName: user.name, roles: [...new Set(user.roles)] }
   refuseUnfit(access, id, document)
   try {
-    await access.seeding.insert(USERS, [{ id, document }])
+    await withinBounds(access.seeding.insert(USERS, [{ id, document }], bounds))
   } catch (error) {
     if (!(error instanceof UniqueTaken)) throw error
     throw new DirectoryError(`another user has the ${error.field} \`${user.email}\`; choose another one`)
@@ -55,15 +55,21 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
 export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
   const object = await access.store.get(USERS, id)
   if (!object) throw new DirectoryError(`the user \`${id}\` was deleted meanwhile`)
-  await refuseRoles(roles, access, textsAmong(object.document.roles))
+  const bounds = await refuseRoles(roles, access, object.document.roles)
   const document = { ...object.document, roles: [...new Set(roles)] }
   refuseUnfit(access, id, document)
   try {
-    await access.seeding.replace(USERS, { id, version: object.version, document })
+    await withinBounds(access.seeding.replace(USERS, { id, version: object.version, document }, bounds))
   } catch (error) {
     if (!(error instanceof StaleObject)) throw error
     throw new DirectoryError(`somebody else changed the user \`${id}\` at the same time; try again`)
   }
+}
+
+/** Throws DirectoryError if more people would have a role than a guarantee allows. */
+export async function enableUser({ directory, policy }: DirectoryAccess, subject: string): Promise<void> {
+  const { atMost } = roleGuaranteesOf(await policy())
+  await withinBounds(directory.enable(subject, atMost))
 }
 
 /** Refuses records that no request could create: a command must not create them either. */

@@ -14,7 +14,7 @@ import type {
   Ratchet,
   RoleGuarantee,
 } from '../../decide/policy.ts'
-import { hadOf, rolesApartOf } from '../../decide/role-guarantees.ts'
+import { hadOf, roleGuaranteesOf } from '../../decide/role-guarantees.ts'
 import { namesText } from '../../present/quote.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { oneOfActions } from './meant-action.ts'
@@ -39,6 +39,7 @@ interface GuaranteeForms {
   readonly apart: readonly [ActForm, ActForm]
   readonly 'roles-apart': readonly string[]
   readonly ratchet: Pick<Ratchet, 'never' | 'resource' | 'actions'>
+  readonly 'at-most': { readonly role: string; readonly people: number }
 }
 
 type Kind = keyof GuaranteeForms
@@ -58,6 +59,7 @@ const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
   apart: parseApart,
   'roles-apart': parseRolesApart,
   ratchet: parseRatchet,
+  'at-most': parseAtMost,
 }
 
 const shape = shapeBy<readonly Entry[]>(guarantees)
@@ -89,7 +91,7 @@ export function parseGuarantees(
 }
 
 function isAboutPeople(guarantee: Guarantee | RoleGuarantee): guarantee is RoleGuarantee {
-  return guarantee.kind === 'roles-apart'
+  return guarantee.kind === 'roles-apart' || guarantee.kind === 'at-most'
 }
 
 function parseEntry(entry: Entry, known: RuleVocabulary, fault: OnFault): Parsed | undefined {
@@ -267,11 +269,16 @@ function parseRatchet(form: GuaranteeForms['ratchet'], known: RuleVocabulary, on
   return { kind: 'ratchet', ...form }
 }
 
-// ---- roles-apart ----------------------------------------------------------------------------------------------------
+// ---- roles-apart, at-most --------------------------------------------------------------------------------------------
 
 function parseRolesApart(names: readonly string[], { roles }: RuleVocabulary, fault: OnFault): Parsed {
   for (const [i, name] of names.entries()) refuseUnknownRole(name, [...roles.keys()], ['roles-apart', i], fault)
   return { kind: 'roles-apart', roles: names }
+}
+
+function parseAtMost(form: GuaranteeForms['at-most'], { roles }: RuleVocabulary, fault: OnFault): Parsed {
+  refuseUnknownRole(form.role, [...roles.keys()], ['at-most', 'role'], fault)
+  return { kind: 'at-most', ...form }
 }
 
 /** A role that inherits two of them would give both to whoever has it: an error at the line that brings them together. */
@@ -280,7 +287,7 @@ export function refuseHeirs(
   { name: file }: SourceFile,
   report: (diagnostic: Diagnostic) => void,
 ): void {
-  for (const apart of rolesApartOf(policy)) {
+  for (const apart of roleGuaranteesOf(policy).apart) {
     const givesTogether = (role: string) => hadOf(apart, [role]).size > 1
     for (const [role, links] of Map.groupBy(policy.links, (link) => link.role)) {
       // A role that only inherits such a role needs no other correction.

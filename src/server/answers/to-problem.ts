@@ -12,6 +12,7 @@ import {
   ReplayTaken,
   StaleObject,
   StoreUnavailable,
+  TooManyPeople,
   TooManyReads,
   UniqueTaken,
 } from '../../store/errors.ts'
@@ -29,6 +30,12 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
       cause: error,
       errors,
     })
+  }
+  if (error instanceof TooManyPeople) {
+    const { role, people } = error
+    const errors = [{ pointer: '/roles', detail: `gives \`${role}\` to more than ${people} people`, code: 'at-most' }]
+    const detail = `At most ${people} people may have the role \`${role}\`; take it from somebody first.`
+    return new Problem('too-many-with-role', detail, { cause: error, errors })
   }
   if (error instanceof ReplayTaken) {
     const headers = { 'Retry-After': '1' }

@@ -201,7 +201,7 @@ interface Possible {
   /** Whether the policy can ask the caller to sign in again. */
   readonly stepUp: boolean
   readonly origin: PolicyOrigin
-  readonly snapshot: Pick<Snapshot, 'rolesApart'>
+  readonly snapshot: Pick<Snapshot, 'roleGuarantees'>
 }
 
 export function possibleProblems(
@@ -226,7 +226,9 @@ export function possibleProblems(
   const unique = [...resource.fields.values()].some((field) => field.unique)
   add(concernsObject(routeMethod) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
   const gives = concernsObject(routeMethod) && resource.name === USERS && resource.fields.has('roles')
-  add(gives && WRITING.includes(endpoint.operation) && snapshot.rolesApart.length > 0, 'roles-apart')
+  const { apart, atMost } = snapshot.roleGuarantees
+  add(gives && WRITING.includes(endpoint.operation) && apart.length > 0, 'roles-apart')
+  add(gives && WRITING.includes(endpoint.operation) && atMost.length > 0, 'too-many-with-role')
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(origin === 'published', ...WITH_VERSIONS)

@@ -26,7 +26,7 @@ export async function fitData({ migrations, migrate }: Config, parts: FitParts):
     files: await readMigrations(migrations),
     now,
     hidesIds: (resource) => hidesIds(policy.active.snapshot.masks, resource),
-    refused: refusalOfChange(policy.active.snapshot.rolesApart),
+    refused: refusalOfChange(policy.active.snapshot.roleGuarantees),
     migrate,
     log: (message, facts) => log.info(facts, message),
   })

@@ -132,7 +132,7 @@ export async function openSignIn({ tokens }: Config, parts: SignInSources): Prom
     guessing: createGuessing(attempts, await store.secret('guessing'), now),
     issue: (request) => {
       // For other readers of the token: this server looks at the record with each request.
-      const lost = rolesLost(parts.policy.active.snapshot.rolesApart, request.roles)
+      const lost = rolesLost(parts.policy.active.snapshot.roleGuarantees.apart, request.roles)
       const roles = request.roles.filter((role) => !lost.includes(role))
       return issueToken(keys.signer(), { ...request, roles, issuer, audience, claims: { client_id: CLIENT } })
     },

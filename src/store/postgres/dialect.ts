@@ -1,5 +1,6 @@
 /** PostgreSQL's dialect. */
 import type { SqlDialect } from '../sql/statement.ts'
+import { keyOf, LIST } from './layout/keys.ts'
 import { decodeText, encodeText } from './stored-text.ts'
 
 /** The clock of the moment, or of the start of a statement: only the latter lets an index be used. */
@@ -23,6 +24,11 @@ export const DIALECT: SqlDialect = {
   endedBy: (now) => `least(${now}::bigint, ${STATEMENT_NOW})`,
   tables: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
   elements: (list) => `jsonb_array_elements(${list}::jsonb)`,
+  hasRole: (roles) => ({
+    test: `u.keys -> 'roles' ->> 0 = '${LIST}' and exists (
+      select 1 from jsonb_array_elements($1::jsonb) as s where u.keys -> 'roles' @> s.value)`,
+    value: JSON.stringify(roles.map(keyOf)),
+  }),
   text: encodeText,
   sought: encodeText,
   fromStored: (stored) => decodeText(String(stored)),

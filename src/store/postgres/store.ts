@@ -26,7 +26,8 @@ import { findReplay, keptOf, SWEPT_AT_ONCE, sweepReplays } from '../sql/idempote
 import { PROBED, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { objectRow } from '../sql/objects.ts'
 import { getOrFail } from '../sql/opened.ts'
-import type { Row, SqlEngine, Statement } from '../sql/statement.ts'
+import { withinBounds } from '../sql/people-with-role.ts'
+import { done, type Row, type SqlEngine, type Statement, type Work } from '../sql/statement.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { Connections } from './connections/connections.ts'
 import type { Gathered } from './connections/gathered.ts'
@@ -187,7 +188,7 @@ export class PostgresStore implements Store {
     const object = createdObject(permit, this.#timeOf(options))
     const at = this.#engine.now().getTime()
     const replay = options.replay && { replay: options.replay, object, at }
-    const [row] = await this.#write(objects, () => this.#creating(permit, { object, replay, options }))
+    const [row] = await this.#write(objects, permit, () => this.#creating(permit, { object, replay, options }))
     const { allowed, free, made, taken } = createdOf(row)
     if (made) {
       if (replay) this.#sweepReplays(at)
@@ -201,7 +202,7 @@ export class PostgresStore implements Store {
   async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const updatedAt = this.#timeOf(options)
-    const [row] = await this.#write(objects, () => {
+    const [row] = await this.#write(objects, permit, () => {
       return single(objects.update({ ...permit, updatedAt }, this.#beside(permit, options)))
     }).catch(async (error: unknown) => {
       throw error instanceof UniqueTaken ? await this.#firstTaken(permit, error) : error
@@ -213,7 +214,8 @@ export class PostgresStore implements Store {
   async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
     const { objects } = tableOf(this.#engine, permit.resource)
     const { id, version } = permit
-    const [row] = await this.#write(objects, () => single(objects.delete(id, version, this.#beside(permit, options))))
+    const deleting = () => single(objects.delete(id, version, this.#beside(permit, options)))
+    const [row] = await this.#write(objects, permit, deleting)
     if (!row) throw new StaleObject()
   }
 
@@ -251,8 +253,13 @@ export class PostgresStore implements Store {
     return shared ? { alone, shared } : single(alone())
   }
 
-  #write(objects: ObjectTable, write: () => StoreWrite): Promise<readonly Row[]> {
-    return answering(() => objects.writing(async () => this.#engine.connections.writer.write(write())))
+  #write(objects: ObjectTable, { bounds }: Permit<PermitKind>, write: () => StoreWrite): Promise<readonly Row[]> {
+    const { writer } = this.#engine.connections
+    if (bounds.length === 0) return answering(() => objects.writing(async () => writer.write(write())))
+    // People are counted before and after it, in a transaction of its own.
+    const people = { ...this.#engine.sql, users: objects.name }
+    const counted = () => withinBounds(bounds, people, rowsOf(write().alone()))
+    return answering(() => objects.writing(() => writer.transaction((ask) => done(counted(), ask))))
   }
 
   #beside({ readSet }: Permit<PermitKind>, { record }: WriteOptions): Beside {
@@ -276,6 +283,10 @@ export class PostgresStore implements Store {
   #timeOf({ time }: WriteOptions): string {
     return time ?? this.#engine.now().toISOString()
   }
+}
+
+function* rowsOf(statement: Statement): Work<readonly Row[]> {
+  return yield statement
 }
 
 interface Creating {

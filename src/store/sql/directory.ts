@@ -1,5 +1,6 @@
 /** The contract's Directory in the tables of an SQL database. Each write is one transaction. */
 import { USERS } from '../../decide/policy.ts'
+import type { AtMost } from '../../decide/role-guarantees.ts'
 import { type Document, textsAmong } from '../../resources/object.ts'
 import type { Store } from '../contract.ts'
 import type {
@@ -21,6 +22,7 @@ import { documentNamed, parseStored } from '../parse-stored.ts'
 import { readMark, writeMark } from './named-values.ts'
 import type { SqlObjects } from './objects.ts'
 import { addRecord } from './outbox.ts'
+import { withinBounds } from './people-with-role.ts'
 import { wellFormed } from './quote.ts'
 import { isTrue, type Row, read, type SqlDialect, type SqlEngine, type Statement, sql, type Work } from './statement.ts'
 
@@ -126,10 +128,10 @@ export class SqlDirectory implements Directory {
     })
   }
 
-  async enable(subject: string): Promise<void> {
+  async enable(subject: string, bounds: readonly AtMost[] = []): Promise<void> {
     const { dialect } = this.#parts.engine
     const enable = 'update accounts set disabled = false, deleted = false, changed_at = $1 where user_id = $2'
-    await this.#write((now) => hasRow(sql(enable, now, dialect.text(wellFormed(subject)))))
+    await this.#write((now) => this.#within(bounds, hasRow(sql(enable, now, dialect.text(wellFormed(subject))))))
   }
 
   openSession(session: NewSession, verified: VerifiedPassword, record?: string): Promise<boolean> {
@@ -189,13 +191,13 @@ export class SqlDirectory implements Directory {
     return ended
   }
 
-  async addKey(key: NewApiKey): Promise<void> {
+  async addKey(key: NewApiKey, bounds: readonly AtMost[] = []): Promise<void> {
     const { dialect } = this.#parts.engine
     const { id, secretHash, subject, roles, name, createdAt, expiresAt } = key
     const { text } = dialect
     const texts = [text(id), secretHash, text(wellFormed(subject)), JSON.stringify(roles), text(name)]
     const insert = 'insert into api_keys values ($1, $2, $3, $4, $5, $6, $7, null, null)'
-    await this.#write(() => hasRow(sql(insert, ...texts, createdAt, expiresAt)))
+    await this.#write(() => this.#within(bounds, hasRow(sql(insert, ...texts, createdAt, expiresAt))))
   }
 
   async keys(): Promise<readonly ApiKey[]> {
@@ -251,6 +253,10 @@ export class SqlDirectory implements Directory {
   /** Runs in the transaction of the change. */
   *#keep(record: string | undefined): Work<void> {
     if (record !== undefined) yield addRecord(this.#parts.engine.dialect, record)
+  }
+
+  #within(bounds: readonly AtMost[], change: Work<boolean>): Work<boolean> {
+    return withinBounds(bounds, { ...this.#parts.engine, users: this.#parts.users?.name }, change)
   }
 
   async #write<T>(work: (now: number) => Work<T>): Promise<T> {

@@ -7,6 +7,7 @@ import type { ObjectReader, RowPage, SharingObjects, StoredRow, UndeclaredObject
 import { apiKeys } from './directory.ts'
 import { fittedSchemas, storedMigrations } from './migrations.ts'
 import { OBJECT_COLUMNS, objectById, objectsAfter, storedObject } from './objects.ts'
+import { peopleWith } from './people-with-role.ts'
 import { quoteName } from './quote.ts'
 import { first, type Row, type SqlDialect, type Statement, sql, type Work } from './statement.ts'
 
@@ -72,6 +73,12 @@ export function sqlReader(engine: ReaderEngine): SqlReader {
     apiKeys: () =>
       read(function* () {
         return (yield* hasTable(dialect, 'api_keys')) ? yield* apiKeys(dialect) : []
+      }),
+    peopleWith: (givers, users, now) =>
+      readLong(function* () {
+        if (!(yield* hasTable(dialect, 'api_keys'))) return 0
+        const table = users && (yield* hasTable(dialect, nameOf(users))) ? quoteName(nameOf(users)) : undefined
+        return yield* peopleWith({ givers }, { dialect, users: table, now: () => new Date(now) })
       }),
     migrationState: () =>
       read(function* () {

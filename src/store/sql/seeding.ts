@@ -1,9 +1,11 @@
 /** The contract's Seeding. */
+import type { AtMost } from '../../decide/role-guarantees.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Seeding } from '../contract.ts'
 import { UniqueTaken } from '../errors.ts'
 import { readMark, writeMark } from './named-values.ts'
 import { NotUnique, type SqlObjects } from './objects.ts'
+import { withinBounds } from './people-with-role.ts'
 import { type SqlEngine, sql, type Work } from './statement.ts'
 
 interface SeedingParts {
@@ -23,22 +25,26 @@ export class SqlSeeding implements Seeding {
   async insert(
     resource: string,
     objects: readonly { readonly id: string; readonly document: Document }[],
+    bounds: readonly AtMost[] = [],
   ): Promise<void> {
     const { engine, objectsOf, grown } = this.#parts
     const table = objectsOf(resource)
     const at = engine.now().toISOString()
     const made = objects.map((object) => ({ ...object, version: 1, createdAt: at, updatedAt: at }))
-    await engine.write(() => table.insertAll(made))
+    await engine.write(() => withinBounds(bounds, { ...engine, users: table.name }, table.insertAll(made)))
     await grown(table, made.length)
   }
 
   async replace(
     resource: string,
     object: { readonly id: string; readonly version: number; readonly document: Document },
+    bounds: readonly AtMost[] = [],
   ): Promise<void> {
     const { engine, objectsOf } = this.#parts
+    const table = objectsOf(resource)
     const time = engine.now().toISOString()
-    await engine.write(() => naming(objectsOf(resource).rewriteAll([object], time)))
+    const rewriting = () => naming(table.rewriteAll([object], time))
+    await engine.write(() => withinBounds(bounds, { ...engine, users: table.name }, rewriting()))
   }
 
   async readMark(name: string): Promise<string | undefined> {

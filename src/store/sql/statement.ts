@@ -91,6 +91,8 @@ export interface SqlDialect {
   readonly tables: string
   /** The elements of a JSON list, as rows with a column `value`. `list`: the parameter. */
   readonly elements: (list: string) => string
+  /** Whether the users record `u` has one of these roles: a test, and the value of its parameter `$1`. */
+  readonly hasRole: (roles: readonly string[]) => { readonly test: string; readonly value: string }
   /** A text as the engine keeps it. */
   readonly text: (text: string) => string
   /** A text to find a row by: null, which equals nothing, if no row can have it. */

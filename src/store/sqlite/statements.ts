@@ -77,6 +77,13 @@ export const DIALECT: SqlDialect = {
   endedBy: (now) => now,
   tables: "select name from sqlite_schema where type = 'table'",
   elements: (list) => `json_each(${list})`,
+  // The expression must not look into text that isn't JSON.
+  hasRole: (roles) => ({
+    test: `case when json_valid(u.document) then json_type(u.document, '$.roles') = 'array' and exists (
+      select 1 from json_each(u.document, '$.roles') as r join json_each($1) as s on r.type = 'text' and r.value = s.value
+    ) end`,
+    value: JSON.stringify(roles),
+  }),
   text: (text) => text,
   // It would be bound with U+FFFD in it, and could find another row.
   sought: (text) => (text.isWellFormed() ? text : null),

@@ -30,6 +30,7 @@ import { findReplay, forgottenAt, keptOf, SWEPT_AT_ONCE, sweepReplays } from '..
 import { PROBED, readMark, readSecret, sharedSecret, writeMark } from '../sql/named-values.ts'
 import { getOrFail } from '../sql/opened.ts'
 import { addRecord } from '../sql/outbox.ts'
+import { withinBounds } from '../sql/people-with-role.ts'
 import { type SqlEngine, sql, type Work } from '../sql/statement.ts'
 import { WriteProbe } from '../sql/write-probe.ts'
 import type { GroupCommits } from './commits.ts'
@@ -266,8 +267,10 @@ export class ObjectWrites {
   }
 
   /** The change runs at most once. */
-  async #write<T>({ readSet }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
-    const written = await this.#engine.sql.write(() => this.#changing(readSet, record, change))
+  async #write<T>({ readSet, bounds }: Permit<PermitKind>, { record }: WriteOptions, change: Work<T>): Promise<T> {
+    const people = { ...this.#engine.sql, users: this.#engine.tables.get(USERS)?.name }
+    const counted = bounds.length > 0 ? withinBounds(bounds, people, change) : change
+    const written = await this.#engine.sql.write(() => this.#changing(readSet, record, counted))
     this.#writes += 1
     if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
     return written

@@ -6,7 +6,7 @@ import { timeText } from '../../base/time.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
-import { rolesApartOf, rolesLost } from '../../decide/role-guarantees.ts'
+import { roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { endsOf } from '../../decide/rules/rule-table.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { namesText, quote } from '../../present/quote.ts'
@@ -136,7 +136,7 @@ function rulesOf({ parsed }: HypotheticalRequest, evidence: Evidence | undefined
 
 /** A token may claim any role; only declared ones count, and none that a guarantee keeps apart from another. */
 function rolesWithoutEffect({ reviewed, caller }: ExplainQuestion): readonly string[] {
-  const lost = caller.kind === 'anonymous' ? [] : rolesLost(rolesApartOf(reviewed.policy), caller.roles)
+  const lost = caller.kind === 'anonymous' ? [] : rolesLost(roleGuaranteesOf(reviewed.policy).apart, caller.roles)
   const apart = `a guarantee keeps ${namesText(lost, ' and ')} apart: who claims them together has none of them`
   const undeclared = explainRoles(reviewed.policy, caller)
     .filter(({ declared }) => !declared)

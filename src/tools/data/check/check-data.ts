@@ -12,7 +12,7 @@ import { represent } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import type { ObjectReader, StoredRow } from '../../../store/object-reader.ts'
 import { objectsNamed } from '../../references.ts'
-import { RolesCheck } from './check-roles.ts'
+import { type RolesCheck, rolesCheck } from './check-roles.ts'
 
 export interface DataToCheck {
   readonly reader: ObjectReader
@@ -56,9 +56,6 @@ export interface Unchecked {
   readonly why: string
 }
 
-/** As findings name them: no resource has this name. */
-const API_KEYS = 'API keys'
-
 const PAGE = { limit: 500, bytes: 8 * 1024 * 1024 }
 
 /** Throws StoreUnavailable. */
@@ -70,20 +67,25 @@ export async function checkData(data: DataToCheck, progress: CheckProgress): Pro
   for (const resource of checked) counts.set(resource, await reader.count(resource))
   progress.total([...counts.values()].reduce((sum, count) => sum + count, 0))
   const summaries: CheckedResource[] = []
+  const users = resources.byName.get(USERS)
+  // API keys count without users records too.
+  const roles = data.undeclared || (users && checked.includes(users)) ? rolesCheckBy(data, unchecked) : undefined
   for (const resource of checked) {
     const followed = await followedFrom(resource, data, unchecked)
-    const roles = resource.name === USERS ? rolesCheckBy(data, unchecked) : undefined
-    summaries.push(await checkRows({ reader, resource, followed, roles, tally }, progress))
-    for (const { id, reason } of (await roles?.reasonsOfKeys(reader, data.now)) ?? []) tally.add(API_KEYS, reason, [id])
+    summaries.push(
+      await checkRows({ reader, resource, followed, roles: resource === users ? roles : undefined, tally }, progress),
+    )
     await checkShared(reader, resource, tally)
     await checkIndexes(reader, resource, { tally, unchecked })
   }
+  for await (const { resource, reason, ids, count } of roles?.beside(reader, users, data.now) ?? [])
+    tally.add(resource, reason, ids, count)
   if (data.undeclared) await findUndeclared(reader, resources, tally)
   return { resources: summaries, findings: tally.findings, more: tally.more, unchecked }
 }
 
 function rolesCheckBy({ policy }: DataToCheck, unchecked: Unchecked[]): RolesCheck | undefined {
-  if (!('unfit' in policy)) return new RolesCheck(policy)
+  if (!('unfit' in policy)) return rolesCheck(policy)
   unchecked.push({ resource: USERS, what: 'roles', why: policy.unfit })
   return undefined
 }
@@ -396,6 +398,8 @@ export const DATA_CODES = {
   'reference-dangling': 'let the field name an object that exists, or remove the value',
   'user-missing': 'add the user, or give the object to a user that exists',
   'roles-apart': 'take away one of the roles; revoke such a key, and make keys with one of the roles each',
+  'too-many-with-role':
+    'take the role from some of them: `sallyport user list` and `sallyport key list` show who has it',
   'value-shared': 'give the objects different values, or remove `x-unique`',
   'index-disagrees': 'write the object again, for example with a PATCH that changes a field',
   'index-broken': 'stop the server, and let the engine make the index again (docs/changing-schemas.md)',

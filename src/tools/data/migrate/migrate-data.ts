@@ -1,7 +1,7 @@
 /** `data migrate`: looks at all objects first, makes a backup, and then changes them. */
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../../config/config.ts'
-import { refusalOfChange, rolesApartOf } from '../../../decide/role-guarantees.ts'
+import { refusalOfChange, roleGuaranteesOf } from '../../../decide/role-guarantees.ts'
 import { hidesIds } from '../../../decision-log/mask.ts'
 import { type ParsedMigration, readMigrations } from '../../../migrations/file/read-migrations.ts'
 import { lastFitted, schemasOf } from '../../../migrations/fit/schemas.ts'
@@ -42,7 +42,7 @@ type PolicyOfMigration = Pick<MigrateOptions, 'hidesIds' | 'refused'>
 async function policyOf({ policies }: DataToMigrate, resources: Resources): Promise<PolicyOfMigration> {
   try {
     const { policy } = await loadPolicy(policies, resources)
-    const refused = refusalOfChange(rolesApartOf(policy))
+    const refused = refusalOfChange(roleGuaranteesOf(policy))
     return { hidesIds: (resource) => hidesIds(policy.masks, resource), refused }
   } catch {
     return { hidesIds: () => true }
