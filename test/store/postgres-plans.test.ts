@@ -26,6 +26,13 @@ const climb = (caller: string): Condition => {
   return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
 }
 
+const tables: QueriedTableOf = (name) => {
+  const resource = RELATED.byName.get(name)
+  if (!resource) throw new Error(`no resource ${name}`)
+  const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [])
+  return { name: quoteName(table), scalars: new Set(indexed), driving }
+}
+
 /** With those of its turn, as far as its shape allows. */
 const together: typeof pageStatement = (query, table, tableOf) => {
   const gathered = gatheredPage(query, table, tableOf)
@@ -67,13 +74,6 @@ function describeList(read: string, statementOf: typeof listStatement): void {
       await raw.query('analyze')
     })
     after(() => schema.remove())
-
-    const tables: QueriedTableOf = (name) => {
-      const resource = RELATED.byName.get(name)
-      if (!resource) throw new Error(`no resource ${name}`)
-      const { table, indexed, driving } = planTable(resource, INDEXED.get(name) ?? [])
-      return { name: quoteName(table), scalars: new Set(indexed), driving }
-    }
 
     async function planOf(query: Partial<ObjectQuery>): Promise<string> {
       const asked = statementOf({ where: { kind: 'always' }, limit: 50, ...query }, tables('tasks'), tables)
@@ -119,3 +119,30 @@ function describeList(read: string, statementOf: typeof listStatement): void {
     })
   })
 }
+
+describe('a page of an owner of few objects, where another one has nearly all', () => {
+  it("reads the owner's objects alone, in either direction", async () => {
+    const schema = await createSchema()
+    const { seeding } = await schema.open({ resources: RELATED, now: () => new Date(), indexFields: INDEXED })
+    const owned = Array.from({ length: TASKS }, (_, n) => ({
+      id: `o${n}`,
+      document: { own: n === 7 ? 'few' : 'most' },
+    }))
+    await seeding.insert('tasks', owned)
+    const raw = await schema.raw()
+    await raw.query('analyze')
+    for (const descending of [false, true]) {
+      const query = {
+        where: holds('own', 'few'),
+        limit: 50,
+        order: [{ field: 'id', by: 'value', descending }],
+      } as const
+      const asked = together({ ...query, after: [descending ? 'o9' : 'o1'] }, tables('tasks'), tables)
+      const { rows } = await raw.query(`explain analyze ${asked.text}`, [...asked.values])
+      expect(rows.map((row) => row['QUERY PLAN']).join('\n'))
+        .to.match(/"objects_tasks own value ordered".*rows=1 loops=2[\s\S]*Index Cond: .*any.* and .*id [<>] /i)
+        .and.not.match(/Removed by Filter|Sort Key/)
+    }
+    await schema.remove()
+  })
+})

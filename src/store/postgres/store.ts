@@ -65,7 +65,10 @@ export class PostgresStore implements Store {
   readonly #queriedOf: QueriedTableOf
   readonly #gathered = new Map<string, Gathered<StoredObject | undefined>>()
   /** By the text of their statement. */
-  readonly #gatheredPages = new LRUCache<string, Gathered<Row | undefined>>({ max: MOST_PAGE_TEXTS })
+  readonly #gatheredPages = new LRUCache<string, Gathered<Row | undefined>>({
+    max: MOST_PAGE_TEXTS,
+    memoMethod: (text) => this.#engine.connections.gatheredPages(text),
+  })
   readonly #keptPages = new KeptPages()
   readonly #pageTurns: Turns
   readonly #sharedCreates: SharedCreates
@@ -93,7 +96,7 @@ export class PostgresStore implements Store {
     const asked = gatheredPage(query, table, tableOf) ?? pageStatement(query, table, tableOf)
     const page =
       'texts' in asked
-        ? await this.#pageTurns.run(by ?? { whose: '' }, () => this.#pagesOf(asked.text).of(...asked.texts))
+        ? await this.#pageTurns.run(by ?? { whose: '' }, () => this.#gatheredPages.memo(asked.text).of(...asked.texts))
         : (await this.#inOrder((order) => pageStatement(query, table, tableOf, order), by))[0]
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
@@ -113,14 +116,6 @@ export class PostgresStore implements Store {
       if (!(error instanceof ReadTooLong)) throw error
       return this.#long(write(unindexedOrderSql), by)
     }
-  }
-
-  #pagesOf(text: string): Gathered<Row | undefined> {
-    const known = this.#gatheredPages.get(text)
-    if (known) return known
-    const made = this.#engine.connections.gatheredPages(text)
-    this.#gatheredPages.set(text, made)
-    return made
   }
 
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */

@@ -4,14 +4,17 @@
  */
 
 import { LRUCache } from 'lru-cache'
+import type { Condition, Holds } from '../../../decide/conditions/condition.ts'
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../lists/json-row.ts'
 import { BY_ID, type Segment, segmentsAfter, simplifySelection } from '../../lists/selection.ts'
 import type { Row, Statement } from '../../sql/statement.ts'
+import { keyOf } from '../layout/keys.ts'
 import { decodeText } from '../stored-text.ts'
 import {
   ASKED_FOR,
   AskedValues,
+  keySql,
   oneRow,
   outermost,
   type QueriedTable,
@@ -45,47 +48,51 @@ export function pageStatement(
   query: ObjectQuery,
   table: QueriedTable,
   tableOf: QueriedTableOf,
-  order = indexedOrderSql,
+  sorted = indexedOrderSql,
 ): Statement {
   const { where, marks = [] } = query
-  return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters), order))
+  return planned([where, ...marks], (parameters) => pageSql(query, outermost(table, tableOf, parameters), { sorted }))
 }
 
 /**
  * Pages of lists that an index has in their order: of all objects, or of those with one value, by their ids. Each reads
  * no more objects than it has, so none waits long for the others of its turn; undefined for any other list.
  */
-export function gatheredPage(
-  query: ObjectQuery,
-  table: QueriedTable,
-  tableOf: QueriedTableOf,
-): GatheredPage | undefined {
-  if (!isDirect(query, table)) return undefined
+export function gatheredPage(query: ObjectQuery, table: QueriedTable, tableOf: QueriedTableOf) {
+  const { condition } = simplifySelection(query.where)
+  if (!isDirect(query, condition, table)) return undefined
   const asked = new AskedValues()
+  const scope = outermost(table, tableOf, asked)
   const small = { ...query, bytes: Math.min(query.bytes ?? MOST_GATHERED_BYTES, MOST_GATHERED_BYTES) }
-  const page = oneRow(pageSql(small, outermost(table, tableOf, asked)))
-  const text = `select asked.nth, p.* from ${ASKED_FOR} cross join ${page} as p`
+  const page = pageSql(small, scope, condition.kind === 'holds' ? inOrderOf(condition, scope) : {})
+  const text = `select asked.nth, p.* from ${ASKED_FOR} cross join ${oneRow(page)} as p`
   return { text, texts: asked.values.map(String) }
 }
 
 /** One answer has many of these pages, and the smallest waits for the largest. Larger ones are read by themselves. */
 const MOST_GATHERED_BYTES = 2 ** 20
 
-interface GatheredPage {
-  /** The same for all lists of one shape. */
-  readonly text: string
-  readonly texts: readonly string[]
-}
-
-function isDirect({ where, filter, order = BY_ID, marks }: ObjectQuery, { scalars }: QueriedTable): boolean {
+function isDirect(query: ObjectQuery, condition: Condition, { scalars }: QueriedTable): boolean {
+  const { filter, order = BY_ID, marks } = query
   if (filter?.length || marks?.length || order.length > 1 || order[0]?.field !== 'id') return false
-  const { condition } = simplifySelection(where)
-  if (condition.kind === 'always') return true
-  return condition.kind === 'holds' && condition.values.length === 1 && scalars.has(condition.field)
+  if (condition.kind !== 'holds' || condition.values.length > 1) return condition.kind === 'always'
+  return scalars.has(condition.field)
 }
 
-function pageSql(query: ObjectQuery, scope: TableScope, sorted = indexedOrderSql): string {
-  const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
+/**
+ * Only the index of the field has this order. With a plain `=`, PostgreSQL would know that the field has one value, and
+ * could read all objects in the order of their ids: it expects that each owner has as many as any other.
+ */
+function inOrderOf({ field, values }: Holds, { alias, bind }: TableScope) {
+  const sorted: typeof indexedOrderSql = (order, name) =>
+    indexedOrderSql([{ field, by: 'value', descending: order[0]?.descending ?? false }, ...order], name)
+  const keys = values.map((value) => `${bind(keyOf(value))}::text`)
+  return { sorted, selected: `${keySql(field, alias)} = any(array[${keys}])` }
+}
+
+function pageSql(query: ObjectQuery, scope: TableScope, found: Partial<ReturnType<typeof inOrderOf>> = {}): string {
+  const { selected = selectedSql(query, scope), sorted = indexedOrderSql } = found
+  const { order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER, marks = [] } = query
   const { alias, bind } = scope
   const share = bind(Math.floor(bytes / Math.max(1, limit)))
   const further = [...marks.map((mark) => markSql(mark, scope)), ...misplacedSql(query, alias)]
@@ -96,7 +103,7 @@ function pageSql(query: ObjectQuery, scope: TableScope, sorted = indexedOrderSql
   ]
   const listing: Listing = {
     scope,
-    selected: selectedSql({ where, ...(filter && { filter }) }, scope),
+    selected,
     sorted: sorted(order, alias),
     shown: [`${cells.join(` || ${SEPARATOR_SQL} || `)} as cells`],
     limit: `${bind(limit)}::bigint`,
