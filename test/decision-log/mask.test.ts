@@ -30,6 +30,7 @@ const RECORD: DecisionRecord = {
   objectId: 'value-objectId',
   subject: 'value-subject',
   roles: ['value-roles'],
+  rolesLost: ['value-roles'],
   authentication: 'caller',
   reason: 'value-reason',
   outcome: 'allowed',
