@@ -178,6 +178,21 @@ describe('a ratchet', () => {
     await server.stop()
   })
 
+  it('keeps the published version in force in a server that follows the database', async () => {
+    const published = await PublishedPolicies.make()
+    await writeFile(join(published.folder, 'guarantees.yaml'), KEPT)
+    const first = await published.publish()
+    const server = await published.start()
+    await published.publish(WIDENING)
+    await until(() => server.app.policy.faults.length > 0)
+    expect(String(server.app.policy.faults[0])).to.include(REFUSED)
+    expect(server.app.policy.active.sequence).to.equal(first)
+    const third = await published.publish('p, support, notes, list, any, *, allow')
+    await until(() => server.app.policy.active.sequence === third)
+    expect(server.app.policy.faults).to.deep.equal([])
+    await published.remove()
+  })
+
   it('is refused by `policy apply` to a folder and to a database, and by `policy promote`', async () => {
     await addRules(join(next, 'policy.csv'), WIDENING)
     const published = await PublishedPolicies.make()
