@@ -39,7 +39,8 @@ function declareCheck(data: Command): void {
     about: 'find stored objects that do not fit the schemas, and what else is wrong with them',
     note: `It counts, for each resource and reason, the objects that PATCH and PUT would refuse as they are, with the
 first ids. It also finds damaged documents, fields that name objects or users that do not exist, values that break
-x-unique, and indexes that disagree with the objects. The policy tells which fields name objects.
+x-unique, indexes that disagree with the objects, and people and API keys whose roles
+break guarantees.yaml. The policy tells which fields name objects.
 It only reads, page by page, and a server may run meanwhile. What it could not check is listed as not checked.
 
 Exit code: 0 when nothing was found, 1 with findings, 2 when the check could not run.`,
