@@ -9,6 +9,22 @@ import { PublishedPolicies, sequenceOf } from './fixture.ts'
 /** No rule, so the version is broken. */
 const BROKEN = 'x, nothing\n'
 
+/**
+ * Does it up to eight times, until what it returns holds within a second: a busy machine makes one late, but not each
+ * one. The number of the last time, from 1 on.
+ */
+async function onceWithinASecond(work: (i: number) => Promise<() => Promise<boolean>>): Promise<number> {
+  const took: number[] = []
+  while (took.length < 8) {
+    const holds = await work(took.length + 1)
+    const start = performance.now()
+    await until(holds)
+    took.push(performance.now() - start)
+    if (Math.min(...took) < 1000) return took.length
+  }
+  expect.fail(`it took ${took.map(Math.round).join(', ')} ms`)
+}
+
 describe('two instances with one published policy', () => {
   let published: PublishedPolicies
   let one: TestServer
@@ -27,15 +43,15 @@ describe('two instances with one published policy', () => {
   it('activate a version within a second, and name its number and its revision', async () => {
     expect(await both(1)).to.equal(true)
     const before = one.app.policy.active.revision
-    await published.publish('# other\n')
-    const start = performance.now()
-    await until(() => both(2))
-    expect(performance.now() - start).to.be.lessThan(1000)
+    const last = await onceWithinASecond(async (i) => {
+      await published.publish(`# other ${i}\n`)
+      return () => both(i + 1)
+    })
     const answers = await Promise.all([one, two].map(({ ask }) => ask('GET', '/livez')))
     const [first, second] = answers.map(({ headers }) => headers.get('policy-revision'))
     expect(first).to.equal(second).and.not.to.equal(before)
     const { versions } = { versions: await published.versions() }
-    expect(await versions.latest()).to.equal(2)
+    expect(await versions.latest()).to.equal(last + 1)
     await versions.close()
   })
 
@@ -66,20 +82,15 @@ describe('two instances with one published policy', () => {
     await until(() => one.app.policy.faults.length > 0)
     const status = async (server: TestServer, subject = 'mallory') =>
       (await server.ask('GET', '/api/v1/notes', { token: await server.token(subject, 'member') })).status
-    const took: number[] = []
-    // A busy machine makes a block late, but not each one.
-    for (const subject of ['mallory', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8']) {
+    await onceWithinASecond(async (i) => {
+      const subject = i === 1 ? 'mallory' : `mallory${i}`
       await published.block(subject)
-      const start = performance.now()
-      await until(async () => (await status(one, subject)) === 403 && (await status(two, subject)) === 403)
-      took.push(performance.now() - start)
-      if (Math.min(...took) < 1000) break
-    }
-    expect(Math.min(...took)).to.be.lessThan(1000)
+      return async () => (await status(one, subject)) === 403 && (await status(two, subject)) === 403
+    })
     // The version with the block isn't in force as a whole.
     expect(await both(1)).to.equal(true)
-    expect(await published.publish('# good\n')).to.equal(4)
-    await until(() => both(4))
+    const good = await published.publish('# good\n')
+    await until(() => both(good))
     expect([await status(one), await status(two)]).to.deep.equal([403, 403])
     expect(one.app.policy.faults).to.deep.equal([])
   })
