@@ -14,7 +14,7 @@ function callerOf(set: number) {
 }
 
 function subjectsOf(): Subjects {
-  return new Subjects({ roles: DECLARED, links: [] } as never, {
+  return new Subjects({ roles: DECLARED, links: [], roleGuarantees: [] } as never, {
     names: (name) => ROLES.includes(name),
     subjects: ROLES,
   })
