@@ -154,8 +154,7 @@ const MOST_SECOND = 4
 
 /** Those where the second act finds what the first one leaves come first. */
 function* situationsOfBoth({ claims: [a, b], common: shared }: ClaimsOfBoth, kept: KeptFacts | undefined) {
-  // Who deletes their own users record does nothing more.
-  if (!kept) return yield* situationsInOrder(a.operation === 'delete' ? [b, a] : [a, b], (_, { broken }) => broken)
+  if (!kept) return yield* situationsInOrder(endsCaller(a) ? [b, a] : [a, b], (_, { broken }) => broken)
   const both = (one: Region, other: Region) => kept.space.regions.both(one, other)
   const [one, other] = [a, b].map((claim) => ({ ...claim, broken: both(claim.broken, shared) })) as [ActClaim, ActClaim]
   const orders = [[one, other] as const, [other, one] as const].filter(
@@ -169,6 +168,11 @@ function* situationsOfBoth({ claims: [a, b], common: shared }: ClaimsOfBoth, kep
       both(broken, kept.space.regions.exactly(holding, kept.variables)),
     )
   }
+}
+
+/** Who changes or deletes their own users record may do nothing more. */
+function endsCaller({ asked, operation }: ActClaim): boolean {
+  return asked.resource.name === 'users' && (operation === 'delete' || changesStored(operation))
 }
 
 /** `then`: where the second act is broken after the first. */

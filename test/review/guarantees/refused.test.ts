@@ -99,6 +99,19 @@ describe('a guarantee that the policy breaks', () => {
     expect(result.locations[0].physicalLocation.region.startLine).to.equal(await brokenLine())
   })
 
+  it('is told with the end of the caller as the last request, whichever act is written first', async () => {
+    const acts = ['{ resource: orders, actions: [delete] }', '{ resource: users, actions: [delete], when: owner }']
+    for (const [one, other] of [acts, acts.toReversed()]) {
+      const text = `- name: n\n  anywhere: true\n  apart: [${one}, ${other}]\n`
+      await writeFile(join(folder, 'guarantees.yaml'), text)
+      const { next, ...first } = JSON.parse((await check('json')).stdout).guarantees[0].counterexample
+      expect([first.request.path, next.request.path].map((path) => path.split('/').at(-2))).to.deep.equal([
+        'orders',
+        'users',
+      ])
+    }
+  })
+
   it('is told with both requests, if it is about two acts of one caller', async () => {
     const acts = ['draft>placed', 'placed>shipped'].map(
       (when) => `{ resource: orders, actions: [update], when: ${when} }`,
