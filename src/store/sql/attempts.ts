@@ -27,15 +27,12 @@ export class SqlCounters implements Attempts {
     this.#engine = engine
   }
 
-  /** A refused attempt writes nothing, so that refusals wait for no disk, and no other writes wait for many attempts. */
+  /** A refused attempt writes nothing, so that refusals wait for no disk. */
   async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
-    const first = judge(await this.read(keys))
-    if (!first.changes) return first.verdict
-    // One at a time: those before may have used up what was free.
-    const mine = this.#last.then(async () => {
-      const { verdict, changes } = judge(await this.read(keys))
-      return changes ? this.#engine.write(() => this.#judged(keys, judge)) : verdict
-    })
+    const { verdict, changes } = judge(await this.read(keys))
+    if (!changes) return verdict
+    // One at a time, so that no other writes wait for many attempts. Those before may have used up what was free.
+    const mine = this.#last.then(() => this.#engine.write(() => this.#judged(keys, judge)))
     this.#last = mine.catch(() => undefined)
     return mine
   }
