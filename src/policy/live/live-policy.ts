@@ -228,7 +228,7 @@ export class LivePolicy {
       const [before] = this.#faults[part]
       this.#faults = { ...this.#faults, [part]: [error] }
       // The fault is retried again and again, but reported once.
-      if (!isPassing(error) || String(error) !== String(before)) this.#observe({ kind: 'failed', error })
+      if (!isPassing(error) || !isAlike(error, before)) this.#observe({ kind: 'failed', error })
       return undefined
     }
   }
@@ -243,6 +243,14 @@ function isPassing(error: unknown): boolean {
   // Errors of the system, and of a thread that could not be started.
   return (error as { readonly code?: unknown }).code !== undefined
 }
+
+/** If no descriptor is free, it is chance which file can't be read. */
+function isAlike(error: unknown, before: unknown): boolean {
+  const [one, other] = [String(error), String(before)]
+  return one === other || (NO_DESCRIPTOR.test(one) && NO_DESCRIPTOR.test(other))
+}
+
+const NO_DESCRIPTOR = /\bE[MN]FILE\b/
 
 function isSame(files: PolicyFiles, others: PolicyFiles): boolean {
   return RULE_FILES.every((name) => files[name]?.text === others[name]?.text)
