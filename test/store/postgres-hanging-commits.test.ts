@@ -33,6 +33,19 @@ describe('a PostgreSQL whose commits hang', () => {
     await direct.query('select pg_reload_conf()')
     const is = async () => (await direct.query('show synchronous_standby_names')).rows[0]?.synchronous_standby_names
     while ((await is()) !== (hanging ? '*' : '')) await sleep(20)
+    if (hanging) await untilCommitsHang()
+  }
+
+  /** Another process of PostgreSQL learns the setting later than the session that sees it. */
+  async function untilCommitsHang(): Promise<void> {
+    for (let hangs = false; !hangs; ) {
+      const client = new pg.Client({ connectionString: server.url })
+      await client.connect()
+      const committed = client
+        .query("select pg_logical_emit_message(true, 'sallyport', 'test')")
+        .then(() => client.end())
+      hangs = await Promise.race([committed.then(() => false), sleep(500, true)])
+    }
   }
 
   async function connections(): Promise<number> {
