@@ -88,11 +88,10 @@ export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, a
 }
 
 function factsFrom({ resources, store }: Gate, { caller, address = '' }: AcceptedRequest): FactSource {
-  const whose = callerKey({ caller, address })
   return {
     user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
     object: (name, id) => store.get(name, id),
-    lookup: (lookup) => store.lookup(lookup, whose),
+    lookup: (lookup) => store.lookup(lookup, callerKey({ caller, address })),
   }
 }
 
