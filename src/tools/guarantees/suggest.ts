@@ -317,7 +317,7 @@ export const SUGGEST_FORMATS = formatsOf((found: Suggestions) => ({
 }))
 
 function headText({ suggestions, mutants, tried, refused }: Suggestions): readonly string[] {
-  const kept = refused === 0 ? '' : `, of which the present guarantees refuse ${refused}`
+  const kept = refused === 0 ? '' : `; the present guarantees refuse ${refused} of them`
   return [
     suggestions.length === 0
       ? 'No sentence was found that refuses more mistakes than the present guarantees.'
@@ -328,7 +328,7 @@ function headText({ suggestions, mutants, tried, refused }: Suggestions): readon
 
 /** An entry of guarantees.yaml, below what it is worth. */
 function suggestionText({ entry, notices, more }: Suggestion, { tried }: Suggestions): readonly string[] {
-  const share = notices === more.length ? '' : `, ${more.length} of which nothing above refuses`
+  const share = notices === more.length ? '' : `, and ${more.length} of these are refused by nothing above`
   return [
     `# refuses ${notices} of ${count(tried, 'mistake')}${share}, such as:`,
     ...examplesOf(more).map((text) => `#   ${text}`),

@@ -106,7 +106,7 @@ function keeps(policy: Policy, i: number, resources: Resources): boolean {
 
 /** How many mistakes each refuses that those before it don't. */
 function readSuggestions(text: string): readonly { readonly fresh: number }[] {
-  return [...text.matchAll(/^# refuses (\d+) of \d+ mistakes(?:, (\d+) of which)?/gm)].map(([, all, more]) => ({
+  return [...text.matchAll(/^# refuses (\d+) of \d+ mistakes(?:, and (\d+) of these)?/gm)].map(([, all, more]) => ({
     fresh: Number(more ?? all),
   }))
 }
