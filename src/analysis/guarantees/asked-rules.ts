@@ -14,7 +14,7 @@ import type { ResourceSpace } from '../space.ts'
 export interface GuaranteedCaller {
   readonly kind: 'anonymous' | 'known'
   readonly roles: readonly string[]
-  /** `user:<id>`, for a caller whom rules name. */
+  /** `user:<id>`, if a rule names this caller. */
   readonly user?: string
   readonly subjects: ReadonlySet<string>
 }

@@ -23,7 +23,7 @@ const READER = { name: 'reader', what: 'the thread that reads', niceness: 5, res
 interface ReadingThread {
   readonly thread: DatabaseThread
   readonly remote: Remote<Reads>
-  /** Of what it reads: not zero when nobody waits for the answer any more. Undefined: it has nothing to read. */
+  /** Not zero: nobody waits for the present answer any more. Undefined: the thread reads nothing now. */
   stop: Int32Array | undefined
   end: NodeJS.Timeout | undefined
 }
