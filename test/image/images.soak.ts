@@ -1,4 +1,5 @@
 /** The images of this repository and of a project: built, run and stopped by an engine, as their compose files say. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -126,8 +127,12 @@ describe('the images', () => {
         const { port } = silent.address() as AddressInfo
         const connected = once(silent, 'connection')
         const database = `DATABASE_URL=postgres://user:word@127.0.0.1:${port}/none?sslmode=disable`
-        const id = await run(image, ['--network', 'host', '--env', database])
-        const [socket] = await connected
+        const secret = `KEYS_SECRET=${randomBytes(32).toString('base64')}`
+        const id = await run(image, ['--network', 'host', '--env', database, '--env', secret])
+        const endedBefore = exitCode(engine, id).then(async (code) => {
+          throw new Error(`ended with ${code}: ${(await engine.tried('logs', id)).stderr}`)
+        })
+        const [socket] = await Promise.race([connected, endedBefore])
         await engine.docker('stop', '--time', '60', id)
         expect(await exitCode(engine, id)).to.equal(0)
         socket.destroy()

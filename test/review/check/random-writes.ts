@@ -45,8 +45,8 @@ export function* randomWrites(policy: OraclePolicy, seed: number, count: number,
 }
 
 /** The searches that begin anew, if nothing else is wanted, and the changes that each tries. */
-const STARTS = 80
-const CHANGES = 500
+const STARTS = 16
+const CHANGES = 5000
 
 /** Whether a search finds a write with all the marks of one of these goals. A later mark is nearer than all before it. */
 export function isFound(
@@ -156,12 +156,12 @@ function randomParts({ roles }: OraclePolicy, { write, caller }: Wanted, random:
   }
 }
 
-/** The parts with one change: another caller, moment or write, other objects of a resource, or another value. */
+/** The parts with one change: another caller, moment or write, other or more objects of a resource, or another value. */
 function changed(parts: Parts, other: Parts, random: Random): Parts {
   const { name } = pick(STORED, random)
   const mine = parts.objects.get(name) ?? []
   const others = other.objects.get(name) ?? []
-  switch (random(8)) {
+  switch (random(9)) {
     case 0:
       return { ...parts, asking: other.asking }
     case 1:
@@ -172,6 +172,10 @@ function changed(parts: Parts, other: Parts, random: Random): Parts {
       return { ...parts, write: { ...parts.write, body: mixed(parts.write.body, other.write.body, random) } }
     case 4:
       return { ...parts, objects: new Map(parts.objects).set(name, others) }
+    case 5: {
+      const more = others.filter(({ id }) => !mine.some((one) => one.id === id))
+      return { ...parts, objects: new Map(parts.objects).set(name, [...mine, ...more]) }
+    }
     default: {
       const at = random(Math.max(1, mine.length))
       const changedOne = mine.map((one, i) => (i === at ? mixed(one, pick(others, random) ?? {}, random) : one))
