@@ -193,6 +193,37 @@ describe('a ratchet', () => {
     await published.remove()
   })
 
+  it('refuses a `policy rollback` that widens, of a folder and of a database, as long as both versions promise it', async () => {
+    await addRules(join(base, 'policy.csv'), WIDENING)
+    const published = await PublishedPolicies.make()
+    const keys = { ...published.environment(), POLICY_SIGNING_KEY: published.privateKey() }
+    const publisher = { ...keys, DATA_DIR: join(published.root, 'publisher'), POLICIES: 'policies' }
+    for (const [env, place] of [
+      [{ POLICIES: published.folder }, []],
+      [publisher, ['--to', 'database:']],
+    ] as const) {
+      const apply = async (folder: string) => {
+        const { code, stdout } = await policy(['apply', folder, ...place, '--yes'], env)
+        expect(code, stdout).to.equal(0)
+        return /Version (\d+), /.exec(stdout)?.[1] ?? ''
+      }
+      const wide = await apply(base)
+      await apply(next)
+      const named = ['--to', place.length > 0 ? `database:${wide}` : wide]
+      for (const to of [place, named]) {
+        const { code, stdout } = await policy(['rollback', ...to, '--yes'], env)
+        expect([code, stdout.includes('[guarantee-broken]')], stdout).to.deep.equal([1, true])
+        expect(stdout.replaceAll(/\n {4,}/g, ' ')).to.include(REFUSED)
+      }
+      // Control: where the version in force has no such guarantee, the same rollback passes.
+      await writeFile(join(next, 'guarantees.yaml'), '[]\n')
+      await apply(next)
+      expect((await policy(['rollback', ...named, '--yes'], env)).code).to.equal(0)
+      await writeFile(join(next, 'guarantees.yaml'), KEPT)
+    }
+    await published.remove()
+  })
+
   it('is refused by `policy apply` to a folder and to a database, and by `policy promote`', async () => {
     await addRules(join(next, 'policy.csv'), WIDENING)
     const published = await PublishedPolicies.make()
