@@ -4,22 +4,17 @@ import { namesText } from '../../../present/quote.ts'
 import { textsAmong } from '../../../resources/object.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
 import type { ObjectReader } from '../../../store/object-reader.ts'
+import type { Reason } from './findings.ts'
 
 /** As findings name them: no resource has this name. */
 const API_KEYS = 'API keys'
-
-interface RolesReason {
-  readonly code: 'roles-apart' | 'too-many-with-role'
-  readonly pointer: string
-  readonly message: string
-}
 
 export type RolesCheck = ReturnType<typeof rolesCheck>
 
 export function rolesCheck(policy: Parameters<typeof roleGuaranteesOf>[0]) {
   const { apart, atMost } = roleGuaranteesOf(policy)
   /** `roles`: of a users record, or of a key. */
-  const reasonsOf = (roles: Json | undefined): readonly RolesReason[] =>
+  const reasonsOf = (roles: Json | undefined): readonly Reason[] =>
     apart.flatMap((one) => {
       const had = hadOf(one, textsAmong(roles))
       const message = `gives the roles ${namesText(had, ' and ')} together, which \`${one.name}\` keeps apart`
@@ -34,7 +29,7 @@ export function rolesCheck(policy: Parameters<typeof roleGuaranteesOf>[0]) {
     for (const { name, role, people, givers } of atMost) {
       const count = await reader.peopleWith(givers, users, now)
       const message = `people have the role \`${role}\`, and \`${name}\` allows ${people}`
-      const reason: RolesReason = { code: 'too-many-with-role', pointer: '/roles', message }
+      const reason: Reason = { code: 'too-many-with-role', pointer: '/roles', message }
       if (count > people) yield { resource: users?.name ?? API_KEYS, reason, ids: [], count }
     }
   }

@@ -2,7 +2,8 @@
 import { printable, quote } from '../../../present/quote.ts'
 import { formatsOf, section } from '../../../present/report.ts'
 import { count, wrap } from '../../../present/text.ts'
-import type { CheckedResource, DataFinding, DataReport, Unchecked } from './check-data.ts'
+import type { CheckedResource, DataReport, Unchecked } from './check-data.ts'
+import type { DataFinding } from './findings.ts'
 
 export const DATA_CHECK_FORMATS = formatsOf((report: DataReport) => ({
   /** A paragraph for each resource, what was not checked, and the totals. */
