@@ -142,9 +142,13 @@ export interface Directory {
   people(): Promise<readonly Person[]>
   /**
    * Adds a users record with its password, in one transaction. Returns false and adds nothing if there are users, or if
-   * a first user was added before.
+   * a first user was added before. Throws TooManyPeople.
    */
-  addFirst(user: { readonly id: string; readonly document: Document }, password: NewPassword): Promise<boolean>
+  addFirst(
+    user: { readonly id: string; readonly document: Document },
+    password: NewPassword,
+    bounds?: readonly AtMost[],
+  ): Promise<boolean>
   /** Ends the user's sessions. False if there is no such users record. */
   setPassword(userId: string, password: NewPassword): Promise<boolean>
   /**

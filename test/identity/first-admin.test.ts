@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import { firstAdminText, makeFirstAdmin } from '../../src/server/parts/first-admin.ts'
 import { StoreUnavailable } from '../../src/store/errors.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -60,6 +61,20 @@ describe('the first admin', () => {
     expect(await makeFirstAdmin(server.app)).to.equal(undefined)
     const other = await startTestServer({ demo: true })
     expect(await makeFirstAdmin(other.app)).to.equal(undefined)
+    await other.stop()
+  })
+
+  it('is not made where API keys have its role as often as a guarantee allows, and is made once one of them ends', async () => {
+    const guarantees = '- name: one admin\n  at-most: { role: admin, people: 1 }\n'
+    const other = await startTestServer({ files: { 'policies/guarantees.yaml': guarantees } })
+    const { directory } = other.app
+    const { id, secret } = createApiKey()
+    const parts = { id, secretHash: hashOfSecret(secret), subject: 'robot', roles: ['admin'], name: '', createdAt: 0 }
+    await directory.addKey({ ...parts, expiresAt: Date.now() + 3_600_000 })
+    expect(await makeFirstAdmin(other.app)).to.equal(undefined)
+    expect(await directory.people()).to.deep.equal([])
+    await directory.revokeKey(id)
+    expect((await makeFirstAdmin(other.app))?.role).to.equal('admin')
     await other.stop()
   })
 

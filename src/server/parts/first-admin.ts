@@ -1,6 +1,7 @@
 /** Creates the first user of a server that has none: an admin whose password works for one sign-in. */
 
 import { USERS } from '../../decide/policy.ts'
+import { boundsOf } from '../../decide/role-guarantees.ts'
 import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
 import { withCommands } from '../../present/invocation.ts'
@@ -8,6 +9,7 @@ import type { Document } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
+import { TooManyPeople } from '../../store/errors.ts'
 
 const ID = 'admin'
 const EMAIL = 'admin@example.com'
@@ -29,7 +31,8 @@ export interface FirstAdmin {
 }
 
 /**
- * Undefined if there are or were users, or another process was first, or the schema of users requires further fields.
+ * Undefined if there are or were users, or another process was first, or the schema of users requires further fields,
+ * or as many API keys have the role as a guarantee allows people.
  */
 export async function makeFirstAdmin({
   resources,
@@ -38,13 +41,19 @@ export async function makeFirstAdmin({
   policy,
 }: FirstAdminParts): Promise<FirstAdmin | undefined> {
   if (!resources.byName.has(USERS) || (await seeding.count(USERS)) > 0) return undefined
-  const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
+  const { snapshot } = policy.active
+  const declared = snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
   const roles = declared.has(ROLE) ? [ROLE] : []
   if (!isFit(resources, roles)) return undefined
   const password = generatePassword()
   const hash = await createPasswords().hash(password)
   const user = { id: ID, document: documentOf(roles) }
-  if (!(await directory.addFirst(user, { hash, oneTime: true }))) return undefined
+  const bounds = boundsOf(snapshot.roleGuarantees.atMost, user.document, undefined)
+  const isAdded = await directory.addFirst(user, { hash, oneTime: true }, bounds).catch((error: unknown) => {
+    if (error instanceof TooManyPeople) return false
+    throw error
+  })
+  if (!isAdded) return undefined
   return { id: ID, email: EMAIL, password, role: roles[0] }
 }
 

@@ -82,10 +82,11 @@ export class SqlDirectory implements Directory {
   async addFirst(
     { id, document }: { readonly id: string; readonly document: Document },
     password: NewPassword,
+    bounds: readonly AtMost[] = [],
   ): Promise<boolean> {
     const { engine, users } = this.#parts
     if (!users) throw new Error(`the store has no resource \`${USERS}\``)
-    return this.#write(function* (now) {
+    const add = function* (now: number): Work<boolean> {
       const isMarked = (yield readMark(FIRST)).length > 0
       if (isMarked || (yield sql(`select 1 from ${users.name} limit 1`)).length > 0) return false
       const at = new Date(now).toISOString()
@@ -93,7 +94,8 @@ export class SqlDirectory implements Directory {
       yield setPassword(engine.dialect, id, password, now)
       yield writeMark(FIRST, 'made')
       return true
-    })
+    }
+    return this.#write((now) => this.#within(bounds, add(now)))
   }
 
   setPassword(userId: string, password: NewPassword): Promise<boolean> {
