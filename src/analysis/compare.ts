@@ -11,6 +11,7 @@ import { callerWith, columnOfRoles } from '../decide/callers-and-routes.ts'
 import type { Policy, Rule } from '../decide/policy.ts'
 import { relationsText } from '../decide/relations/ownership.ts'
 import { meaningOfCondition } from '../decide/request-conditions/all-conditions.ts'
+import { type RolesApart, roleGuaranteesOf, rolesLost } from '../decide/role-guarantees.ts'
 import { coversResource, decidedFields, isAbout } from '../decide/rules/terms.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 import { type ComparedSpace, type Sides, sidesOf, type Topic } from './compared-space.ts'
@@ -23,6 +24,8 @@ import { canBeOneCaller } from './rule-index.ts'
 export interface ComparedCaller {
   readonly name: string
   readonly subjects: Sides<ReadonlySet<string>>
+  /** The roles that count no more, as this one, for whoever has both. */
+  readonly apart: Sides<ReadonlySet<string>>
   /** A caller with these subjects; undefined without credentials. */
   readonly caller: Sides<Caller | undefined>
 }
@@ -33,9 +36,11 @@ export function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
     return [...new Set([...names(policies.after), ...names(policies.before)])]
   }
   const users = both(({ rules }) => rules.map(({ subject }) => subject).filter((name) => name.startsWith('user:')))
+  const kept = sidesOf((side) => roleGuaranteesOf(policies[side]).apart)
   const caller = (name: string, subjectsIn: (policy: Policy) => ReadonlySet<string>): ComparedCaller => {
     const subjects = sidesOf((side) => subjectsIn(policies[side]))
-    return { name, subjects, caller: sidesOf((side) => callerWith(policies[side], subjects[side])) }
+    const apart = sidesOf((side) => rolesApartFrom(name, kept[side]))
+    return { name, subjects, apart, caller: sidesOf((side) => callerWith(policies[side], subjects[side])) }
   }
   return [
     caller('everyone', () => new Set(['everyone'])),
@@ -45,6 +50,11 @@ export function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
     ),
     ...users.map((name) => caller(name, () => new Set(['everyone', name]))),
   ]
+}
+
+function rolesApartFrom(role: string, apart: readonly RolesApart[]): ReadonlySet<string> {
+  const others = apart.flatMap(({ givenBy }) => (givenBy.has(role) ? [...givenBy.keys()] : []))
+  return new Set(others.filter((other) => rolesLost(apart, [role, other]).length > 0))
 }
 
 /** A user without a rule here is compared as `everyone`. */
@@ -93,7 +103,9 @@ export function* comparisonsOf(topic: Topic, callers: readonly ComparedCaller[])
     }
   }
   for (const pair of pairsOf(topic, callers, bits)) {
-    const subjects = sidesOf((side) => new Set(pair.flatMap((one) => [...one.subjects[side]])))
+    const subjects = sidesOf((side) =>
+      isApart(pair, side) ? new Set(['everyone']) : new Set(pair.flatMap((one) => [...one.subjects[side]])),
+    )
     const grants = (one: ComparedSpace, possible: Region): Grants => ({
       granted: grantsIn(one, subjects),
       alone: pair.map((caller) => grantsIn(one, caller.subjects)),
@@ -121,9 +133,15 @@ function pairsOf(
     all.slice(i + 1).flatMap((other) => {
       if (!denying.has(one) && !denying.has(other)) return []
       if (!canBeOneCaller(one.name, other.name)) return []
+      if (isApart([one, other], 'before') && isApart([one, other], 'after')) return []
       return [denying.has(one) ? [one, other] : [other, one]]
     }),
   )
+}
+
+/** Whoever has both roles has neither. */
+function isApart([one, other]: readonly ComparedCaller[], side: keyof Sides<Policy>): boolean {
+  return one !== undefined && other !== undefined && one.apart[side].has(other.name)
 }
 
 function bitOf(about: Pick<Topic, 'resource' | 'action'>, field: string): bigint {

@@ -5,8 +5,9 @@
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
-import type { Policy } from './policy.ts'
+import { inheritedBy, type Policy } from './policy.ts'
 import { comparedAttributes } from './relations/all-kinds.ts'
+import { roleGuaranteesOf, rolesLost } from './role-guarantees.ts'
 
 /** A caller that rules can distinguish from others. */
 export interface CallerColumn {
@@ -36,9 +37,11 @@ export function callerColumns(policy: Policy): readonly CallerColumn[] {
   ]
 }
 
-/** A caller who holds these roles; one that isn't declared grants nothing. */
+/** A caller who holds these roles: one that isn't declared grants nothing, and those that must stay apart are lost. */
 export function columnOfRoles(policy: Policy, roles: readonly string[]): CallerColumn {
-  const inherited = roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
+  const lost = roles.length < 2 ? [] : rolesLost(roleGuaranteesOf(policy).apart, roles)
+  const counting = roles.filter((role) => policy.roles.has(role) && !lost.includes(role))
+  const inherited = counting.flatMap((role) => [...inheritedBy(policy, role)])
   return { name: roles.join('+'), subjects: new Set(['everyone', ...inherited]) }
 }
 
@@ -60,14 +63,6 @@ export function anyCaller(
   const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
   const attributes = relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
   return { id, roles, claims: Object.fromEntries(attributes.map((name) => [name, ''])) }
-}
-
-/** A role and all that it inherits. */
-export function inheritedBy({ links }: Pick<Policy, 'links'>, role: string): ReadonlySet<string> {
-  const reached = new Set([role])
-  // A Set's iterator also visits what is added while it runs.
-  for (const name of reached) for (const link of links) if (link.role === name) reached.add(link.inherits)
-  return reached
 }
 
 /** Every method of every route, HEAD and OPTIONS included. */

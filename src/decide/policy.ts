@@ -184,3 +184,11 @@ export const NO_MASKS: Masks = { fields: new Set(), facts: new Map() }
 
 /** The resource whose fields are the attributes of callers, and whose ids are subjects. */
 export const USERS = 'users'
+
+/** A role and all that it inherits. */
+export function inheritedBy({ links }: Pick<Policy, 'links'>, role: string): ReadonlySet<string> {
+  const reached = new Set([role])
+  // A Set's iterator also visits what is added while it runs.
+  for (const name of reached) for (const link of links) if (link.role === name) reached.add(link.inherits)
+  return reached
+}

@@ -4,8 +4,7 @@
  */
 import { namesText } from '../present/quote.ts'
 import { type Document, textsAmong } from '../resources/object.ts'
-import { inheritedBy } from './callers-and-routes.ts'
-import { type Policy, USERS } from './policy.ts'
+import { inheritedBy, type Policy, USERS } from './policy.ts'
 
 /** As they are asked: made once for a policy. */
 export interface RoleGuarantees {

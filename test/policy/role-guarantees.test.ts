@@ -1,7 +1,9 @@
 /** Whoever has roles that a guarantee keeps apart has none of them, for any inheritance and any roles. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { columnOfRoles } from '../../src/decide/callers-and-routes.ts'
 import { Subjects } from '../../src/decide/grants/subjects.ts'
+import type { Policy } from '../../src/decide/policy.ts'
 import { boundsOf, brokenApart, roleGuaranteesOf } from '../../src/decide/role-guarantees.ts'
 import { runs } from '../runs.ts'
 
@@ -48,6 +50,16 @@ describe('guarantees about people', () => {
         const left = held.filter((one) => !isBroken || among([one]).length === 0)
         expect([...subject.roles].toSorted()).to.deep.equal([...closure(left)].toSorted())
         expect(subject.lost !== undefined).to.equal(isBroken)
+        // A column of a matrix is a caller without a users record. A single role that gives two of them is an error.
+        if (held.length > 1) {
+          const column = columnOfRoles(policy as unknown as Policy, held)
+          const alike = new Subjects(policy, { names: () => true, subjects: [] }).of({
+            id: 'y',
+            roles: held,
+            claims: {},
+          })
+          expect([...column.subjects].toSorted()).to.deep.equal(['everyone', ...alike.roles].toSorted())
+        }
         lost += Number(isBroken)
         const { apart: asked, atMost } = roleGuaranteesOf(policy)
         const broken = brokenApart(asked, { roles: held }, { roles: before })

@@ -1,7 +1,6 @@
 /** limits.yaml: the rate limits, the callers that they count, and the sizes of bodies, objects, answers and pages. */
 
-import { inheritedBy } from '../../decide/callers-and-routes.ts'
-import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
+import { inheritedBy, type Limit, type LimitMatch, type Limits, type Policy } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'

@@ -1,5 +1,5 @@
 /** `roles-apart`: nobody gets two of the roles by a write of any kind, and who has two of them has none. */
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
@@ -7,7 +7,7 @@ import { createApiKey, hashOfSecret } from '../../../src/identity/directory/api-
 import { ROOT, sallyport } from '../../command.ts'
 import { data } from '../../data/command.ts'
 import { ENGINES, type OnEngine } from '../../data/each-engine.ts'
-import { withRules } from '../../policy-text.ts'
+import { addRules, withRules } from '../../policy-text.ts'
 import { type Answer, startTestServer } from '../../server.ts'
 import { until } from '../../until.ts'
 
@@ -322,6 +322,41 @@ describe('a guarantee of roles that stay apart', () => {
       expect(refused.stdout).to.include('nobody may have the roles `auditor` and `admin` together')
       await writeFile(migration, mapped('[auditor, member]'))
       expect((await migrate()).code).to.equal(0)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('is known to matrices and to the diff, which then find nothing that only a caller with both could do', async () => {
+    const apart = '- name: no gateway audits\n  roles-apart: [auditor, pdp-client]\n'
+    const server = await startTestServer({ files: await filesWith(apart) })
+    const { folder } = server
+    const run = async (...args: readonly string[]) => (await sallyport(args, { cwd: folder })).stdout
+    try {
+      const cells = async () => {
+        const roles = ['--role', 'auditor', '--role', 'auditor+pdp-client']
+        const told = await run('policy', 'matrix', '--resource', 'accounts', ...roles)
+        return /GET HEAD owner +all +(\S+)/.exec(told)?.[1]
+      }
+      const tested = async (answer: string) => {
+        const matrix = `method,path,object,body,auditor,auditor+pdp-client\nGET,/api/accounts,none,,200 [all],${answer}\n`
+        await writeFile(join(folder, 'both.csv'), matrix)
+        return (await sallyport(['matrix', 'test', 'both.csv'], { cwd: folder })).code
+      }
+      const base = join(folder, 'base')
+      const diff = async () => (await run('policy', 'diff', base, 'policies')).replaceAll(/\n {4,}/g, ' ')
+      await cp(join(folder, 'policies'), base, { recursive: true })
+      await addRules(join(folder, 'policies/policy.csv'), 'p, pdp-client, notes, read, any, *, deny')
+      await writeFile(join(folder, 'policies/guarantees.yaml'), apart)
+      expect([await cells(), await tested('403')]).to.deep.equal(['-', 0])
+      expect(await diff())
+        .to.include('pdp-client together with')
+        .and.not.include('auditor')
+      // Control: without the guarantee, the same are found.
+      for (const policies of [base, join(folder, 'policies')])
+        await writeFile(join(policies, 'guarantees.yaml'), '[]\n')
+      expect([await cells(), await tested('200 [all]')]).to.deep.equal(['all', 0])
+      expect(await diff()).to.include('auditor')
     } finally {
       await server.stop()
     }

@@ -1,7 +1,6 @@
 /** Finds rules that open more than is usual: writes by anybody, roles that are handed out, broad trust in services. */
-import { inheritedBy } from '../../../decide/callers-and-routes.ts'
 import type { CallerEntry } from '../../../decide/grants/trust.ts'
-import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
+import { inheritedBy, type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { coversResource, relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
