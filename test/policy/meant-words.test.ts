@@ -62,6 +62,39 @@ describe('a word of another product in a rule', () => {
     expect(unknown[0]).to.include('did you mean `docs`?')
   })
 
+  it('leads to the word that is meant in each place of a guarantee, with its line and column', () => {
+    const faults = (said: string) =>
+      faultsOf({
+        'policy.csv': 'p, member, docs, read, owner, *, allow\n',
+        'roles.yaml': 'member: { description: A member }\nboss: { description: A boss }\n',
+        'ownership.yaml': RELATIONS,
+        'guarantees.yaml': `- name: a\n  ${said}\n`,
+      })
+    // At the word of a list, else at the name of the member.
+    for (const [said, at, meant] of [
+      ['never: { subjects: [membr], resource: docs, actions: [read] }', 'membr', 'member'],
+      ['never: { subjects: { except: [membr] }, resource: docs, actions: [read] }', 'membr', 'member'],
+      ['never: { resource: dcos, actions: [read] }', 'resource', 'docs'],
+      ['never: { resource: docs, actions: [raed] }', 'raed', 'read'],
+      ['never: { resource: docs, actions: [read], fields: [secrt] }', 'secrt', 'secret'],
+      ['always: { resource: docs, actions: [read], when: onwer }', 'when', 'owner'],
+      ['never: { resource: docs, actions: [update], unless: draft>onwer }', 'unless', 'owner'],
+      ['apart: [{ resource: docs, actions: [read] }, { resource: docs, actions: [raed] }]', 'raed', 'read'],
+      ['roles-apart: [membr, boss]', 'membr', 'member'],
+      ['at-most: { role: bos, people: 1 }', 'role', 'boss'],
+      ['ratchet: { resource: dcos, never: widen }', 'resource', 'docs'],
+      ['nevr: { resource: docs, actions: [read] }', 'nevr', 'never'],
+      ['ratchet: { resource: docs, never: widn }', 'never', 'widen'],
+    ] as const) {
+      const [only = '', ...more] = faults(said)
+      expect(more, said).to.deep.equal([])
+      expect(only, said)
+        .to.include(`guarantees.yaml:2:${3 + said.indexOf(at)}: `)
+        .and.include(`\`${meant}\``)
+    }
+    expect(faults('never: { resource: docs, actions: [read], unless: owner }')).to.deep.equal([])
+  })
+
   it('leads to no action of another kind (negative control)', () => {
     expect(faultOf('xyzzy')).to.include('[unknown-action]').and.not.include('did you mean')
   })

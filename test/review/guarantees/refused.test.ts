@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ROOT, sallyport } from '../../command.ts'
 import { removeFolder } from '../../ends-with-tests.ts'
-import { addRules } from '../../policy-text.ts'
+import { addRules, withRules } from '../../policy-text.ts'
 import { PublishedPolicies } from '../../published/fixture.ts'
 import { policy } from '../../release/command.ts'
 import { sarifFaults } from '../../sarif.ts'
@@ -206,6 +206,36 @@ describe('a guarantee that the policy breaks', () => {
       const { code, stdout } = await policy([...args, '--yes'], more)
       expect([code, stdout.includes('[guarantee-broken]')], stdout).to.deep.equal([1, true])
     }
+    await published.remove()
+  })
+
+  it('stops a start where it is undecided, too', async () => {
+    const ends = Array.from({ length: 201 }, (_, i) => {
+      const until = new Date(Date.UTC(2999, 0, 1, 0, i)).toISOString()
+      return `p, everyone, notes, read, any, *, deny, until=${until}`
+    })
+    const files = {
+      'policies/guarantees.yaml': '- name: many ends\n  never: { resource: notes, actions: [read], unless: owner }\n',
+      'policies/policy.csv': withRules(await readFile(join(ROOT, 'policies/policy.csv'), 'utf8'), ends.join('\n')),
+    }
+    const error = await startTestServer({ files }).then(
+      (server) => server.stop().then(() => undefined),
+      (reason: Error) => reason,
+    )
+    expect(error?.message).to.include('whether the guarantee `many ends` holds is not decided')
+  })
+
+  it('never comes into force from a database either, whoever has published and signed it', async () => {
+    const published = await PublishedPolicies.make()
+    await writeFile(join(published.folder, 'guarantees.yaml'), KEPT)
+    const first = await published.publish()
+    const server = await published.start()
+    await published.publish(BREAKING)
+    await until(() => server.app.policy.faults.length > 0)
+    expect(String(server.app.policy.faults[0])).to.include('[guarantee-broken]')
+    expect(server.app.policy.active.sequence).to.equal(first)
+    const third = await published.publish('p, support, notes, list, any, *, allow')
+    await until(() => server.app.policy.active.sequence === third)
     await published.remove()
   })
 
