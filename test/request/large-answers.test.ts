@@ -3,11 +3,13 @@ import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
-import { UnreadAnswers, unreadBounds } from '../../src/server/http/unread-answers.ts'
+import { UnreadAnswers, type UnreadBounds, unreadBounds } from '../../src/server/http/unread-answers.ts'
 import { WrittenJson } from '../../src/server/routes/entity-tag.ts'
 import { type AnswerParts, answer } from '../../src/server/stages/answer.ts'
 import type { RequestState } from '../../src/server/stages/state.ts'
+import { ENGINES } from '../data/each-engine.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { countedStatements } from '../store/counted-statements.ts'
 import { tokensOf } from './callers.ts'
 import { open, request, sleep } from './raw.ts'
 
@@ -215,4 +217,45 @@ describe('large answers that nobody reads', () => {
       await sleep(20)
     }
   }
+})
+
+describe('large pages that wait for their turn on PostgreSQL', () => {
+  const ASKED = 24
+
+  /** How many of the pages that one client asks for at once, and never takes, are read from the database. */
+  async function pagesRead(unread: Partial<UnreadBounds>): Promise<number> {
+    const [, postgres] = ENGINES
+    if (!postgres) throw new Error('there is no such engine')
+    const on = await postgres[1]({ unread, uncheckedBecause: 'a page is 9 MB' })
+    const { seeding } = on.server.app
+    const notes = Array.from({ length: PAGE_BYTES / 60_000 }, () => ({
+      id: crypto.randomUUID(),
+      document: { ...NOTE, ownerId: 'alice' },
+    }))
+    await seeding.insert('notes', notes)
+    const token = await on.server.token('alice', 'member')
+    const asked = Array.from({ length: ASKED }, () => open(on.server.url))
+    try {
+      // What one page of its own reads; pages that share a statement have no large documents.
+      const isOfOne = (text: string) => text.includes('"objects_notes"') && !text.includes('asked(')
+      const [, read] = await countedStatements(async () => {
+        for (const socket of asked) {
+          socket.write(request('GET /api/v1/notes?limit=200', [`Authorization: Bearer ${token}`]))
+        }
+        await Promise.all(asked.map((socket) => once(socket, 'readable')))
+      }, isOfOne)
+      return read
+    } finally {
+      for (const socket of asked) socket.destroy()
+      await on.stop()
+    }
+  }
+
+  it('are not read any more once their caller has as much as it may leave unread', async () => {
+    expect(await pagesRead({ eachBytes: MEGABYTE })).to.be.lessThan(ASKED / 2)
+  }).timeout(60_000)
+
+  it('are all read where it may leave as much unread (negative control)', async () => {
+    expect(await pagesRead({ eachBytes: 400 * MEGABYTE, allBytes: 2000 * MEGABYTE })).to.equal(ASKED)
+  }).timeout(60_000)
 })

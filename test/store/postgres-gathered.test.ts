@@ -1,11 +1,12 @@
 /** Look-ups on PostgreSQL that are asked for in the same turn of the event loop share a statement, and nothing else. */
 import { expect } from 'chai'
+import type { ObjectQuery } from '../../src/store/contract.ts'
 import { DamagedObject, StoreUnavailable } from '../../src/store/errors.ts'
 import { DEFAULT_SETTINGS } from '../../src/store/postgres/connections/client-options.ts'
 import { Connections } from '../../src/store/postgres/connections/connections.ts'
 import { ASKED_FOR, askedText } from '../../src/store/postgres/query/condition.ts'
 import { countedStatements } from './counted-statements.ts'
-import { change, creation, failure, RESOURCES } from './fixture.ts'
+import { change, creation, failure, RESOURCES, removal } from './fixture.ts'
 import { createSchema, type TestSchema } from './postgres-schemas.ts'
 
 const now = () => new Date()
@@ -44,6 +45,24 @@ describe('look-ups of one turn on PostgreSQL', () => {
       const late = store.get('things', 'a')
       expect((await late)?.version).to.equal(version + 1)
       expect((await early)?.version).to.be.oneOf([version, version + 1])
+    }
+  })
+
+  it('share no page of more than a mebibyte: each larger page is read by itself, whatever the caller may have', async () => {
+    const { store } = await schema.open({ resources: RESOURCES, now })
+    const limit = 40
+    const query: ObjectQuery = { where: { kind: 'always' }, limit, bytes: 64 * 2 ** 20 }
+    // For its share of a mebibyte, a document is just small enough, or too large.
+    for (const [length, apart] of [
+      [2 ** 20 / limit - 100, 0],
+      [2 ** 20 / limit + 100, 3],
+    ] as const) {
+      for (let n = 0; n < limit; n += 1) await store.create(creation(`${apart}.${n}`, { text: 'x'.repeat(length) }))
+      const lists = () => Promise.all(Array.from({ length: 3 }, () => store.list('things', query)))
+      const [pages, statements] = await countedStatements(lists)
+      expect(pages.map((page) => page.length)).to.deep.equal([limit, limit, limit])
+      expect(statements, `${length}`).to.equal(1 + apart)
+      for (let n = 0; n < limit; n += 1) await store.delete(removal(`${apart}.${n}`, 1))
     }
   })
 
