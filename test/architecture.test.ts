@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3400,
-  tools: 23650,
-  server: 9200,
-  analysis: 4200,
+  tools: 24350,
+  server: 9250,
+  analysis: 4400,
   config: 500,
   identity: 2550,
   migrations: 850,
@@ -254,6 +254,7 @@ describe('architecture', () => {
 
   it('nothing outside of decide/ asks for a grant, but tools that show which rules grant it', () => {
     expect(whoImports('.grant(').filter((file) => !file.startsWith('decide/'))).to.deep.equal([
+      'tools/access/tokens.ts',
       'tools/explain/nearest-misses.ts',
       'tools/matrix/cells/columns.ts',
       'tools/matrix/run/why-wrong.ts',

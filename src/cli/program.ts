@@ -16,6 +16,7 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
   data: async () => (await import('./data/data.ts')).dataCommand(version),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
+  access: async () => (await import('./access.ts')).accessCommand(),
   user: async () => (await import('./identity/user.ts')).userCommand(),
   key: async () => (await import('./identity/keys.ts')).keyCommand(),
   'signing-keys': async () => (await import('./identity/keys.ts')).signingKeysCommand(),

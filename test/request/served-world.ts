@@ -1,4 +1,5 @@
 /** A random world of test/policy/arbitrary-language.ts, served over real HTTP: its policy, its objects, its caller. */
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +23,8 @@ interface Told {
 
 export interface ServedWorld {
   readonly app: App
+  /** The settings of the server, for commands beside it. */
+  readonly env: Readonly<Record<string, string>>
   /** As the world's caller, from the world's address; `as`: with the token of another caller. */
   ask(method: string, path: string, options?: Asking): Promise<Told>
 }
@@ -41,12 +44,14 @@ interface Serving {
   readonly others?: readonly Caller[]
   /** By the id of a users record: its roles. */
   readonly roles?: Readonly<Record<string, readonly string[]>>
+  /** In place of a file. */
+  readonly databaseUrl?: string | undefined
 }
 
 export async function serveWorld(
   world: World,
   use: (served: ServedWorld) => Promise<void>,
-  { files = (ofWorld) => ofWorld, others = [], roles = {} }: Serving = {},
+  { files = (ofWorld) => ofWorld, others = [], roles = {}, databaseUrl }: Serving = {},
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-world-'))
   const rendered = Object.values(filesOfWorld(world)).flatMap((file) => (file ? [[file.name, file.text]] : []))
@@ -62,6 +67,10 @@ export async function serveWorld(
     POLICIES: join(folder, 'policies'),
     SCHEMAS: join(folder, 'schemas'),
     TRUST_PROXY: '127.0.0.1,::1',
+    ...(databaseUrl !== undefined && {
+      DATABASE_URL: databaseUrl,
+      KEYS_SECRET,
+    }),
   }
   const callers = new Map([[WORLDS, callerOf(world)], ...others.map((one) => [one.id, one] as const)])
   const app = await startApp({
@@ -78,12 +87,15 @@ export async function serveWorld(
       })
       await app.seeding.insert(resource, stored)
     }
-    await use({ app, ask: (...asked) => ask(app, world, ...asked) })
+    await use({ app, env, ask: (...asked) => ask(app, world, ...asked) })
   } finally {
     await app.drain()
     await removeFolder(folder)
   }
 }
+
+/** A database keeps keys only encrypted. */
+const KEYS_SECRET = randomBytes(32).toString('base64')
 
 /** The token of the world's caller. */
 const WORLDS = 'world'

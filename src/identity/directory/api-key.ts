@@ -88,7 +88,7 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
   }
 }
 
-function authenticationOf(found: KeyStatus, now: number): Authentication {
+export function authenticationOf(found: KeyStatus, now: number): Authentication {
   const credential = `key ${found.key.id}`
   const refusal = refusalOfKey(found, now)
   if (refusal) return { ...refusal, credential }

@@ -18,7 +18,7 @@ import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import type { Endpoint, FieldNames, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { type Evaluation, fieldsAsked, type Members } from './entities.ts'
-import type { Pep } from './pep.ts'
+import type { Deciding, Pep } from './pep.ts'
 import {
   assertedObject,
   type DenialReason,
@@ -240,6 +240,8 @@ function onOneObject(endpoint: Endpoint): Endpoint {
   return endpoint.operation === 'list' ? { ...endpoint, operation: 'read' } : endpoint
 }
 
+type AskedAbout = Pick<Evaluation, 'action' | 'resource' | 'context'>
+
 interface GrantedFields {
   readonly kind: 'granted'
   readonly fields: FieldNames
@@ -250,11 +252,12 @@ interface GrantedFields {
   readonly dependsOnBody?: boolean
 }
 
-function fieldsGranted(
-  pep: Pep,
+/** The fields that a decision about one object grants; the route's view bounds those of a read. */
+export function fieldsGranted(
+  pep: Deciding,
   decision: Decision,
   target: AskedRoute,
-  evaluation: Evaluation,
+  evaluation: AskedAbout,
 ): GrantedFields | Refusal | Promise<GrantedFields | Refusal> {
   const { resource } = target
   const { evidence } = decision
@@ -281,16 +284,16 @@ export function fieldsConcerned(pep: Pep, target: AskedRoute): FieldNames {
 }
 
 /** Those of the route's view. */
-function shownBy({ policy }: Pep, { resource, route: { view } }: AskedRoute): FieldNames {
+function shownBy({ policy }: Pick<Deciding, 'policy'>, { resource, route: { view } }: AskedRoute): FieldNames {
   return view === undefined ? allOf(resource) : policy.snapshot.viewOf(resource.name, view)
 }
 
 /** The new object has the properties of the resource. Without any, only the policy is asked, about each field. */
 async function grantedToCreate(
-  pep: Pep,
+  pep: Deciding,
   decision: CreateDecision,
   resource: Resource,
-  evaluation: Evaluation,
+  evaluation: AskedAbout,
 ): Promise<GrantedFields | Refusal> {
   const { properties } = evaluation.resource
   const all = writableOf(resource)
@@ -308,10 +311,10 @@ async function grantedToCreate(
 
 /** With a body: whether the route would take it. Without one: the fields that could be written. */
 async function grantedToUpdate(
-  pep: Pep,
+  pep: Deciding,
   decision: UpdateDecision,
   { resource, endpoint }: AskedRoute,
-  { action }: Evaluation,
+  { action }: AskedAbout,
 ): Promise<GrantedFields | Refusal> {
   const all = writableOf(resource)
   const body = action.properties?.body

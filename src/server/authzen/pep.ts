@@ -39,7 +39,8 @@ export interface Pep extends AccessParts {
   readonly now: number
   /** What it may assert of others. */
   readonly trust: Trust
-  /** Runs a decision. Each object is read once for a request, so that all its evaluations see the same state. */
+  readonly facts: FactSource
+  /** Runs a decision with these facts. Each object is read once for a request, so that all its evaluations see the same state. */
   readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** Remembers what was found, or a promise of it, for the rest of the request. `key`: a name, or what it is about. */
   readonly once: <T>(key: string | object, find: () => T) => T
@@ -51,6 +52,11 @@ export interface Pep extends AccessParts {
   readonly nextSlice: () => void | Promise<void>
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: () => AbortSignal
+}
+
+/** What a decision about one question needs, whoever asks it. */
+export type Deciding = Pick<Pep, 'resources' | 'now' | 'trust' | 'ask'> & {
+  readonly policy: Pick<ActivePolicy, 'snapshot' | 'blocked'>
 }
 
 interface PepRequest {
@@ -75,6 +81,7 @@ export function pepOf(parts: AccessParts, request: PepRequest): Pep {
     policy,
     now: at,
     trust,
+    facts,
     ask: (steps) => withFacts(steps, facts),
     once,
     whose,

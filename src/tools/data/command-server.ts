@@ -110,7 +110,11 @@ async function open(options: CommandServerOptions, closing: (() => unknown)[]): 
 }
 
 /** Throws ConfigError, or UnfitDatabase if a server must open it first. */
-async function openStoreBeside({ database }: Config, resources: Resources, now: () => Date): Promise<OpenedStore> {
+export async function openStoreBeside(
+  { database }: Config,
+  resources: Resources,
+  now: () => Date,
+): Promise<OpenedStore> {
   if (!databaseExists(database)) {
     throw new ConfigError(
       `there is no database \`${database.name}\`; check ${settingsOf(database)}, or give --database`,

@@ -1,0 +1,39 @@
+/** sallyport access …: who can do what, in people. */
+import type { Command } from 'commander'
+import { printReport } from '../present/print.ts'
+import { AT, commandGroup, DATABASE, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, withHelp } from './options.ts'
+
+export function accessCommand(): Command {
+  return commandGroup('access', 'say who can do what now: people, API keys and tokens', declareWho)
+}
+
+function declareWho(access: Command): void {
+  withHelp(access.command('who'), {
+    about: 'list everybody who can make a request now, with the lines and objects that allow it',
+    note: `It reads the database beside a running server, and changes nothing. People are those of the users resource.
+What nobody can know beforehand (an address, a sign-in, the claims of a token) stands in the column \`when\`.
+What it can't decide is listed as undecided.
+
+Exit code: 0 when it could say who can, 2 when it could not run.`,
+    examples: [
+      'access who GET /api/v1/orders/17',
+      'access who PATCH /api/v1/orders/17 --field note --format json',
+      'access who DELETE /api/v1/orders/17 --at 2027-01-31 --log data/decisions.log',
+    ],
+  })
+    .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
+    .argument('<path>', 'the path of the request, without a query')
+    .option('--field <name>', 'who can read (or write) this field')
+    .option('--log <file>', 'the decision log, for when each did it last (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(DATABASE)
+    .addOption(AT)
+    .addOption(TEXT_OR_JSON)
+    .action(async (method, path, { format, field, log, ...flags }) => {
+      const { askWho } = await import('../tools/access/ask-who.ts')
+      const { WHO_FORMATS } = await import('../tools/access/formats.ts')
+      const report = await askWho({ ...(await settingsWith(flags)), method, path, field, log })
+      printReport(format, WHO_FORMATS[format](report))
+    })
+}

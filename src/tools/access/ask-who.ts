@@ -1,0 +1,41 @@
+/** Opens what `sallyport access who` reads: the schemas, the policy, the database beside its servers, and the log. */
+import type { Config } from '../../config/config.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import { createRouteMatcher } from '../../resources/routing/match-route.ts'
+import { readTarget } from '../../resources/routing/request-target.ts'
+import { openStoreBeside } from '../data/command-server.ts'
+import { matchRequest } from '../explain/read-question.ts'
+import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { lastDoneIn } from './last-done.ts'
+import { type WhoReport, whoCan } from './who.ts'
+
+interface AskedWho extends Config {
+  readonly place: PolicyPlace
+  readonly now: number
+  readonly method: string
+  readonly path: string
+  readonly field: string | undefined
+  readonly log: string | undefined
+}
+
+/** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
+export async function askWho({ path: written, field, now, log, place, ...asked }: AskedWho): Promise<WhoReport> {
+  const method = asked.method.toUpperCase()
+  if (written.includes('?')) throw new ToolError('the path has a query string: omit it, the policy decides without it')
+  const resources = await loadResources(asked.schemas)
+  const reviewed = await loadPolicy(place, resources)
+  const target = readTarget(written)
+  const match = createRouteMatcher(resources.routes)(method, target)
+  const path = 'path' in target ? target.path : written
+  const request = matchRequest({ method, path, match }, resources)
+  if (request.kind === 'refused') throw new ToolError(`nobody can: ${request.reason}`)
+  const { route, endpoint, id } = request
+  const done = { resource: route.resource, action: endpoint.action, object: id }
+  const lastDone = await lastDoneIn(log ?? asked.decisionLog.file, log !== undefined, done)
+  const opened = await openStoreBeside(asked, resources, () => new Date(now))
+  try {
+    return await whoCan({ reviewed, resources, opened, request, path, field, now, lastDone })
+  } finally {
+    await opened.store.close()
+  }
+}

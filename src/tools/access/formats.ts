@@ -1,0 +1,71 @@
+/** What `sallyport access` finds, as text and as JSON. */
+import { quote } from '../../present/quote.ts'
+import { formatsOf, section } from '../../present/report.ts'
+import { count, table, wrap } from '../../present/text.ts'
+import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
+
+export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
+  text: () => {
+    const { request, at, who, undecided, rules, conditions } = report
+    const { method, path, action, resource, object, field } = request
+    const about = `${action} ${object === null ? resource : `${resource}/${quote(object)}`}`
+    const head = `${method} ${path}: who can ${about}${field === null ? '' : `, the field ${field}`}, at ${at}`
+    const people = who.filter(({ kind }) => kind === 'person').length
+    const keys = who.filter(({ kind }) => kind === 'key').length
+    const open = undecided.map((one) => `${nameOf(one)}: ${one.why}`)
+    return [
+      [head],
+      who.length === 0 ? ['nobody'] : table([HEAD, ...who.map(cellsOf)]),
+      section(
+        'undecided:',
+        open.flatMap((line) => wrap(line)),
+      ),
+      section(
+        'lines:',
+        rules.map(({ place, text }) => `${place}  ${text}`),
+      ),
+      section(
+        'conditions:',
+        conditions.map(({ name, meaning }) => `${name}: ${meaning}`),
+      ),
+      [
+        `${count(people, 'person').replace('persons', 'people')}, ${count(keys, 'API key')}, ${undecided.length} undecided`,
+      ],
+    ]
+  },
+  /** The shape is docs/schemas/access-who.schema.json. */
+  json: () => report,
+}))
+
+const HEAD = ['who', 'when', 'lines', 'by', 'ends', 'last']
+
+function cellsOf(row: WhoCan): readonly string[] {
+  const { when, dependsOnValues, rules, relations, ends, lastDone } = row
+  const by = relations.map(({ name, through }) => (through.length === 0 ? name : `${name} (${through.join(' ')})`))
+  const others = row.unless.length === 0 ? '' : `, unless ${row.unless.join(' or ')}`
+  const cases = `${when.length === 0 ? 'always' : when.join(' or ')}${others}`
+  return [
+    nameOf(row),
+    dependsOnValues ? `${cases}, by the values sent` : cases,
+    rules.map((place) => place.replace('policy.csv', '')).join(' '),
+    by.join(', ') || '-',
+    ends ?? '-',
+    lastDone ?? '-',
+  ]
+}
+
+/** The words of docs/access.md. */
+function nameOf({ kind, subject, roles, key }: Pick<UndecidedWho, 'kind' | 'subject' | 'roles' | 'key'>): string {
+  const named = roles.length === 0 ? '' : ` (${roles.map(quote).join(', ')})`
+  switch (kind) {
+    case 'anyone':
+      return 'anybody, without credentials'
+    case 'person':
+      return `${quote(subject)}${named}`
+    case 'key':
+      return `key ${key} of ${quote(subject)}${named}`
+    case 'token':
+      if (subject !== null) return `a token of ${quote(subject)}`
+      return roles.length === 0 ? 'any token' : `any token with the role ${roles.map(quote).join(', ')}`
+  }
+}

@@ -1,0 +1,379 @@
+/**
+ * Who can make a request now: people of the directory, API keys, and whoever has a token. The gate decides once for all
+ * who are alike (src/analysis/callers-alike.ts), as a search of AuthZEN does.
+ */
+import { type CallersAlike, callersAlike, findIn } from '../../analysis/callers-alike.ts'
+import { byText } from '../../base/by-text.ts'
+import { timeText } from '../../base/time.ts'
+import type { Caller } from '../../decide/caller.ts'
+import { anyCaller } from '../../decide/callers-and-routes.ts'
+import { isBlocked } from '../../decide/decide.ts'
+import type { FactSource } from '../../decide/facts.ts'
+import { askingOf } from '../../decide/grants/caller-grants.ts'
+import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
+import { USERS } from '../../decide/policy.ts'
+import { leavesOf } from '../../decide/relations/all-kinds.ts'
+import { filledFields } from '../../decide/relations/ownership.ts'
+import type { CallerValues } from '../../decide/relations/relation-kind.ts'
+import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
+import { isClaimableRole, isSubject } from '../../identity/caller.ts'
+import { authenticationOf } from '../../identity/directory/api-key.ts'
+import { revisionOf } from '../../policy/policy-files.ts'
+import { represent, type StoredObject } from '../../resources/object.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { OpenedStore } from '../../store/contract.ts'
+import { readListed } from '../../store/lists/json-row.ts'
+import { MemberCutter } from '../../store/lists/member-cutter.ts'
+import type { RouteRequest } from '../explain/request.ts'
+import { quoteRules } from '../explain/text/quote-rules.ts'
+import { type LoadedPolicy, ToolError } from '../load-policy.ts'
+import { type Cases, type InCases, inCases, type JudgedRequest, judge, questionBy, type UnknownCase } from './judge.ts'
+import { decideAssuming, relationsOfToken } from './tokens.ts'
+
+export interface WhoQuestion {
+  readonly reviewed: LoadedPolicy
+  readonly resources: Resources
+  readonly opened: Pick<OpenedStore, 'store' | 'directory'>
+  readonly request: RouteRequest
+  readonly path: string
+  readonly field: string | undefined
+  readonly now: number
+  /** When a subject, or `key <id>`, was last allowed this; undefined without a decision log. */
+  readonly lastDone: ReadonlyMap<string, string> | undefined
+}
+
+export interface WhoReport {
+  readonly at: string
+  readonly revision: string
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    readonly resource: string
+    readonly action: string
+    readonly object: string | null
+    readonly field: string | null
+  }
+  readonly who: readonly WhoCan[]
+  readonly undecided: readonly UndecidedWho[]
+  /** The lines of policy.csv that `who` names, and the conditions of the request. */
+  readonly rules: readonly { readonly place: string; readonly text: string; readonly until: string | null }[]
+  readonly conditions: readonly { readonly name: string; readonly meaning: string }[]
+}
+
+/** `token`: whoever has a token with this subject or role, without a users record; `anyone`: without credentials. */
+type WhoKind = 'anyone' | 'token' | 'person' | 'key'
+
+interface WhoNamed {
+  readonly kind: WhoKind
+  /** Null for any. */
+  readonly subject: string | null
+  readonly roles: readonly string[]
+  readonly key: string | null
+}
+
+export interface WhoCan extends WhoNamed {
+  /** Empty: always; else one of these: conditions of the request, and for tokens relations to the object. */
+  readonly when: Cases
+  /** It also depends on the values that the request sends. */
+  readonly dependsOnValues: boolean
+  /** For tokens: roles and `user:<id>` that a token may have besides, and whose denies would match. */
+  readonly unless: readonly string[]
+  readonly fields: readonly string[]
+  /** The places of the lines that decide. */
+  readonly rules: readonly string[]
+  /** The relations that these lines name, and the objects that give each of them. */
+  readonly relations: readonly { readonly name: string; readonly through: readonly string[] }[]
+  /** The first time at which one of these lines, or the key, ends. */
+  readonly ends: string | null
+  readonly lastDone: string | null
+}
+
+export interface UndecidedWho extends WhoNamed {
+  readonly why: string
+}
+
+/** Objects on which the relations of one object rest: more are not read to find out who is alike. */
+const MOST_RELATED = 100_000
+const PAGE = 1000
+const WHOLE = new MemberCutter({ has: () => true })
+const TOO_MUCH = 'the rules ask for too many conditions of the request: ask `policy explain` for one caller'
+
+/** Throws ToolError, and what the store throws. */
+export async function whoCan(question: WhoQuestion): Promise<WhoReport> {
+  const asking = await prepare(question)
+  const who: WhoCan[] = []
+  const undecided: UndecidedWho[] = []
+  const add = (named: WhoNamed, found: InCases | undefined, more: More) => {
+    if (!found) undecided.push({ ...named, why: TOO_MUCH })
+    else if (found.when) who.push(rowOf(asking, named, { ...found, when: found.when }, more))
+  }
+  const none = await inCases((assumed, named) => decideFor(asking, undefined, undefined, { assumed, named }))
+  add({ kind: 'anyone', subject: null, roles: [], key: null }, none, {})
+  for (const role of [undefined, ...question.reviewed.policy.roles.keys()]) await addToken(asking, { role }, add)
+  for (const id of await idsWithoutRecord(asking)) await addToken(asking, { id }, add)
+  if (!asking.alike.lookup) {
+    const why = 'too many objects are related to this one to say which callers without a users record they name'
+    undecided.push({ kind: 'token', subject: null, roles: [], key: null, why })
+  }
+  for (const one of asking.people.values()) await addCaller(asking, one, add)
+  for (const one of await keysOf(asking)) await addCaller(asking, one, add)
+  return reportOf(asking, who, undecided)
+}
+
+interface More {
+  readonly valuesOf?: CallerValues
+  readonly ends?: number
+}
+
+type Add = (named: WhoNamed, found: InCases | undefined, more: More) => void
+
+interface Asking extends WhoQuestion {
+  readonly judged: JudgedRequest
+  readonly snapshot: DirectPolicy
+  readonly object: StoredObject | undefined
+  readonly alike: CallersAlike
+  /** Values of the caller may fill fields, or the object is the caller's own: then nobody is like another. */
+  readonly isOwn: boolean
+  readonly people: ReadonlyMap<string, WhoCaller>
+  readonly records: ReadonlyMap<string, StoredObject>
+  readonly known: Map<string, InCases | undefined>
+}
+
+interface WhoCaller {
+  readonly caller: Caller
+  readonly disabled: boolean
+  readonly key?: string
+  readonly ends?: number
+}
+
+async function prepare(question: WhoQuestion): Promise<Asking> {
+  const { reviewed, resources, opened, request, field, now } = question
+  const { route, endpoint, id } = request
+  const resource = resources.byName.get(route.resource)
+  if (!resource) throw new Error(`no schema declares ${route.resource}`)
+  if (field !== undefined && !resource.fields.has(field)) {
+    const fields = [...resource.fields.keys()].join(', ')
+    throw new ToolError(`\`${resource.name}\` has no field \`${field}\`: name one of ${fields}`)
+  }
+  if (field !== undefined && !resource.actions.get(endpoint.action)?.hasFields) {
+    throw new ToolError(`${request.method} concerns no field: omit --field`)
+  }
+  const snapshot = directPolicy(reviewed.policy, resources, now)
+  const object = id === undefined ? undefined : await opened.store.get(resource.name, id)
+  if (id !== undefined && !object) {
+    throw new ToolError(
+      `no object of \`${resource.name}\` has the id \`${id}\`, so everybody gets 404: name another one`,
+    )
+  }
+  const alike = await callersAlike({
+    snapshot,
+    resource,
+    action: endpoint.action,
+    object: object && represent(object),
+    find: findIn(opened.store, MOST_RELATED),
+  })
+  const fills =
+    endpoint.operation === 'create' && filledFields(resource, snapshot.ownershipOf(resource.name)).length > 0
+  const judged = {
+    resources,
+    snapshot,
+    blocked: reviewed.blocked,
+    target: { resource, route, endpoint },
+    id,
+    field,
+    now,
+  }
+  const people = await opened.directory.people()
+  const callers = people.map(({ id: person, roles, account }): WhoCaller => {
+    const caller = { id: person, roles: roles.filter(isClaimableRole), claims: {} }
+    return { caller, disabled: account?.disabled === true }
+  })
+  const readsRecords = alike.attributes.length > 0 || fills
+  return {
+    ...question,
+    judged,
+    snapshot,
+    object,
+    alike,
+    isOwn: fills || route.kind === 'caller',
+    people: new Map(callers.map((one) => [one.caller.id, one])),
+    records: readsRecords ? await recordsIn(opened.store) : new Map(),
+    known: new Map(),
+  }
+}
+
+async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
+  const records = new Map<string, StoredObject>()
+  for (let last: string | undefined, more = true; more; ) {
+    const after = last === undefined ? {} : { after: [last] }
+    const rows = await store.list(USERS, { where: { kind: 'always' }, limit: PAGE, ...after })
+    for (const row of rows) {
+      const { id, createdAt, updatedAt, ...document } = readListed(row, WHOLE)
+      const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
+      records.set(row.id, { id: row.id, version: 1, ...times, document })
+    }
+    last = rows.at(-1)?.id
+    more = rows.length === PAGE
+  }
+  return records
+}
+
+function factsOf({ opened: { store }, object, alike, records, judged: { target } }: Asking): FactSource {
+  return {
+    user: (id) => records.get(id),
+    object: (resource, id) =>
+      object?.id === id && resource === target.resource.name ? object : store.get(resource, id),
+    lookup: alike.lookup ?? ((lookup) => store.lookup(lookup)),
+  }
+}
+
+function decideFor(
+  asking: Asking,
+  caller: Caller | undefined,
+  id: string | undefined,
+  { assumed, named }: UnknownCase,
+) {
+  const request = id === undefined ? asking.judged : { ...asking.judged, id }
+  return judge(request, questionBy(request, caller, assumed, named), factsOf(asking))
+}
+
+/** A person or a key: decided as the first one who is alike. */
+async function addCaller(asking: Asking, { caller, disabled, key, ends }: WhoCaller, add: Add): Promise<void> {
+  if (disabled) return
+  const { snapshot, alike, isOwn, known, now, reviewed } = asking
+  const { valuesOf } = askingOf(caller, asking.records.get(caller.id), now)
+  const blocked = isBlocked(reviewed.blocked, caller.id, now)
+  const group = isOwn ? caller.id : alike.keyOf({ subject: snapshot.subjectOf(caller), blocked, valuesOf })
+  const name = `${key === undefined ? 'person' : 'key'} ${group}`
+  const own = asking.judged.target.route.kind === 'caller' ? caller.id : undefined
+  const found = known.has(name)
+    ? known.get(name)
+    : await inCases((assumed, named) => decideFor(asking, caller, own, { assumed, named }))
+  known.set(name, found)
+  const named = {
+    kind: key === undefined ? 'person' : 'key',
+    subject: caller.id,
+    roles: caller.roles,
+    key: key ?? null,
+  }
+  add(named as WhoNamed, found, { valuesOf, ...(ends !== undefined && { ends }) })
+}
+
+/** The keys that still work, as the server takes them. */
+async function keysOf({ opened: { directory }, now }: Asking): Promise<readonly WhoCaller[]> {
+  const found: WhoCaller[] = []
+  for (const { id, expiresAt, revokedAt } of await directory.keys()) {
+    const status = revokedAt === null && expiresAt > now ? await directory.keyStatus(id) : undefined
+    const authentication = status && authenticationOf(status, now)
+    if (authentication?.kind !== 'caller') continue
+    found.push({ caller: authentication.caller, disabled: false, key: id, ends: expiresAt })
+  }
+  return found
+}
+
+/** Those that rules or the object name, and that may still sign in elsewhere. */
+async function idsWithoutRecord({ reviewed, opened, alike, people }: Asking): Promise<readonly string[]> {
+  const ofRules = reviewed.policy.rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:'))
+  const named = [...ofRules.map((subject) => subject.slice('user:'.length)), ...(alike.valuesNamed('id') ?? [])]
+  const ids: string[] = []
+  for (const id of new Set(named)) {
+    if (!isSubject(id) || people.has(id)) continue
+    const { disabled, deleted } = await opened.directory.accountStatus(id)
+    if (!disabled && !deleted) ids.push(id)
+  }
+  return ids.toSorted(byText)
+}
+
+interface OfToken {
+  readonly role?: string | undefined
+  readonly id?: string
+}
+
+/** A token's claims aren't known: each relation that some caller could have counts as unknown. */
+async function addToken(asking: Asking, { role, id }: OfToken, add: Add): Promise<void> {
+  const { reviewed, object, judged: request } = asking
+  const roles = role === undefined ? [] : [role]
+  const named: WhoNamed = { kind: 'token', subject: id ?? null, roles, key: null }
+  if (request.target.route.kind === 'caller' && id === undefined) return
+  const caller = anyCaller(reviewed.policy, { id, roles })
+  if (object) {
+    const question = { ...asking, object }
+    const tries = await relationsOfToken(question, id, factsOf(asking))
+    const decideIn = (assumed: ReadonlySet<string>, names: Set<string>) =>
+      decideAssuming(question, caller, tries, { assumed, named: names })
+    add(named, await inCases(decideIn), {})
+    return
+  }
+  const [some, none] = [caller, { ...caller, claims: {} }].map((one) =>
+    inCases((assumed, names) => decideFor(asking, one, id, { assumed, named: names })),
+  )
+  const [found, bare] = [await some, await none]
+  const depends = found?.when && !bare?.when
+  add(named, depends ? { ...found, judged: { ...found.judged, answer: 'depends' } } : bare, {})
+}
+
+function rowOf(
+  asking: Asking,
+  named: WhoNamed,
+  found: InCases & { readonly when: Cases },
+  { valuesOf, ends }: More,
+): WhoCan {
+  const { reviewed, alike, lastDone } = asking
+  const { evidence, fields, answer, unless = [] } = found.judged
+  const lines = new Set(evidence?.lines)
+  const rules = reviewed.policy.rules.filter(({ line }) => lines.has(line))
+  const terms = new Set(rules.flatMap(namesIn))
+  const related = alike.compared.filter(({ name }) => terms.has(name) && evidence?.relations.includes(name))
+  const naming = valuesOf ? alike.namingOf(valuesOf).map(([object]) => object) : []
+  const ending = [...rules.flatMap(({ until }) => until ?? []), ...(ends === undefined ? [] : [ends])]
+  return {
+    ...named,
+    when: found.when,
+    dependsOnValues: answer === 'depends',
+    unless,
+    fields: [...fields],
+    rules: rules.map(({ line }) => `policy.csv:${line}`),
+    relations: related.map((relation) => ({
+      name: relation.name,
+      through: [...new Set(naming.filter(({ leaf }) => leavesOf(relation).includes(leaf)).flatMap(({ path }) => path))],
+    })),
+    ends: ending.length === 0 ? null : timeText(Math.min(...ending)),
+    lastDone: lastDone?.get(named.key === null ? (named.subject ?? '') : `key ${named.key}`) ?? null,
+  }
+}
+
+function reportOf(asking: Asking, who: readonly WhoCan[], undecided: readonly UndecidedWho[]): WhoReport {
+  const {
+    reviewed,
+    request,
+    path,
+    field,
+    now,
+    judged: { id, target },
+  } = asking
+  const places = new Set(who.flatMap(({ rules }) => rules))
+  const rules = reviewed.policy.rules.filter(({ line }) => places.has(`policy.csv:${line}`))
+  const names = new Set(who.flatMap(({ when }) => when.flatMap((one) => one.replaceAll('!', '').split('+'))))
+  const conditions = [...reviewed.policy.conditions.values()].filter(({ name }) => names.has(name))
+  const { resource, endpoint } = target
+  return {
+    at: timeText(now),
+    revision: revisionOf(reviewed.files, reviewed.blockedFile),
+    request: {
+      method: request.method,
+      path,
+      resource: resource.name,
+      action: endpoint.action,
+      object: id ?? null,
+      field: field ?? null,
+    },
+    who,
+    undecided,
+    rules: quoteRules(reviewed, rules).map((quoted, i) => {
+      const until = rules[i]?.until
+      return { ...quoted, until: until === undefined ? null : timeText(until) }
+    }),
+    conditions: conditions.map((one) => ({ name: one.name, meaning: describeCondition(one) })),
+  }
+}

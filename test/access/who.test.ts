@@ -1,0 +1,204 @@
+/** `sallyport access who` beside a running server: people, keys, tokens, what ends their access, and what is asked wrongly. */
+import { readFile } from 'node:fs/promises'
+import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { expect } from 'chai'
+import type { WhoReport } from '../../src/tools/access/who.ts'
+import { sallyport } from '../command.ts'
+import { ENGINES, type OnEngine } from '../data/each-engine.ts'
+
+const SHAPE = new URL('../../docs/schemas/access-who.schema.json', import.meta.url)
+
+const POLICY = `g, support, member
+p, member, orders, list|read, owner, *, allow
+p, support, orders, list|read, office, *, allow
+p, admin, orders, list|read|delete, any, *, allow
+p, auditor, orders, read, any, *, allow, until=2099-01-31T00:00:00Z
+p, user:eve, orders, read, any, *, allow
+p, user:zoe, orders, delete, any, *, allow
+p, blocked, orders, read, any, *, allow
+`
+const ROLES = ['member', 'support', 'admin', 'auditor', 'blocked']
+
+for (const [name, onEngine] of ENGINES) {
+  describe(`access who on ${name}`, () => {
+    let on: OnEngine
+    let path: string
+    let key: string
+
+    const command = (args: readonly string[]) => {
+      const { folder } = on.server
+      const env = {
+        DATA_DIR: `${folder}/data`,
+        DATABASE_URL: on.url,
+        POLICIES: `${folder}/policies`,
+        SCHEMAS: `${folder}/schemas`,
+      }
+      return sallyport(args, { env })
+    }
+    const who = async (...words: string[]): Promise<WhoReport> => {
+      const { stdout, stderr } = await command(['access', 'who', ...words, '--format', 'json'])
+      expect(stdout, stderr).to.not.equal('')
+      const report = JSON.parse(stdout)
+      const ajv = addFormats.default(new Ajv2020.default({ strict: false }))
+      const isValid = ajv.validate(JSON.parse(await readFile(SHAPE, 'utf8')), report)
+      expect(isValid, ajv.errorsText()).to.equal(true)
+      return report
+    }
+    const named = ({ who: rows }: WhoReport) =>
+      rows.map(({ kind, subject, roles, when }) => [kind, subject ?? roles.join(), ...when].join(' '))
+
+    before(async () => {
+      const files = {
+        'policies/policy.csv': POLICY,
+        'policies/guarantees.yaml': '[]\n',
+        'policies/roles.yaml': ROLES.map((role) => `${role}: { description: A role. }\n`).join(''),
+        'policies/conditions.yaml': 'office: { network: [192.0.2.0/24] }\n',
+        'policies/blocked.txt': 'user:bill\n',
+      }
+      on = await onEngine({ files, uncheckedBecause: 'roles of its own' })
+      const person = (id: string, ...roles: string[]) => ({
+        id,
+        document: { email: `${id}@example.com`, name: id, roles },
+      })
+      await on.server.app.seeding.insert('users', [
+        person('ada', 'admin'),
+        person('alice', 'member'),
+        person('audrey', 'auditor'),
+        person('bill', 'admin'),
+        person('bob', 'member'),
+        person('dora', 'admin'),
+        person('eve'),
+        person('sam', 'support'),
+      ])
+      await on.server.app.seeding.insert('orders', [
+        { id: 'o1', document: { customerId: 'alice', status: 'draft', item: 'tea', quantity: 1 } },
+      ])
+      path = '/api/orders/o1'
+      await command(['user', 'disable', 'dora'])
+      const { stdout } = await command([
+        'key',
+        'add',
+        '--subject',
+        'robot',
+        '--role',
+        'admin',
+        '--expires',
+        '90d',
+        '--name',
+        'a test',
+        '--format',
+        'json',
+      ])
+      key = JSON.parse(stdout).key
+    })
+    after(() => on.stop())
+
+    it('lists people, keys and tokens, and nobody who is blocked, disabled or without a rule', async () => {
+      const report = await who('GET', path)
+      expect(report.undecided).to.deep.equal([])
+      expect(named(report)).to.deep.equal([
+        'token member owner',
+        'token support owner office',
+        'token admin',
+        'token auditor',
+        'token blocked',
+        'person ada',
+        'person alice',
+        'person audrey',
+        'person eve',
+        'person sam office',
+        'key robot',
+      ])
+      const row = (subject: string) => report.who.find((one) => one.subject === subject)
+      expect(row('alice')).to.deep.include({
+        rules: ['policy.csv:2'],
+        relations: [{ name: 'owner', through: ['orders/o1'] }],
+        ends: null,
+      })
+      expect(row('audrey')?.ends).to.equal('2099-01-31T00:00:00Z')
+      expect(row('robot')?.ends).to.not.equal(null)
+      expect(report.conditions).to.deep.equal([{ name: 'office', meaning: 'the address is in 192.0.2.0/24' }])
+    })
+
+    it('names whom a rule names by id, though nobody has that record', async () => {
+      const report = await who('DELETE', path)
+      expect(named(report)).to.deep.equal(['token admin', 'token zoe', 'person ada', 'key robot'])
+    })
+
+    it('no longer lists a key that is revoked, nor a rule that has ended', async () => {
+      const { stdout } = await command([
+        'key',
+        'add',
+        '--subject',
+        'other',
+        '--role',
+        'admin',
+        '--expires',
+        '90d',
+        '--name',
+        'a test',
+        '--format',
+        'json',
+      ])
+      const other = JSON.parse(stdout)
+      const keys = async () => (await who('GET', path)).who.flatMap((one) => one.key ?? [])
+      expect(await keys()).to.have.length(2)
+      const revoked = await command(['key', 'revoke', other.id])
+      expect(revoked.code, revoked.stderr).to.equal(0)
+      expect(await keys()).to.have.length(1)
+      const later = await who('GET', path, '--at', '2099-02-01')
+      expect(named(later)).to.not.include('person audrey')
+    })
+
+    it('tells when each did it last, by the decision log', async () => {
+      const { server } = on
+      const before = Date.now()
+      const token = await server.token('alice', 'member')
+      expect((await server.ask('GET', path, { token })).status).to.equal(200)
+      expect((await server.ask('GET', path, { token: key })).status).to.equal(200)
+      await server.lastDecision({ subject: 'robot' })
+      const report = await who('GET', path)
+      const last = Object.fromEntries(report.who.map(({ subject, lastDone }) => [subject, lastDone]))
+      expect(Date.parse(last.alice ?? '')).to.be.at.least(before)
+      expect(Date.parse(last.robot ?? '')).to.be.at.least(before)
+      expect(last.ada).to.equal(null)
+      const missing = await command(['access', 'who', 'GET', path, '--log', 'none.log'])
+      expect([missing.code, missing.stderr]).to.deep.equal([
+        2,
+        'sallyport: there is no decision log none.log: name another file with --log\n',
+      ])
+    })
+
+    it('answers about one field', async () => {
+      const fields = (report: WhoReport) => report.who.find(({ subject }) => subject === 'ada')?.fields
+      expect(fields(await who('GET', path, '--field', 'status'))).to.include('status')
+      const { code, stderr } = await command(['access', 'who', 'GET', path, '--field', 'stats'])
+      expect(code).to.equal(2)
+      expect(stderr).to.include('`orders` has no field `stats`: name one of')
+    })
+
+    it('as text has a line for each, and the lines of the policy below', async () => {
+      const { stdout, code } = await command(['access', 'who', 'get', path])
+      expect(code).to.equal(0)
+      expect(stdout).to.match(/^alice \(member\) +always +:2 +owner \(orders\/o1\)/m)
+      expect(stdout).to.match(/^sam \(support\) +office +:3/m)
+      expect(stdout).to.include('policy.csv:2  p, member, orders, list|read, owner, *, allow')
+      expect(stdout).to.include('office: the address is in 192.0.2.0/24')
+      expect(stdout).to.include('5 people, 1 API key, 0 undecided\n')
+    })
+
+    for (const [asked, sentence] of [
+      [['GET', '/api/orders/none'], 'no object of `orders` has the id `none`, so everybody gets 404: name another one'],
+      [['GET', '/api/planes/1'], 'nobody can: no resource has this path; is it /api'],
+      [['GET', '/api/orders?limit=1'], 'the path has a query string: omit it'],
+      [['DELETE', '/api/orders/o1', '--field', 'status'], 'DELETE concerns no field: omit --field'],
+    ] as const) {
+      it(`can't say who ${asked.join(' ')}`, async () => {
+        const { code, stdout, stderr } = await command(['access', 'who', ...asked])
+        expect([code, stdout]).to.deep.equal([2, ''])
+        expect(stderr).to.include(sentence)
+      })
+    }
+  })
+}
