@@ -43,7 +43,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3400,
   tools: 24350,
-  server: 9250,
+  server: 9350,
   analysis: 4400,
   config: 500,
   identity: 2550,

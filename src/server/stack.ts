@@ -32,7 +32,8 @@ export interface StackParts extends AnswerParts {
 
 export function useStages(app: Koa, parts: StackParts): void {
   const { resources, store, services, verifier, rateLimiter, logShares, clientAddress, channel } = parts
-  const routers = createRouters(resources.routes, services, { resources, store })
+  const gate = { resources, store, slices: services.access.slices }
+  const routers = createRouters(resources.routes, services, gate)
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
@@ -49,7 +50,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(refusePathMethodToken(resources))
     .use(requirePolicy(channel))
     // The one authorization middleware, for every method of every route.
-    .use(authorize({ resources, store }))
+    .use(authorize(gate))
     .use(validate())
     .use(routes())
 }

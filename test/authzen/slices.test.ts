@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Problem } from '../../src/base/problems/problem.ts'
-import { SliceQueue } from '../../src/server/authzen/pep.ts'
+import { SliceQueue } from '../../src/server/slices.ts'
 
 /** Takes slices until it may end, and says in which turn of the event loop each began. */
 async function slicesOf(
@@ -37,6 +37,54 @@ describe('the slices of long work', () => {
     for (const group of Map.groupBy(began, (one) => one.turn).values()) expect(group.length).to.be.at.most(2)
     expect(whenOneEnded).to.be.below(20)
     expect(began).to.have.length(55)
+  })
+
+  it('are decisions, too, once they have taken as long in one turn: callers take turns, and short ones go together', async () => {
+    let now = 0
+    const slices = new SliceQueue(undefined, () => now)
+    const began: string[] = []
+    const decide = (caller: string, ms: number, gone = new AbortController().signal) =>
+      slices.decide(
+        caller,
+        () => gone,
+        () => {
+          began.push(caller)
+          now += ms
+          return caller
+        },
+      )
+    // At once, without a promise.
+    expect(decide('many', 6)).to.equal('many')
+    const later = [...Array.from({ length: 4 }, () => decide('many', 6)), decide('one', 0), decide('other', 0)]
+    const left = new AbortController()
+    const failed = decide('many', 6, left.signal)
+    left.abort(new Error('gone'))
+    expect(began).to.have.length(1)
+    await nextTurn()
+    expect(began.slice(1)).to.deep.equal(['many'])
+    await nextTurn()
+    expect(began.slice(2)).to.deep.equal(['one', 'other', 'many'])
+    expect(await Promise.all(later)).to.deep.equal(['many', 'many', 'many', 'many', 'one', 'other'])
+    expect(await Promise.resolve(failed).catch((error) => error.message)).to.equal('gone')
+    expect(began).to.have.length(7)
+    await nextTurn()
+    expect(decide('many', 0)).to.equal('many')
+  })
+
+  it('are no decisions that take little, however many there are in one turn (control)', () => {
+    let now = 0
+    const slices = new SliceQueue(undefined, () => {
+      now += 0.4
+      return now
+    })
+    const answers = Array.from({ length: 10_000 }, () =>
+      slices.decide(
+        'a',
+        () => new AbortController().signal,
+        () => 1,
+      ),
+    )
+    expect(answers.every((answer) => answer === 1)).to.equal(true)
   })
 
   it('refuse more than a bound of requests under way, of one caller and of all, and take new ones as others end', async () => {

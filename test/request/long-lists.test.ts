@@ -1,10 +1,13 @@
 /** Lists and decisions that would look at very many objects: others don't wait for them, and they end at a bound. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { READ_BOUNDS } from '../../src/store/lists/read-bounds.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
+import { open, request } from './raw.ts'
 
 const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
 
@@ -92,6 +95,33 @@ describe('lists that look at very many objects', () => {
     expect((await asks('alice', '/folders/wide-1')).body.code).to.equal('read-too-long')
     expect((await asks('mallory', '/folders/wide-1')).status).to.equal(200)
     expect((await asks('alice', '/folders/a-1')).status).to.equal(403)
+  })
+
+  it('climbs that come at once are a few in each turn of the event loop, so that others are answered between them', async () => {
+    const token = await server.token('alice', 'member')
+    const sockets = Array.from({ length: 100 }, () => open(server.url))
+    const send = (path: string) => {
+      const asked = request(`GET ${path}`, [`Authorization: Bearer ${token}`, 'Connection: keep-alive'])
+      for (const socket of sockets) socket.write(asked)
+    }
+    // A server accepts one connection in a turn, so all are open before.
+    const opened = Promise.all(sockets.map((socket) => once(socket, 'data')))
+    send('/folders/a-1')
+    await opened
+    let [turns, isRunning] = [0, true]
+    const counting = (async () => {
+      for (; isRunning; turns += 1) await nextTurn()
+    })()
+    const climbs = sockets.map(async (socket) => {
+      const [answer] = await once(socket, 'data')
+      return /"code":"([^"]*)"/.exec(String(answer))?.[1]
+    })
+    send('/folders/wide-1')
+    expect(new Set(await Promise.all(climbs))).to.deep.equal(new Set(['read-too-long']))
+    isRunning = false
+    await counting
+    for (const socket of sockets) socket.destroy()
+    expect(turns).to.be.above(30)
   })
 
   it('are refused to a caller who has too many of them, and to all', async () => {

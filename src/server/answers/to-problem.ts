@@ -16,7 +16,7 @@ import {
   TooManyReads,
   UniqueTaken,
 } from '../../store/errors.ts'
-import { tooManyUnderWay } from '../authzen/pep.ts'
+import { tooManyUnderWay } from '../slices.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 

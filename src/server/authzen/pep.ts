@@ -1,12 +1,6 @@
-/**
- * The PEP (policy enforcement point, the service that asks), and its long work, which runs in slices: one slice in a
- * turn of the event loop, and callers in turn. So other requests wait for one slice, however many batches are under
- * way, and no caller's batches hold up another's.
- */
+/** The PEP (policy enforcement point, the service that asks), and its long work, which runs in slices. */
 
 import { onceAllKnown } from '../../base/now-or-later.ts'
-import { Problem } from '../../base/problems/problem.ts'
-import { type Most, UnderWay } from '../../base/under-way.ts'
 import { type Caller, callerKey } from '../../decide/caller.ts'
 import { type FactSource, type Steps, withFacts } from '../../decide/facts.ts'
 import type { Trust } from '../../decide/grants/trust.ts'
@@ -16,6 +10,7 @@ import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
+import { SLICE_MS, type SliceQueue } from '../slices.ts'
 
 /** What the routes of `system/access` need. */
 export interface AccessParts {
@@ -102,66 +97,8 @@ function factsOnce({ resources, store }: AccessParts, whose: string): FactSource
   }
 }
 
-/** The most long requests under way (docs/authzen.md): each keeps its body and its answer in memory. */
-const MOST: Most = { ofCaller: 32, ofAll: 128 }
-
-export class SliceQueue {
-  /** By caller, in rotation. */
-  readonly #waiting = new Map<string, (() => void)[]>()
-  readonly #underWay: UnderWay
-  #isTaken = false
-
-  constructor(most: Most = MOST) {
-    this.#underWay = new UnderWay(most, () => tooManyUnderWay('batches and searches'))
-  }
-
-  /** Runs long work of this caller. Throws Problem quota-exceeded with too many under way, and what the work throws. */
-  run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    return this.#underWay.run(caller, work)
-  }
-
-  /** When this caller's next slice may begin: at once, where no other has run in this turn of the event loop. */
-  next(caller: string): void | Promise<void> {
-    if (!this.#isTaken) {
-      this.#take()
-      return
-    }
-    return new Promise((begin) => {
-      this.#waiting.getOrInsertComputed(caller, () => []).push(begin)
-    })
-  }
-
-  #take(): void {
-    this.#isTaken = true
-    setImmediate(() => this.#pass())
-  }
-
-  #pass(): void {
-    this.#isTaken = false
-    const [first] = this.#waiting
-    if (!first) return
-    const [caller, [begin, ...others]] = first
-    this.#waiting.delete(caller)
-    if (others.length > 0) this.#waiting.set(caller, others)
-    this.#take()
-    begin?.()
-  }
-}
-
-/** `what`: e.g. "batches and searches". */
-export function tooManyUnderWay(what: string): Problem {
-  const detail = `Too many ${what} are under way; send them one after another, and try again in 1 s.`
-  return new Problem('quota-exceeded', detail, {
-    headers: { 'Retry-After': '1' },
-    members: { 'violated-policies': ['under-way'] },
-  })
-}
-
 /** Nobody knows yet how long a question takes: some decide about many conditions, under a policy that is new. */
 const FIRST_TOGETHER = 4
-
-/** In milliseconds: other requests wait no longer for a slice, unless one question takes longer. */
-const SLICE_MS = 5
 
 interface InSlices<Q, A> {
   /** Questions that are answered at the same time, at most: a store may answer their needs together. */

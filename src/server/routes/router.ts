@@ -12,7 +12,7 @@ import { admit } from '../authzen/forward.ts'
 import { ACCESS_HANDLERS } from '../authzen/routes.ts'
 import { clientGone } from '../http/http-server.ts'
 import type { Input } from '../input/input.ts'
-import { askFacts, decideRequest, questionAsked, type WriteGate } from '../stages/authorize.ts'
+import { askFacts, decideRequest, inTurn, questionAsked, type WriteGate } from '../stages/authorize.ts'
 import type {
   Accepted,
   Addressed,
@@ -168,7 +168,13 @@ function requestOf({ state, method, res }: Parameters<RouteHandler>[0], gate: Ha
     address,
     gone: () => clientGone(res),
     ask: (steps, written) => askFacts(gate, accepted, steps, written),
-    abilities: () => askFacts(gate, accepted, abilitiesOf(questionAsked(gate, policy, accepted), policy.snapshot)),
+    abilities: () =>
+      inTurn(
+        gate,
+        accepted,
+        () => clientGone(res),
+        () => askFacts(gate, accepted, abilitiesOf(questionAsked(gate, policy, accepted), policy.snapshot)),
+      ),
     snapshot: policy.snapshot,
     policy,
     at,

@@ -15,6 +15,8 @@ import { orRefuse } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
+import { clientGone } from '../http/http-server.ts'
+import type { SliceQueue } from '../slices.ts'
 import type {
   Accepted,
   AcceptedRequest,
@@ -31,7 +33,10 @@ export interface Gate {
 }
 
 /** Also knows what a write would leave. */
-export type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter' | 'inOneReadTransaction'> }
+export type WriteGate = Gate & {
+  readonly store: Pick<Store, 'lookupAfter' | 'inOneReadTransaction'>
+  readonly slices: Pick<SliceQueue, 'decide'>
+}
 
 /** Provides a decision, or throws Refused or a fault. */
 export function authorize(gate: WriteGate): Stage<Received & Authenticated & Accepted, Authorized> {
@@ -41,7 +46,8 @@ export function authorize(gate: WriteGate): Stage<Received & Authenticated & Acc
       prefetched && decidePrefetched(decide(questionAsked(gate, policy, accepted), policy.snapshot), prefetched)
     const decideNow = () => decideRequest(gate, policy, accepted)
     // With an object at hand that isn't enough, all facts are read in one state. Others may need nothing of the store.
-    const decided = early ? orRefuse(early) : prefetched ? gate.store.inOneReadTransaction(decideNow) : decideNow()
+    const decideAll = () => (prefetched ? gate.store.inOneReadTransaction(decideNow) : decideNow())
+    const decided = early ? orRefuse(early) : inTurn(gate, accepted, () => clientGone(ctx.res), decideAll)
     return onceKnown(decided, (decision) => {
       ctx.state.decision = decision
       return next()
@@ -85,6 +91,16 @@ export function questionAsked(gate: Gate, { snapshot, blocked }: ActivePolicy, a
     now,
     address,
   }
+}
+
+/** A decision that others wait for: callers take turns if it takes long. */
+export function inTurn<T>(
+  { slices }: WriteGate,
+  { caller, address = '' }: AcceptedRequest,
+  gone: () => AbortSignal,
+  decideNow: () => T | Promise<T>,
+): T | Promise<T> {
+  return slices.decide(callerKey({ caller, address }), gone, decideNow)
 }
 
 function factsFrom({ resources, store }: Gate, { caller, address = '' }: AcceptedRequest): FactSource {
