@@ -41,8 +41,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 3400,
-  tools: 24350,
+  cli: 3450,
+  tools: 24600,
   server: 9350,
   analysis: 4400,
   config: 500,

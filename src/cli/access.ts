@@ -4,7 +4,7 @@ import { printReport } from '../present/print.ts'
 import { AT, commandGroup, DATABASE, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, withHelp } from './options.ts'
 
 export function accessCommand(): Command {
-  return commandGroup('access', 'say who can do what now: people, API keys and tokens', declareWho)
+  return commandGroup('access', 'say who can do what now: people, API keys and tokens', declareWho, declareOf)
 }
 
 function declareWho(access: Command): void {
@@ -31,9 +31,33 @@ Exit code: 0 when it could say who can, 2 when it could not run.`,
     .addOption(AT)
     .addOption(TEXT_OR_JSON)
     .action(async (method, path, { format, field, log, ...flags }) => {
-      const { askWho } = await import('../tools/access/ask-who.ts')
+      const { askWho } = await import('../tools/access/open-access.ts')
       const { WHO_FORMATS } = await import('../tools/access/formats.ts')
       const report = await askWho({ ...(await settingsWith(flags)), method, path, field, log })
       printReport(format, WHO_FORMATS[format](report))
+    })
+}
+
+function declareOf(access: Command): void {
+  withHelp(access.command('of'), {
+    about: 'list what one person or API key can do now: actions, fields, and how many objects',
+    note: `It reads the database beside a running server, and changes nothing. The database counts the objects.
+A row with a condition in \`when\` counts the objects while this condition holds.
+
+Exit code: 0 when it could say what, 2 when it could not run.`,
+    examples: ['access of user:alice', 'access of user:alice --objects --format json', 'access of key:EcP2LDMWFc'],
+  })
+    .argument('<subject>', 'user:<id> of a person, or key:<id> of an API key')
+    .option('--objects', 'also list the ids of the objects')
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(DATABASE)
+    .addOption(AT)
+    .addOption(TEXT_OR_JSON)
+    .action(async (named, { format, objects = false, ...flags }) => {
+      const { askOf } = await import('../tools/access/open-access.ts')
+      const { OF_FORMATS } = await import('../tools/access/formats.ts')
+      const report = await askOf({ ...(await settingsWith(flags)), named, objects })
+      printReport(format, OF_FORMATS[format](report))
     })
 }

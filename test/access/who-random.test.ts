@@ -3,10 +3,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { FileError } from '../../src/base/diagnostic.ts'
 import type { Caller } from '../../src/decide/caller.ts'
-import { conditionHolds } from '../../src/decide/request-conditions/all-conditions.ts'
-import { loadResources } from '../../src/resources/load/load-resources.ts'
 import type { WhoCan, WhoReport } from '../../src/tools/access/who.ts'
-import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { sallyport } from '../command.ts'
 import { askedAbout } from '../policy/arbitrary-language.ts'
 import { USER_IDS } from '../policy/arbitrary-objects.ts'
@@ -15,6 +12,7 @@ import type { World } from '../policy/world.ts'
 import { type ServedWorld, serveWorld } from '../request/served-world.ts'
 import { drawing, runs, soak } from '../runs.ts'
 import { createSchema } from '../store/postgres-schemas.ts'
+import { conditionsOf, fits } from './holding.ts'
 
 const ROLES = ['a', 'b', 'c']
 
@@ -77,7 +75,7 @@ function sameAsOverHttp(ask: Ask, makeDatabase?: MakeDatabase) {
     const use = async (served: ServedWorld) => {
       const { who, undecided } = await ask(served, asked)
       expect(undecided).to.deep.equal([])
-      const holding = await conditionsOf(served, asked)
+      const holding = await conditionsOf(served, asked.world)
       for (const caller of callers) await compare(served, asked, { caller, holding, who })
     }
     const database = await makeDatabase?.()
@@ -131,25 +129,6 @@ function countRow({ when, kind, unless, fields }: WhoCan, shown: readonly string
   if (when.length > 0) counted.cases += 1
   if (kind === 'token') counted.token += 1
   if (when.length + unless.length === 0) expect(fields).to.include.members([...shown])
-}
-
-/** The names of the conditions that hold for the requests of this test. */
-async function conditionsOf({ env }: ServedWorld, { world }: Asked): Promise<ReadonlySet<string>> {
-  const { policy } = await loadPolicy(env.POLICIES ?? '', await loadResources(env.SCHEMAS ?? ''))
-  const { authTime, acr } = world.caller
-  const facts = {
-    now: world.now ?? 0,
-    address: world.address,
-    authTime,
-    acr,
-    credential: 'password',
-    hasCredentials: true,
-  }
-  return new Set([...policy.conditions.values()].filter((one) => conditionHolds(one, facts)).map(({ name }) => name))
-}
-
-function fits(terms: string, holding: ReadonlySet<string>): boolean {
-  return terms.split('+').every((term) => holding.has(term.replace('!', '')) !== term.startsWith('!'))
 }
 
 describe('access who, for random policies and people', () => {

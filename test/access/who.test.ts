@@ -1,13 +1,14 @@
-/** `sallyport access who` beside a running server: people, keys, tokens, what ends their access, and what is asked wrongly. */
+/** `sallyport access` beside a running server: people, keys, tokens, what ends their access, and what is asked wrongly. */
 import { readFile } from 'node:fs/promises'
 import Ajv2020 from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
+import type { OfReport } from '../../src/tools/access/of.ts'
 import type { WhoReport } from '../../src/tools/access/who.ts'
 import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 
-const SHAPE = new URL('../../docs/schemas/access-who.schema.json', import.meta.url)
+const SHAPES = new URL('../../docs/schemas/', import.meta.url)
 
 const POLICY = `g, support, member
 p, member, orders, list|read, owner, *, allow
@@ -21,7 +22,7 @@ p, blocked, orders, read, any, *, allow
 const ROLES = ['member', 'support', 'admin', 'auditor', 'blocked']
 
 for (const [name, onEngine] of ENGINES) {
-  describe(`access who on ${name}`, () => {
+  describe(`access on ${name}`, () => {
     let on: OnEngine
     let path: string
     let key: string
@@ -36,15 +37,17 @@ for (const [name, onEngine] of ENGINES) {
       }
       return sallyport(args, { env })
     }
-    const who = async (...words: string[]): Promise<WhoReport> => {
-      const { stdout, stderr } = await command(['access', 'who', ...words, '--format', 'json'])
+    const report = async (word: string, ...words: readonly string[]) => {
+      const { stdout, stderr } = await command(['access', word, ...words, '--format', 'json'])
       expect(stdout, stderr).to.not.equal('')
-      const report = JSON.parse(stdout)
+      const found = JSON.parse(stdout)
+      const shape = await readFile(new URL(`access-${word}.schema.json`, SHAPES), 'utf8')
       const ajv = addFormats.default(new Ajv2020.default({ strict: false }))
-      const isValid = ajv.validate(JSON.parse(await readFile(SHAPE, 'utf8')), report)
-      expect(isValid, ajv.errorsText()).to.equal(true)
-      return report
+      expect(ajv.validate(JSON.parse(shape), found), ajv.errorsText()).to.equal(true)
+      return found
     }
+    const who = (...words: string[]): Promise<WhoReport> => report('who', ...words)
+    const of = (...words: string[]): Promise<OfReport> => report('of', ...words)
     const named = ({ who: rows }: WhoReport) =>
       rows.map(({ kind, subject, roles, when }) => [kind, subject ?? roles.join(), ...when].join(' '))
 
@@ -73,6 +76,7 @@ for (const [name, onEngine] of ENGINES) {
       ])
       await on.server.app.seeding.insert('orders', [
         { id: 'o1', document: { customerId: 'alice', status: 'draft', item: 'tea', quantity: 1 } },
+        { id: 'o2', document: { customerId: 'bob', status: 'placed', item: 'tea', quantity: 1 } },
       ])
       path = '/api/orders/o1'
       await command(['user', 'disable', 'dora'])
@@ -186,6 +190,59 @@ for (const [name, onEngine] of ENGINES) {
       expect(stdout).to.include('policy.csv:2  p, member, orders, list|read, owner, *, allow')
       expect(stdout).to.include('office: the address is in 192.0.2.0/24')
       expect(stdout).to.include('5 people, 1 API key, 0 undecided\n')
+    })
+
+    it('says what a person can do, with the number of objects and their ids', async () => {
+      const alice = await of('user:alice', '--objects')
+      expect(alice).to.deep.include({ status: 'active', roles: ['member'], key: null, undecided: [] })
+      const orders = alice.resources.find(({ resource }) => resource === 'orders')
+      expect(orders?.objects).to.equal(2)
+      expect(orders?.actions.map(({ action, objects, ids }) => [action, objects, ids])).to.deep.equal([
+        ['list', 1, ['o1']],
+        ['read', 1, ['o1']],
+      ])
+      const sam = await of('user:sam')
+      const read = sam.resources[0]?.actions.filter(({ action }) => action === 'read')
+      expect(read?.map(({ when, objects }) => [when, objects])).to.deep.equal([[['office'], 2]])
+    })
+
+    it('says that a key, a blocked and a disabled person can do what they can', async () => {
+      const { stdout } = await command(['key', 'list', '--format', 'json'])
+      const keys: { id: string; state: string }[] = JSON.parse(stdout).keys
+      const named = (state: string) => `key:${keys.find((one) => one.state === state)?.id}`
+      const robot = await of(named('active'))
+      expect(robot).to.deep.include({ subject: 'robot', roles: ['admin'], status: 'active' })
+      expect(robot.resources[0]?.actions.map(({ action, objects }) => [action, objects])).to.deep.equal([
+        ['list', 2],
+        ['read', 2],
+        ['delete', 2],
+      ])
+      for (const [subject, status] of [
+        [named('revoked'), 'ended'],
+        ['user:bill', 'blocked'],
+        ['user:dora', 'disabled'],
+      ] as const) {
+        expect(await of(subject)).to.deep.include({ status, resources: [] })
+      }
+    })
+
+    it('says that a person without a users record may have more by a token', async () => {
+      const zoe = await of('user:zoe')
+      expect(zoe.undecided.map(({ resource }) => resource)).to.deep.equal(['*'])
+      expect(zoe.resources[0]?.actions).to.deep.equal([
+        { action: 'delete', when: [], objects: 2, byValues: 0, fields: [] },
+      ])
+    })
+
+    it('says it as text', async () => {
+      const { stdout } = await command(['access', 'of', 'user:alice'])
+      expect(stdout).to.match(/^alice \(member\) at .*: can$/m)
+      expect(stdout).to.match(/^ {2}read +always +1 +id customerId/m)
+      const faulty = await command(['access', 'of', 'alice'])
+      expect([faulty.code, faulty.stderr]).to.deep.equal([
+        2,
+        'sallyport: `alice` names nobody: write user:<id> of a person, or key:<id> of an API key\n',
+      ])
     })
 
     for (const [asked, sentence] of [

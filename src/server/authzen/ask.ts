@@ -242,6 +242,13 @@ function onOneObject(endpoint: Endpoint): Endpoint {
 
 type AskedAbout = Pick<Evaluation, 'action' | 'resource' | 'context'>
 
+/** The list of the objects that the action is about. A view limits what a read shows, not what a write may change. */
+export function asListing(target: AskedRoute): AskedRoute {
+  const { view, ...route } = target.route
+  const shown = target.endpoint.operation === 'read' && view !== undefined ? { ...route, view } : route
+  return { ...target, route: shown, endpoint: { ...target.endpoint, operation: 'list' } }
+}
+
 interface GrantedFields {
   readonly kind: 'granted'
   readonly fields: FieldNames

@@ -17,12 +17,12 @@ import { type Limits, USERS } from '../../decide/policy.ts'
 import type { SearchRecord } from '../../decision-log/decision-record.ts'
 import { SEARCH_FAULTS } from '../../resources/built-in/search-schemas.ts'
 import { represent } from '../../resources/object.ts'
-import type { Json, Route } from '../../resources/resource.ts'
+import type { Json } from '../../resources/resource.ts'
 import type { ReadBy, Store } from '../../store/contract.ts'
 import { canonicalJson } from '../idempotency/idempotency-key.ts'
 import type { Cursors } from '../routes/cursor.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
-import { type AskedRoute, actionsAsked, type Evaluated, evaluate, routeAsked } from './ask.ts'
+import { type AskedRoute, actionsAsked, asListing, type Evaluated, evaluate, routeAsked } from './ask.ts'
 import {
   type ActionEntity,
   type ContextMembers,
@@ -340,19 +340,12 @@ function listing(pep: Pep, { target, subject, evaluation }: AskedSearch): Questi
   const { caller } = subject
   const known = knownConditions(pep, evaluation, subject)
   return {
-    ...target,
-    route: shownBy(target),
-    endpoint: { ...target.endpoint, operation: 'list' },
+    ...asListing(target),
     subject: policy.snapshot.subjectOf(caller),
     blocked: isBlocked(policy.blocked, caller.id, now),
     now,
     holding: (condition) => known(condition) ?? false,
   }
-}
-
-/** A view limits what a read shows, not what a write may change. */
-function shownBy({ route: { view, ...route }, endpoint }: AskedRoute): Route {
-  return endpoint.operation === 'read' && view !== undefined ? { ...route, view } : route
 }
 
 function subjectsFor(pep: Pep, store: Pick<Store, 'list'>, search: SubjectSearch): Candidates {

@@ -2,6 +2,7 @@
 import { quote } from '../../present/quote.ts'
 import { formatsOf, section } from '../../present/report.ts'
 import { count, table, wrap } from '../../present/text.ts'
+import type { ActionOf, OfReport } from './of.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
 
 export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
@@ -68,4 +69,41 @@ function nameOf({ kind, subject, roles, key }: Pick<UndecidedWho, 'kind' | 'subj
       if (subject !== null) return `a token of ${quote(subject)}`
       return roles.length === 0 ? 'any token' : `any token with the role ${roles.map(quote).join(', ')}`
   }
+}
+
+export const OF_FORMATS = formatsOf((report: OfReport) => ({
+  text: () => {
+    const { subject, key, roles, status, at, resources, undecided } = report
+    const who = nameOf({ kind: key === null ? 'person' : 'key', subject, roles, key })
+    const open = undecided.map(({ resource, action, why }) => `${action} ${resource}: ${why}`)
+    return [
+      [`${who} at ${at}: ${status === 'active' ? 'can' : `${status}, so nothing is allowed`}`],
+      ...resources.map(({ resource, objects, actions }) =>
+        section(`${resource}, ${count(objects, 'object')}`, [
+          ...table([['action', 'when', 'objects', 'fields'], ...actions.map(ofCells)]),
+          ...actions.flatMap(({ action, when, ids = [] }) =>
+            ids.map((id) => `${action}${when.length === 0 ? '' : ` (${when.join(' or ')})`} ${quote(id)}`),
+          ),
+        ]),
+      ),
+      status === 'active' && resources.length === 0 ? ['nothing'] : [],
+      section('undecided:', open),
+    ]
+  },
+  /** The shape is docs/schemas/access-of.schema.json. */
+  json: () => report,
+}))
+
+function ofCells({ action, when, objects, byValues, fields }: ActionOf): readonly string[] {
+  const more = byValues === 0 ? '' : `, ${byValues} by the values sent`
+  const groups = fields.map((one) => {
+    const on = one.objects === null || one.objects === objects ? '' : ` (${one.objects})`
+    return `${one.names.join(' ')}${on}`
+  })
+  return [
+    action,
+    when.length === 0 ? 'always' : when.join(' or '),
+    `${objects ?? 'new'}${more}`,
+    groups.join('; ') || '-',
+  ]
 }

@@ -49,7 +49,7 @@ export interface InCases {
 }
 
 /** Each doubles the number of decisions. */
-const MOST_UNKNOWN = 6
+export const MOST_UNKNOWN = 6
 
 /** Undefined if too much is unknown. `judge`: while exactly these names hold; `named` collects what it asks for. */
 export async function inCases(
@@ -76,7 +76,7 @@ export async function inCases(
 }
 
 /** The smallest sets, where more of the names never take it away; else each set in full. */
-function casesText(unknown: readonly string[], allowed: readonly (readonly string[])[]): Cases {
+export function casesText(unknown: readonly string[], allowed: readonly (readonly string[])[]): Cases {
   if (allowed.length === 2 ** unknown.length) return []
   const isWithin = (set: readonly string[], other: readonly string[]) => set.every((name) => other.includes(name))
   const smallest = allowed.filter((set) => !allowed.some((other) => other !== set && isWithin(other, set)))

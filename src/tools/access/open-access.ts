@@ -1,17 +1,22 @@
-/** Opens what `sallyport access who` reads: the schemas, the policy, the database beside its servers, and the log. */
+/** Opens what `sallyport access` reads: the schemas, the policy, the database beside its servers, and the log. */
 import type { Config } from '../../config/config.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { createRouteMatcher } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
+import { READ_BOUNDS } from '../../store/lists/read-bounds.ts'
 import { openStoreBeside } from '../data/command-server.ts'
 import { matchRequest } from '../explain/read-question.ts'
 import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { lastDoneIn } from './last-done.ts'
+import { type OfReport, whatCan } from './of.ts'
 import { type WhoReport, whoCan } from './who.ts'
 
-interface AskedWho extends Config {
+interface AskedAccess extends Config {
   readonly place: PolicyPlace
   readonly now: number
+}
+
+interface AskedWho extends AskedAccess {
   readonly method: string
   readonly path: string
   readonly field: string | undefined
@@ -35,6 +40,28 @@ export async function askWho({ path: written, field, now, log, place, ...asked }
   const opened = await openStoreBeside(asked, resources, () => new Date(now))
   try {
     return await whoCan({ reviewed, resources, opened, request, path, field, now, lastDone })
+  } finally {
+    await opened.store.close()
+  }
+}
+
+interface AskedOf extends AskedAccess {
+  readonly named: string
+  readonly objects: boolean
+}
+
+/** A report may take longer than a request: nobody waits for a server meanwhile. */
+const LONG_MS = 3_600_000
+const PATIENT = { ...READ_BOUNDS, hereMs: LONG_MS, listMs: LONG_MS, countMs: LONG_MS }
+
+/** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
+export async function askOf({ named, objects, now, place, ...asked }: AskedOf): Promise<OfReport> {
+  const resources = await loadResources(asked.schemas)
+  const reviewed = await loadPolicy(place, resources)
+  const database = { ...asked.database, reads: PATIENT }
+  const opened = await openStoreBeside({ ...asked, database }, resources, () => new Date(now))
+  try {
+    return await whatCan({ reviewed, resources, opened, named, listsObjects: objects, now })
   } finally {
     await opened.store.close()
   }
