@@ -56,10 +56,10 @@ export class SliceQueue {
    * many objects are looked up for takes milliseconds, which nobody knows before, and can't be cut: it sees one state.
    * `gone`: aborts when nobody waits for it any more. Throws what `decide` throws, and the reason of `gone`.
    */
-  decide<T>(caller: string, gone: () => AbortSignal, decide: () => T | Promise<T>): T | Promise<T> {
+  decide<T>(caller: () => string, gone: () => AbortSignal, decide: () => T | Promise<T>): T | Promise<T> {
     if (!this.#isTaken) return this.#measured(decide)
     return new Promise((resolve, reject) => {
-      this.#wait(caller, () => {
+      this.#wait(caller(), () => {
         try {
           gone().throwIfAborted()
           resolve(this.#measured(decide))
@@ -101,15 +101,17 @@ export class SliceQueue {
     this.#waiting.getOrInsertComputed(caller, () => []).push(begin)
   }
 
-  /** The next turn: short decisions, until one slice or as much has begun. */
+  /** The next turn: short decisions, until one slice or as much has begun or has gone by. */
   #pass(): void {
     this.#isTaken = false
     this.#isEnding = false
     this.#spent = 0
+    const begun = this.#clock()
     for (const [caller, [begin, ...others]] of this.#waiting) {
       this.#waiting.delete(caller)
       if (others.length > 0) this.#waiting.set(caller, others)
       begin?.()
+      if (!this.#isTaken && this.#clock() - begun >= SLICE_MS) this.#take()
       if (this.#isTaken) return
     }
   }

@@ -45,7 +45,7 @@ describe('the slices of long work', () => {
     const began: string[] = []
     const decide = (caller: string, ms: number, gone = new AbortController().signal) =>
       slices.decide(
-        caller,
+        () => caller,
         () => gone,
         () => {
           began.push(caller)
@@ -71,6 +71,27 @@ describe('the slices of long work', () => {
     expect(decide('many', 0)).to.equal('many')
   })
 
+  it('are also many short decisions that have waited', async () => {
+    let now = 0
+    const slices = new SliceQueue(undefined, () => now)
+    let began = 0
+    const decide = (ms: number) =>
+      slices.decide(
+        () => 'a',
+        () => new AbortController().signal,
+        () => {
+          began += 1
+          now += ms
+        },
+      )
+    decide(6)
+    const waiting = Array.from({ length: 100 }, () => decide(0.4))
+    await nextTurn()
+    expect(began).to.equal(14)
+    await Promise.all(waiting)
+    expect(began).to.equal(101)
+  })
+
   it('are no decisions that take little, however many there are in one turn (control)', () => {
     let now = 0
     const slices = new SliceQueue(undefined, () => {
@@ -79,7 +100,7 @@ describe('the slices of long work', () => {
     })
     const answers = Array.from({ length: 10_000 }, () =>
       slices.decide(
-        'a',
+        () => 'a',
         () => new AbortController().signal,
         () => 1,
       ),

@@ -33,8 +33,10 @@ export function answerEvaluation(
 }
 
 function answerOne(pep: Pep, evaluation: Evaluation): Outcome | Promise<Outcome> {
-  const found = pep.slices.decide(pep.whose, pep.gone, () =>
-    pep.store.inOneReadTransaction(() => evaluate(pep, evaluation)),
+  const found = pep.slices.decide(
+    () => pep.whose,
+    pep.gone,
+    () => pep.store.inOneReadTransaction(() => evaluate(pep, evaluation)),
   )
   return onceKnown(found, (evaluated) => {
     const asked = [recordOfAsked(pep, evaluation, evaluated)]

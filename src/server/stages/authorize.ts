@@ -100,7 +100,7 @@ export function inTurn<T>(
   gone: () => AbortSignal,
   decideNow: () => T | Promise<T>,
 ): T | Promise<T> {
-  return slices.decide(callerKey({ caller, address }), gone, decideNow)
+  return slices.decide(() => callerKey({ caller, address }), gone, decideNow)
 }
 
 function factsFrom({ resources, store }: Gate, { caller, address = '' }: AcceptedRequest): FactSource {
