@@ -41,10 +41,10 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 3450,
-  tools: 24600,
+  cli: 3550,
+  tools: 25400,
   server: 9350,
-  analysis: 4400,
+  analysis: 4500,
   config: 500,
   identity: 2550,
   migrations: 850,
@@ -79,6 +79,8 @@ const SHOW_RULES: readonly string[] = [
   // Edits of a line, and callers who show that a deny matters.
   'tools/matrix/cells/columns.ts',
   'tools/matrix/mutate/mutants.ts',
+  // Which parts of lines requests needed.
+  'tools/usage/needed-parts.ts',
 ]
 
 function readsRules(text: string): boolean {

@@ -25,6 +25,7 @@ import {
 } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { declareRelease } from './release.ts'
+import { declareUsage } from './usage.ts'
 
 export function policyCommand(): Command {
   return commandGroup(
@@ -35,6 +36,7 @@ export function policyCommand(): Command {
     declareMatrix,
     declareDiff,
     declareReplay,
+    declareUsage,
     declareSuggest,
     declareRelease,
   )

@@ -124,7 +124,7 @@ interface LogReader {
   /** Called for each decision record. */
   readonly onRecord: (record: DecisionRecord) => Promise<void>
   /** Called for each line that is not a decision record. */
-  readonly onOther: () => void
+  readonly onOther: (line: string) => void
   /** Called for each line with its length, including the end of the line. */
   readonly onProgress: (bytes: number) => void
 }
@@ -141,7 +141,7 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
     if (line === '') continue
     const record = parseRecord(line)
     if (record) await onRecord(record)
-    else onOther()
+    else onOther(line)
   }
 }
 
