@@ -34,6 +34,7 @@ describe('docs/unused-grants.md', () => {
       }
       expect(outputs[0]).to.contain('decided again').and.to.contain('Needed lines: 1')
       expect(JSON.parse(await readFile(join(folder, 'usage.sarif'), 'utf8')).runs[0].results).to.deep.equal([])
+      expect(outputs[2]).to.contain('policies-narrower is proven')
     } finally {
       await inner.close()
       await removeFolder(folder)

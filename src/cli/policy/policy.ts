@@ -25,7 +25,7 @@ import {
 } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { declareRelease } from './release.ts'
-import { declareUsage } from './usage.ts'
+import { declareTrim, declareUsage } from './usage.ts'
 
 export function policyCommand(): Command {
   return commandGroup(
@@ -37,6 +37,7 @@ export function policyCommand(): Command {
     declareDiff,
     declareReplay,
     declareUsage,
+    declareTrim,
     declareSuggest,
     declareRelease,
   )

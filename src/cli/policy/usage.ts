@@ -1,12 +1,30 @@
-/** sallyport policy usage: what the requests of decision logs needed of a policy, and what nobody needed. */
+/** sallyport policy usage and trim: what the requests of decision logs needed of a policy, and a policy without the rest. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { durationText } from '../../base/time.ts'
 import { printReport } from '../../present/print.ts'
-import { formats, lifetime, POLICIES, SCHEMAS, SINCE, settingsWith, UNTIL, withHelp } from '../options.ts'
+import {
+  formats,
+  lifetime,
+  MATRICES,
+  POLICIES,
+  SCHEMAS,
+  SINCE,
+  settingsWith,
+  TEXT_OR_JSON,
+  UNTIL,
+  withHelp,
+} from '../options.ts'
 import { withProgress } from '../progress.ts'
 
 const DAY_MS = 86_400_000
+
+const MAX_SILENCE = new Option(
+  '--max-silence <duration>',
+  'so long without a record is quiet; longer, records are missing',
+)
+  .argParser(lifetime)
+  .default(DAY_MS, '1d')
 
 export function declareUsage(policy: Command): void {
   withHelp(policy.command('usage'), {
@@ -27,28 +45,21 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
     .addOption(SCHEMAS)
     .addOption(SINCE)
     .addOption(UNTIL)
-    .addOption(
-      new Option('--max-silence <duration>', 'so long without a record is quiet; longer, records are missing')
-        .argParser(lifetime)
-        .default(DAY_MS, '1d'),
-    )
+    .addOption(MAX_SILENCE)
     .addOption(
       new Option('--fail-on <unused=duration>', 'exit with 1 for grants that nobody needed for so long').argParser(
         unused,
       ),
     )
     .addOption(formats('text', 'json', 'sarif'))
-    .action(async (files, { format, maxSilence, failOn, since, until: end = Date.now(), ...flags }) => {
+    .action(async (files, { format, maxSilence, failOn, since, until, ...flags }) => {
       const { USAGE_FORMATS } = await import('../../tools/usage/formats.ts')
       const { unusedFor, usageOf } = await import('../../tools/usage/usage.ts')
       const { sizeOf } = await import('../../tools/replay/replay.ts')
       const { loadPolicy, ToolError } = await import('../../tools/load-policy.ts')
       const { loadResources } = await import('../../resources/load/load-resources.ts')
-      // In whole seconds, for people.
-      const until = Math.ceil(end / 1000) * 1000
-      const window = { since: Math.floor((since ?? until - 90 * DAY_MS) / 1000) * 1000, until, maxSilence }
-      const length = until - window.since
-      if (length <= 0) throw new ToolError('--since is after --until: write an earlier time')
+      const window = windowOf({ since, until, maxSilence })
+      const length = window.until - window.since
       if (failOn !== undefined && failOn > length) {
         const wanted = durationText(failOn)
         throw new ToolError(
@@ -67,6 +78,65 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
       printReport(format, USAGE_FORMATS[format]({ usage, stale }))
       if (failOn !== undefined && stale.length > 0) setExitCode(1)
     })
+}
+
+export function declareTrim(policy: Command): void {
+  withHelp(policy.command('trim'), {
+    about: 'write a narrower policy without the lines, actions and views that no request of decision logs needed',
+    note: `What is undecided stays (see \`policy usage\`), and so do denies, what --keep names, and what a guarantee or a matrix
+expects. The new folder is then proved: the requests get the same answers, the check finds no error, the matrices are
+met as before, and the diff only narrows.
+
+Exit code: 0, or 1 if the new policy is not proven, or 2 when the command could not run.`,
+    examples: ['policy trim data/decisions.log --since 90d --keep keep.yaml --out policies-narrower'],
+  })
+    .argument('<log...>', 'decision log files, full ones too')
+    .requiredOption('--out <directory>', 'a new folder for the narrower policy')
+    .option('--keep <file>', 'a YAML file of lines that stay, each with a reason and an owner')
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(MATRICES)
+    .addOption(SINCE)
+    .addOption(UNTIL)
+    .addOption(MAX_SILENCE)
+    .addOption(TEXT_OR_JSON)
+    .action(async (files, { format, out, keep, matrices, since, until, maxSilence, ...flags }) => {
+      const { TRIM_FORMATS } = await import('../../tools/usage/trim-formats.ts')
+      const { isProven, trim } = await import('../../tools/usage/trim.ts')
+      const { readKeep } = await import('../../tools/usage/keep.ts')
+      const { sizeOf } = await import('../../tools/replay/replay.ts')
+      const { loadPolicy, refuseNoDirectory } = await import('../../tools/load-policy.ts')
+      const { loadResources } = await import('../../resources/load/load-resources.ts')
+      const window = windowOf({ since, until, maxSilence })
+      const { schemas, policies } = await settingsWith(flags)
+      await refuseNoDirectory(policies)
+      const size = await sizeOf(files)
+      const resources = await loadResources(schemas)
+      const loaded = await loadPolicy(policies, resources)
+      const kept = keep === undefined ? new Map() : await readKeep(keep, loaded.files['policy.csv'])
+      const trimmed = await withProgress('reading {bar} {percentage}% {eta_formatted} left', (bar) => {
+        // Once to look for what nobody needed, and once for the proof.
+        bar.start(2 * size, 0)
+        const onProgress = (n: number) => bar.increment(n)
+        return trim({ loaded, resources, schemas, policies, matrices, files, window, keep: kept, out, onProgress })
+      })
+      printReport(format, TRIM_FORMATS[format](trimmed))
+      if (!isProven(trimmed.proof)) setExitCode(1)
+    })
+}
+
+interface WindowFlags {
+  readonly since: number | undefined
+  readonly until: number | undefined
+  readonly maxSilence: number
+}
+
+/** In whole seconds, for people. */
+function windowOf({ since, until = Date.now(), maxSilence }: WindowFlags) {
+  const end = Math.ceil(until / 1000) * 1000
+  const start = Math.floor((since ?? end - 90 * DAY_MS) / 1000) * 1000
+  if (start >= end) throw new InvalidArgumentError('--since is after --until: write an earlier time')
+  return { since: start, until: end, maxSilence }
 }
 
 /** Milliseconds. */

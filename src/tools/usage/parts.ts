@@ -60,6 +60,24 @@ function others(names: readonly string[]): readonly (readonly [name: string, lef
   return names.length < 2 ? [] : names.map((name, i) => [name, names.toSpliced(i, 1)])
 }
 
+/** What a line of policy.csv can do without. */
+export type GrantPart = LinePart
+
+/** The line without these of its grants. Undefined where nothing of it stays. */
+export function lineWithout(rule: Rule, grants: readonly GrantPart[]): Rule | undefined {
+  const own = grants.filter(({ of }) => of === rule)
+  if (own.some(({ kind }) => kind === 'line')) return undefined
+  const gone = (kind: GrantPart['kind']) => new Set(own.flatMap((one) => (one.kind === kind ? [one.name] : [])))
+  const [actions, views] = [gone('action'), gone('view')]
+  const first = own.find(({ kind }) => kind === 'action')
+  const all = rule.actions.includes('*') && first?.rule ? [first.name, ...first.rule.actions] : rule.actions
+  return {
+    ...rule,
+    actions: all.filter((name) => !actions.has(name)),
+    views: rule.views.filter((name) => !views.has(name)),
+  }
+}
+
 /** With `*`, all that the schemas declare. */
 function actionsOf(rule: Rule, { byName }: Resources): readonly string[] {
   if (!rule.actions.includes('*')) return rule.actions

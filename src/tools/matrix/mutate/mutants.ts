@@ -47,8 +47,8 @@ function linesOf({ [FILE]: source }: PolicyFiles): readonly RuleCells[] {
 
 /** The line with one cell changed. */
 function withCell(files: PolicyFiles, operator: Operator, { line, cells }: RuleCells, edit: Edit): Mutant {
-  const changed = textOf(cells.map((cell, i) => (i === edit.column ? edit.to : cell)))
-  const change = `${textOf(cells)} -> ${edit.to}`
+  const changed = withCells(cells.map((cell, i) => (i === edit.column ? edit.to : cell)))
+  const change = `${withCells(cells)} -> ${edit.to}`
   return mutant(operator, { line, cells }, change, withLine(files, line, changed))
 }
 
@@ -59,7 +59,7 @@ interface Edit {
 
 /** An empty line replaces the line, so that no other line moves. */
 function withoutLine(files: PolicyFiles, operator: Operator, { line, cells }: RuleCells): Mutant {
-  return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
+  return mutant(operator, { line, cells }, `${withCells(cells)} -> nothing`, withLine(files, line, ''))
 }
 
 /** One more line after the others. */
@@ -69,8 +69,8 @@ function withLineMore(files: PolicyFiles, operator: Operator, cells: readonly st
   const before = text.slice(0, at)
   const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`
   const line = ended.split('\n').length
-  const source = { name, text: `${ended}${textOf(cells)}\n${text.slice(at)}` }
-  return mutant(operator, { line, cells }, `nothing -> ${textOf(cells)}`, { ...files, [FILE]: source })
+  const source = { name, text: `${ended}${withCells(cells)}\n${text.slice(at)}` }
+  return mutant(operator, { line, cells }, `nothing -> ${withCells(cells)}`, { ...files, [FILE]: source })
 }
 
 /** A `g` line names no resource, so it can affect any. */
@@ -86,7 +86,7 @@ function withLine(files: PolicyFiles, line: number, written: string): PolicyFile
 }
 
 /** RFC 4180 section 2: a cell with a comma or a quote is quoted. */
-function textOf(cells: readonly string[]): string {
+export function withCells(cells: readonly string[]): string {
   return cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(', ')
 }
 
