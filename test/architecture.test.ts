@@ -50,7 +50,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   migrations: 850,
   'decision-log': 1200,
   limits: 650,
-  store: 8150,
+  store: 8200,
   policy: 2400,
   decide: 4900,
   resources: 3850,
