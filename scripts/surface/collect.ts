@@ -16,9 +16,10 @@ const FILES = [
   'src/policy/schemas/*.json',
   'src/migrations/file/schemas/*.json',
   'docs/schemas/matrix-case.schema.json',
+  'docs/schemas/policy-keep.schema.json',
 ]
 const PRINTED = ['docs/schemas/*.json', 'src/tools/backup/archive/schemas/*.json']
-const UNPROMISED = /\/(?:bench|matrix-case)\.schema\.json$/
+const UNPROMISED = /\/(?:bench|matrix-case|policy-keep)\.schema\.json$/
 
 export async function collectSurface(): Promise<Surface> {
   const parts = await Promise.all([

@@ -135,6 +135,13 @@ describe('sallyport policy usage', () => {
       '99999d',
     )
     expect(old.code, 'even what was used is old by then').to.equal(1)
+    const keep = join(folder, 'keep.yaml')
+    const kept = (await readFile(join(policies, 'policy.csv'), 'utf8')).split('\n')[
+      (await lineOf('p, admin, orders')) - 1
+    ]
+    await writeFile(keep, `- { line: "${kept}", reason: a, owner: b }\n`)
+    const others = JSON.parse((await run(...args, '--format', 'json', '--keep', keep)).stdout)
+    expect(others.stale).to.have.length(results.length - 1)
     const short = await run(log, '--since', '1h', '--fail-on', 'unused=180d')
     expect(short.code).to.equal(2)
     expect(short.stderr).to.contain('write `--since 180d`')

@@ -19,6 +19,7 @@ import { withProgress } from '../progress.ts'
 
 const DAY_MS = 86_400_000
 
+const KEEP = new Option('--keep <file>', 'a YAML file of lines that stay, each with a reason and an owner')
 const MAX_SILENCE = new Option(
   '--max-silence <duration>',
   'so long without a record is quiet; longer, records are missing',
@@ -51,8 +52,10 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
         unused,
       ),
     )
+    .addOption(KEEP)
     .addOption(formats('text', 'json', 'sarif'))
-    .action(async (files, { format, maxSilence, failOn, since, until, ...flags }) => {
+    .action(async (files, { format, maxSilence, failOn, keep, since, until, ...flags }) => {
+      const { readKeep } = await import('../../tools/usage/keep.ts')
       const { USAGE_FORMATS } = await import('../../tools/usage/formats.ts')
       const { unusedFor, usageOf } = await import('../../tools/usage/usage.ts')
       const { sizeOf } = await import('../../tools/replay/replay.ts')
@@ -70,11 +73,13 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
       const size = await sizeOf(files)
       const resources = await loadResources(schemas)
       const loaded = await loadPolicy(place, resources)
+      const kept = keep === undefined ? undefined : await readKeep(keep, loaded.files['policy.csv'])
       const usage = await withProgress('reading {bar} {percentage}% {eta_formatted} left', (bar) => {
         bar.start(size, 0)
         return usageOf({ loaded, resources, files, window, onProgress: (n) => bar.increment(n) })
       })
-      const stale = unusedFor(usage, failOn ?? 0)
+      const found = unusedFor(usage, failOn ?? 0)
+      const stale = found.filter(({ part }) => part.kind === 'field' || !kept?.has(part.of.line))
       printReport(format, USAGE_FORMATS[format]({ usage, stale }))
       if (failOn !== undefined && stale.length > 0) setExitCode(1)
     })
@@ -92,7 +97,7 @@ Exit code: 0, or 1 if the new policy is not proven, or 2 when the command could 
   })
     .argument('<log...>', 'decision log files, full ones too')
     .requiredOption('--out <directory>', 'a new folder for the narrower policy')
-    .option('--keep <file>', 'a YAML file of lines that stay, each with a reason and an owner')
+    .addOption(KEEP)
     .addOption(POLICIES)
     .addOption(SCHEMAS)
     .addOption(MATRICES)
