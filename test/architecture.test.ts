@@ -41,8 +41,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 3600,
-  tools: 25750,
+  cli: 3650,
+  tools: 26000,
   server: 9350,
   analysis: 4500,
   config: 500,

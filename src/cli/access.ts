@@ -1,10 +1,27 @@
 /** sallyport access …: who can do what, in people. */
 import type { Command } from 'commander'
 import { printReport } from '../present/print.ts'
-import { AT, commandGroup, DATABASE, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, withHelp } from './options.ts'
+import {
+  AT,
+  commandGroup,
+  DATABASE,
+  formats,
+  POLICIES,
+  SCHEMAS,
+  settingsWith,
+  TEXT_OR_JSON,
+  withHelp,
+} from './options.ts'
+import { withProgress } from './progress.ts'
 
 export function accessCommand(): Command {
-  return commandGroup('access', 'say who can do what now: people, API keys and tokens', declareWho, declareOf)
+  return commandGroup(
+    'access',
+    'say who can do what now: people, API keys and tokens',
+    declareWho,
+    declareOf,
+    declareReport,
+  )
 }
 
 function declareWho(access: Command): void {
@@ -59,5 +76,33 @@ Exit code: 0 when it could say what, 2 when it could not run.`,
       const { OF_FORMATS } = await import('../tools/access/formats.ts')
       const report = await askOf({ ...(await settingsWith(flags)), named, objects })
       printReport(format, OF_FORMATS[format](report))
+    })
+}
+
+function declareReport(access: Command): void {
+  withHelp(access.command('report'), {
+    about: 'list what every person and API key can do now, for a review, with findings',
+    note: `It reads the database beside a running server, and changes nothing. The findings are: people who are disabled or
+blocked and still have rules, rules for a user who is nobody, keys never used, roles without a holder, and, with a
+decision log, people with a role whose rules never allowed a request of theirs.
+
+Exit code: 0 when the report is whole, 2 when it could not run.`,
+    examples: ['access report > access.csv', 'access report --format html --log data/decisions.log > access.html'],
+  })
+    .option('--log <file>', 'the decision log, for unused roles (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(DATABASE)
+    .addOption(AT)
+    .addOption(formats('csv', 'json', 'html'))
+    .action(async ({ format, log, ...flags }) => {
+      const { askReport } = await import('../tools/access/open-access.ts')
+      const { ACCESS_REPORT_FORMATS } = await import('../tools/access/formats.ts')
+      const settings = await settingsWith(flags)
+      const report = await withProgress('deciding {bar} {percentage}% {eta_formatted} left', (bar) => {
+        const progress = { total: (callers: number) => bar.start(callers, 0), done: () => bar.increment() }
+        return askReport({ ...settings, log, progress })
+      })
+      printReport(format, ACCESS_REPORT_FORMATS[format](report))
     })
 }

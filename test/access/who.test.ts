@@ -4,6 +4,7 @@ import Ajv2020 from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import type { OfReport } from '../../src/tools/access/of.ts'
+import type { AccessReport } from '../../src/tools/access/report.ts'
 import type { WhoReport } from '../../src/tools/access/who.ts'
 import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
@@ -79,7 +80,8 @@ for (const [name, onEngine] of ENGINES) {
         { id: 'o2', document: { customerId: 'bob', status: 'placed', item: 'tea', quantity: 1 } },
       ])
       path = '/api/orders/o1'
-      await command(['user', 'disable', 'dora'])
+      const disabled = await command(['user', 'disable', 'dora'])
+      expect(disabled.code, disabled.stderr).to.equal(0)
       const { stdout } = await command([
         'key',
         'add',
@@ -243,6 +245,66 @@ for (const [name, onEngine] of ENGINES) {
         2,
         'sallyport: `alice` names nobody: write user:<id> of a person, or key:<id> of an API key\n',
       ])
+    })
+
+    it('reports everybody, as `of` does for each, with what a review should look at', async () => {
+      const { server } = on
+      const token = await server.token('alice', 'member')
+      expect((await server.ask('GET', path, { token })).status).to.equal(200)
+      await server.lastDecision({ subject: 'alice' })
+      const all: AccessReport = await report('report')
+      const rows = (resource: string, subject: string) =>
+        all.rows.filter((row) => row.resource === resource && row.subject === subject).map(({ action }) => action)
+      for (const id of ['ada', 'alice', 'audrey', 'bob', 'eve', 'sam']) {
+        const { resources } = await of(`user:${id}`)
+        const own = all.rows.filter(({ subject }) => subject === id)
+        const named = resources.flatMap(({ resource, actions }) => actions.map((row) => ({ resource, ...row })))
+        const plain = own.map(({ subject: _, key: _key, roles: _roles, ...row }) => row)
+        expect(plain).to.have.deep.members(named)
+      }
+      expect(rows('orders', 'robot')).to.have.members(['list', 'read', 'delete'])
+      expect([...rows('orders', 'bill'), ...rows('orders', 'dora')]).to.deep.equal([])
+      const findings = all.findings.map(({ code, about }) => `${code} ${about}`)
+      expect(findings).to.include.members([
+        'out-with-rules bill',
+        'out-with-rules dora',
+        'rule-without-person zoe',
+        'role-without-holder blocked',
+        'role-never-used audrey',
+        'role-never-used bob',
+      ])
+      // She has read her order, as the decision log says.
+      expect(findings).to.not.include('role-never-used alice')
+      const { stdout } = await command([
+        'key',
+        'add',
+        '--subject',
+        'idle',
+        '--role',
+        'member',
+        '--expires',
+        '1h',
+        '--name',
+        'new',
+        '--format',
+        'json',
+      ])
+      const after: AccessReport = await report('report')
+      const unused = after.findings.filter(({ code }) => code === 'key-never-used').map(({ about }) => about)
+      expect(unused).to.include(`key ${JSON.parse(stdout).id}`)
+    })
+
+    it('reports as a table and as a page', async () => {
+      const csv = (await command(['access', 'report'])).stdout.split('\r\n')
+      expect(csv[0]).to.equal('"resource","action","subject","key","roles","when","objects","by values","fields"')
+      expect(csv).to.include(
+        '"orders","read","sam","","support","office","2","0","id customerId status currency items note createdAt updatedAt"',
+      )
+      expect(csv.some((line) => line.startsWith('"finding","rule-without-person","zoe"'))).to.equal(true)
+      const { stdout } = await command(['access', 'report', '--format', 'html'])
+      expect(stdout).to.match(/^<!doctype html>/)
+      expect(stdout).to.include('<li>bill is blocked, and still has the rules')
+      expect(stdout).to.include('<td>sam</td>')
     })
 
     for (const [asked, sentence] of [

@@ -1,8 +1,10 @@
 /** What `sallyport access` finds, as text and as JSON. */
+import { type Html, html } from '../../present/html.ts'
 import { quote } from '../../present/quote.ts'
 import { formatsOf, section } from '../../present/report.ts'
 import { count, table, wrap } from '../../present/text.ts'
 import type { ActionOf, OfReport } from './of.ts'
+import type { AccessReport, AccessRow } from './report.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
 
 export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
@@ -106,4 +108,75 @@ function ofCells({ action, when, objects, byValues, fields }: ActionOf): readonl
     `${objects ?? 'new'}${more}`,
     groups.join('; ') || '-',
   ]
+}
+
+const REPORT_HEAD = ['resource', 'action', 'subject', 'key', 'roles', 'when', 'objects', 'by values', 'fields']
+
+export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
+  /** The findings are rows too, so that nobody loses them. */
+  csv: () => [
+    REPORT_HEAD,
+    ...report.rows.map(reportCells),
+    ...report.findings.map(({ code, about, message }) => ['finding', code, about, '', '', '', '', '', message]),
+    ...report.undecided.map(({ resource, action, subject, why }) => [
+      resource,
+      action,
+      subject,
+      '',
+      '',
+      'undecided',
+      '',
+      '',
+      why,
+    ]),
+  ],
+  /** The shape is docs/schemas/access-report.schema.json. */
+  json: () => report,
+  html: () => ({
+    heading: 'Access report',
+    title: `Access report of policy ${report.revision}`,
+    layout: 'report' as const,
+    about: html`<p>Who can do what, by policy <code>${report.revision}</code> at <time>${report.at}</time>:
+${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided</p>`,
+    legend: [],
+    main: html`<h2>Findings</h2>
+${listHtml(report.findings.map(({ message }) => message))}
+<h2>Undecided</h2>
+${listHtml(report.undecided.map(({ subject, action, resource, why }) => `${subject}, ${action} ${resource}: ${why}`))}
+${[...Map.groupBy(report.rows, ({ resource }) => resource)].map(resourceHtml)}`,
+  }),
+}))
+
+function reportCells({ resource, action, subject, key, roles, ...row }: AccessRow): readonly string[] {
+  const [, when = '', , fields = ''] = ofCells({ action, ...row })
+  return [
+    resource,
+    action,
+    subject,
+    key ?? '',
+    roles.join(' '),
+    when,
+    `${row.objects ?? 'new'}`,
+    `${row.byValues}`,
+    fields,
+  ]
+}
+
+function listHtml(lines: readonly string[]): Html {
+  return lines.length === 0 ? html`<p>None.</p>` : html`<ul>${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`
+}
+
+function resourceHtml([resource, rows]: readonly [string, readonly AccessRow[]]): Html {
+  const cells = rows.map(
+    (row) =>
+      html`<tr>${reportCells(row)
+        .slice(1)
+        .map((cell) => html`<td>${cell}</td>`)}</tr>\n`,
+  )
+  return html`<h2>${resource}</h2>
+<div class="table"><table>
+<thead><tr>${REPORT_HEAD.slice(1).map((name) => html`<th>${name}</th>`)}</tr></thead>
+<tbody>${cells}</tbody>
+</table></div>
+`
 }

@@ -9,11 +9,12 @@ import type { Condition } from '../../decide/conditions/condition.ts'
 import { isBlocked, passRoleLevel } from '../../decide/decide.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
 import type { CallerGrants } from '../../decide/grants/caller-grants.ts'
-import { directPolicy } from '../../decide/grants/direct.ts'
+import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import { USERS } from '../../decide/policy.ts'
 import { isClaimableRole } from '../../identity/caller.ts'
 import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
+import type { StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
@@ -66,38 +67,60 @@ export interface ActionOf {
 
 /** Throws ToolError, and what the store throws. */
 export async function whatCan(question: OfQuestion): Promise<OfReport> {
-  const { reviewed, resources, opened, now } = question
+  const { reviewed, resources, opened, now, listsObjects } = question
   const { caller, key, status } = await callerNamed(question)
   const head = { at: timeText(now), revision: revisionOf(reviewed.files, reviewed.blockedFile), key }
-  const report = {
-    ...head,
-    subject: caller.id,
-    roles: caller.roles,
-    status,
-    undecided: [] as OfReport['undecided'][number][],
-  }
-  if (status !== 'active') return { ...report, resources: [] }
-  const snapshot = directPolicy(reviewed.policy, resources, now)
+  const report = { ...head, subject: caller.id, roles: caller.roles, status }
+  if (status !== 'active') return { ...report, resources: [], undecided: [] }
   const record = resources.byName.has(USERS) ? await opened.store.get(USERS, caller.id) : undefined
-  const facts: FactSource = {
-    user: () => record,
-    object: (resource, id) => opened.store.get(resource, id),
-    lookup: (lookup) => opened.store.lookup(lookup),
+  const found = await new CallersReach(question, listsObjects).of(caller, record)
+  const unknown = record ? [] : [{ resource: '*', action: '*', why: NO_RECORD }]
+  return { ...report, ...found, undecided: [...unknown, ...found.undecided] }
+}
+
+/** What callers can do, one after the other: the same objects are counted once. */
+export class CallersReach {
+  readonly #question: Omit<OfQuestion, 'named' | 'listsObjects'>
+  readonly #snapshot: DirectPolicy
+  readonly #counts: ReadonlyMap<Resource, ObjectCounts>
+
+  constructor(question: Omit<OfQuestion, 'named' | 'listsObjects'>, listsObjects: boolean) {
+    const { reviewed, resources, opened, now } = question
+    this.#question = question
+    this.#snapshot = directPolicy(reviewed.policy, resources, now)
+    const stored = storedResources(resources)
+    this.#counts = new Map(stored.map((one) => [one, new ObjectCounts(opened.store, one, listsObjects)]))
   }
-  if (!record) report.undecided.push({ resource: '*', action: '*', why: NO_RECORD })
-  const found: ResourceOf[] = []
-  for (const resource of storedResources(resources)) {
-    const counting = new ObjectCounts(opened.store, resource, question.listsObjects)
-    const actions: ActionOf[] = []
-    for (const target of actionsAsked(resources, resource.name)) {
-      const request = { resources, snapshot, blocked: reviewed.blocked, target, id: undefined, field: undefined, now }
-      const rows = await actionRows({ request, caller, facts, counting })
-      if (rows) actions.push(...rows)
-      else report.undecided.push({ resource: resource.name, action: target.endpoint.action, why: TOO_MANY })
+
+  /** `record`: of the caller. */
+  async of(caller: Caller, record: StoredObject | undefined): Promise<Pick<OfReport, 'resources' | 'undecided'>> {
+    const { reviewed, resources, opened, now } = this.#question
+    const facts: FactSource = {
+      user: () => record,
+      object: (resource, id) => opened.store.get(resource, id),
+      lookup: (lookup) => opened.store.lookup(lookup),
     }
-    if (actions.length > 0) found.push({ resource: resource.name, objects: await counting.count(ALL), actions })
+    const common = {
+      resources,
+      snapshot: this.#snapshot,
+      blocked: reviewed.blocked,
+      id: undefined,
+      field: undefined,
+      now,
+    }
+    const found: ResourceOf[] = []
+    const undecided: OfReport['undecided'][number][] = []
+    for (const [resource, counting] of this.#counts) {
+      const actions: ActionOf[] = []
+      for (const target of actionsAsked(resources, resource.name)) {
+        const rows = await actionRows({ request: { ...common, target }, caller, facts, counting })
+        if (rows) actions.push(...rows)
+        else undecided.push({ resource: resource.name, action: target.endpoint.action, why: TOO_MANY })
+      }
+      if (actions.length > 0) found.push({ resource: resource.name, objects: await counting.count(ALL), actions })
+    }
+    return { resources: found, undecided }
   }
-  return { ...report, resources: found }
 }
 
 const ALL: Condition = { kind: 'always' }

@@ -7,8 +7,9 @@ import { READ_BOUNDS } from '../../store/lists/read-bounds.ts'
 import { openStoreBeside } from '../data/command-server.ts'
 import { matchRequest } from '../explain/read-question.ts'
 import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
-import { lastDoneIn } from './last-done.ts'
+import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import { type OfReport, whatCan } from './of.ts'
+import { type AccessReport, type AccessReportQuestion, accessReport } from './report.ts'
 import { type WhoReport, whoCan } from './who.ts'
 
 interface AskedAccess extends Config {
@@ -55,13 +56,30 @@ const LONG_MS = 3_600_000
 const PATIENT = { ...READ_BOUNDS, hereMs: LONG_MS, listMs: LONG_MS, countMs: LONG_MS }
 
 /** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
-export async function askOf({ named, objects, now, place, ...asked }: AskedOf): Promise<OfReport> {
+export function askOf({ named, objects, ...asked }: AskedOf): Promise<OfReport> {
+  return onData(asked, (data) => whatCan({ ...data, named, listsObjects: objects }))
+}
+
+interface AskedReport extends AskedAccess {
+  readonly log: string | undefined
+  readonly progress: AccessReportQuestion['progress']
+}
+
+/** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
+export async function askReport({ log, progress, ...asked }: AskedReport): Promise<AccessReport> {
+  const records = await recordsOfLog(log ?? asked.decisionLog.file, log !== undefined)
+  return onData(asked, (data) => accessReport({ ...data, records, progress }))
+}
+
+type AccessData = Omit<AccessReportQuestion, 'records' | 'progress'>
+
+async function onData<T>({ now, place, ...asked }: AskedAccess, work: (data: AccessData) => Promise<T>): Promise<T> {
   const resources = await loadResources(asked.schemas)
   const reviewed = await loadPolicy(place, resources)
   const database = { ...asked.database, reads: PATIENT }
   const opened = await openStoreBeside({ ...asked, database }, resources, () => new Date(now))
   try {
-    return await whatCan({ reviewed, resources, opened, named, listsObjects: objects, now })
+    return await work({ reviewed, resources, opened, now })
   } finally {
     await opened.store.close()
   }

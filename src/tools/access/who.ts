@@ -117,7 +117,7 @@ export async function whoCan(question: WhoQuestion): Promise<WhoReport> {
     undecided.push({ kind: 'token', subject: null, roles: [], key: null, why })
   }
   for (const one of asking.people.values()) await addCaller(asking, one, add)
-  for (const one of await keysOf(asking)) await addCaller(asking, one, add)
+  for (const one of await workingKeys(asking)) await addCaller(asking, one, add)
   return reportOf(asking, who, undecided)
 }
 
@@ -203,7 +203,8 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
   }
 }
 
-async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
+/** All users records, by id. */
+export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
   const records = new Map<string, StoredObject>()
   for (let last: string | undefined, more = true; more; ) {
     const after = last === undefined ? {} : { after: [last] }
@@ -261,7 +262,10 @@ async function addCaller(asking: Asking, { caller, disabled, key, ends }: WhoCal
 }
 
 /** The keys that still work, as the server takes them. */
-async function keysOf({ opened: { directory }, now }: Asking): Promise<readonly WhoCaller[]> {
+export async function workingKeys({
+  opened: { directory },
+  now,
+}: Pick<Asking, 'opened' | 'now'>): Promise<readonly WhoCaller[]> {
   const found: WhoCaller[] = []
   for (const { id, expiresAt, revokedAt } of await directory.keys()) {
     const status = revokedAt === null && expiresAt > now ? await directory.keyStatus(id) : undefined
