@@ -21,6 +21,7 @@ export function accessCommand(): Command {
     declareWho,
     declareOf,
     declareReport,
+    declareCompare,
   )
 }
 
@@ -99,10 +100,48 @@ Exit code: 0 when the report is whole, 2 when it could not run.`,
       const { askReport } = await import('../tools/access/open-access.ts')
       const { ACCESS_REPORT_FORMATS } = await import('../tools/access/formats.ts')
       const settings = await settingsWith(flags)
-      const report = await withProgress('deciding {bar} {percentage}% {eta_formatted} left', (bar) => {
-        const progress = { total: (callers: number) => bar.start(callers, 0), done: () => bar.increment() }
-        return askReport({ ...settings, log, progress })
-      })
+      const report = await deciding((progress) => askReport({ ...settings, log, progress }))
       printReport(format, ACCESS_REPORT_FORMATS[format](report))
     })
+}
+
+function declareCompare(access: Command): void {
+  withHelp(access.command('compare'), {
+    about: 'list who gained or lost what between two versions of the policy',
+    note: `Both versions are compared with the people, keys and objects of today, so a changed role shows only as far as the
+lines about it differ. A version is a number or a revision of \`policy history\`, a time (the version that was in force
+then), a directory, a git revision, or database:<version>.
+
+Exit code: 0 when both versions were compared, 2 when it could not run.`,
+    examples: [
+      'access compare --from 2026-11-01',
+      'access compare --from 3 --to 4 --format json',
+      'access compare --from policies --to candidate',
+    ],
+  })
+    .requiredOption('--from <version>', 'the earlier version')
+    .option('--to <version>', 'the later version (the policy in force)')
+    .addOption(POLICIES)
+    .addOption(SCHEMAS)
+    .addOption(DATABASE)
+    .addOption(AT)
+    .addOption(TEXT_OR_JSON)
+    .action(async ({ format, from, to, ...flags }) => {
+      const { askCompare } = await import('../tools/access/open-access.ts')
+      const { COMPARE_FORMATS } = await import('../tools/access/formats.ts')
+      const settings = await settingsWith(flags)
+      const report = await deciding((progress) => askCompare({ ...settings, from, to, progress }))
+      printReport(format, COMPARE_FORMATS[format](report))
+    })
+}
+
+interface CallersProgress {
+  total(callers: number): void
+  done(): void
+}
+
+function deciding<T>(work: (progress: CallersProgress) => Promise<T>): Promise<T> {
+  return withProgress('deciding {bar} {percentage}% {eta_formatted} left', (bar) =>
+    work({ total: (callers) => bar.start(callers, 0), done: () => bar.increment() }),
+  )
 }

@@ -26,7 +26,12 @@ export interface PublishedPlace {
   read(): Promise<PolicyReading>
   /** The policy that an instance named by this revision; undefined if no version is of this revision. */
   readRevision(revision: string): Promise<PolicyReading | undefined>
+  /** Undefined if the history has no such version. */
+  readPast(wanted: PastVersion): Promise<PolicyReading | undefined>
 }
+
+/** A version by its number, or the one that was in force at a time, in milliseconds since the epoch. */
+export type PastVersion = { readonly number: number } | { readonly at: number }
 
 /** Throws FileError for files that the server would refuse, and ToolError if there is no such directory or version. */
 export async function loadPolicy(place: PolicyPlace, resources: Resources): Promise<LoadedPolicy> {

@@ -35,6 +35,11 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
         const { publishedRevision } = await import('../../tools/release/policy-of-revision.ts')
         return publishedRevision(revision, versions, keys)
       }),
+    readPast: (wanted) =>
+      inSignedVersions(settings, async (versions, keys) => {
+        const { publishedPast } = await import('../../tools/release/policy-of-revision.ts')
+        return publishedPast(wanted, versions, keys)
+      }),
   }
 }
 

@@ -3,6 +3,7 @@ import { type Html, html } from '../../present/html.ts'
 import { quote } from '../../present/quote.ts'
 import { formatsOf, section } from '../../present/report.ts'
 import { count, table, wrap } from '../../present/text.ts'
+import type { AccessChange, AccessComparison } from './compare.ts'
 import type { ActionOf, OfReport } from './of.ts'
 import type { AccessReport, AccessRow } from './report.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
@@ -108,6 +109,40 @@ function ofCells({ action, when, objects, byValues, fields }: ActionOf): readonl
     `${objects ?? 'new'}${more}`,
     groups.join('; ') || '-',
   ]
+}
+
+export const COMPARE_FORMATS = formatsOf((report: AccessComparison) => ({
+  text: () => {
+    const { at, from, to, compared, changes, undecided } = report
+    const rows = changes.flatMap((one) => changeRows(one))
+    return [
+      [`who gained or lost what, from policy ${from} to ${to}, with the callers and objects of ${at}`],
+      rows.length === 0 ? ['nobody gained or lost anything'] : table([COMPARE_HEAD, ...rows]),
+      section(
+        'undecided:',
+        undecided.map(({ subject, resource, action, why }) => `${quote(subject)}, ${action} ${resource}: ${why}`),
+      ),
+      [`${count(compared, 'caller')} compared, ${changedBy(changes)} with a change, ${undecided.length} undecided`],
+    ]
+  },
+  /** The shape is docs/schemas/access-compare.schema.json. */
+  json: () => report,
+}))
+
+const COMPARE_HEAD = ['who', '', 'action', 'resource', 'when', 'objects', 'fields']
+
+function changeRows({ subject, key, roles, resource, action, when, ...parts }: AccessChange): readonly string[][] {
+  const who = nameOf({ kind: key === null ? 'person' : 'key', subject, roles, key })
+  return (['gained', 'lost'] as const).flatMap((way) => {
+    const part = parts[way]
+    if (!part) return []
+    const [, cases = '', objects = '', fields = ''] = ofCells({ action, when, ...part })
+    return [[who, way, action, resource, cases, objects, fields]]
+  })
+}
+
+function changedBy(changes: readonly AccessChange[]): number {
+  return new Set(changes.map(({ subject, key }) => JSON.stringify([subject, key]))).size
 }
 
 const REPORT_HEAD = ['resource', 'action', 'subject', 'key', 'roles', 'when', 'objects', 'by values', 'fields']

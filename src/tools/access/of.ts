@@ -20,7 +20,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
-import { type Cases, casesText, inCases, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
+import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
 
 export interface OfQuestion {
   readonly reviewed: LoadedPolicy
@@ -82,18 +82,42 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
 export class CallersReach {
   readonly #question: Omit<OfQuestion, 'named' | 'listsObjects'>
   readonly #snapshot: DirectPolicy
-  readonly #counts: ReadonlyMap<Resource, ObjectCounts>
+  readonly #counts: ReadonlyMap<string, ObjectCounts>
 
   constructor(question: Omit<OfQuestion, 'named' | 'listsObjects'>, listsObjects: boolean) {
     const { reviewed, resources, opened, now } = question
     this.#question = question
     this.#snapshot = directPolicy(reviewed.policy, resources, now)
     const stored = storedResources(resources)
-    this.#counts = new Map(stored.map((one) => [one, new ObjectCounts(opened.store, one, listsObjects)]))
+    this.#counts = new Map(stored.map((one) => [one.name, new ObjectCounts(opened.store, one, listsObjects)]))
   }
 
   /** `record`: of the caller. */
   async of(caller: Caller, record: StoredObject | undefined): Promise<Pick<OfReport, 'resources' | 'undecided'>> {
+    const { allowed, undecided } = await this.allowed(caller, record)
+    const found: ResourceOf[] = []
+    for (const [resource, some] of Map.groupBy(allowed, (one) => one.resource)) {
+      const actions: ActionOf[] = []
+      for (const { action, cases } of some) {
+        for (const one of cases) {
+          const row = await this.#counts.get(resource)?.row({ action, when: one.when }, one.allowed)
+          if (row) actions.push(row)
+        }
+      }
+      if (actions.length > 0) found.push({ resource, objects: await this.count(resource, ALL), actions })
+    }
+    return { resources: found, undecided }
+  }
+
+  async count(resource: string, where: Condition): Promise<number> {
+    return (await this.#counts.get(resource)?.count(where)) ?? 0
+  }
+
+  /** The conditions, which the database hasn't been asked about. */
+  async allowed(
+    caller: Caller,
+    record: StoredObject | undefined,
+  ): Promise<{ readonly allowed: readonly AllowedAction[]; readonly undecided: OfReport['undecided'] }> {
     const { reviewed, resources, opened, now } = this.#question
     const facts: FactSource = {
       user: () => record,
@@ -108,20 +132,36 @@ export class CallersReach {
       field: undefined,
       now,
     }
-    const found: ResourceOf[] = []
+    const allowed: AllowedAction[] = []
     const undecided: OfReport['undecided'][number][] = []
-    for (const [resource, counting] of this.#counts) {
-      const actions: ActionOf[] = []
-      for (const target of actionsAsked(resources, resource.name)) {
-        const rows = await actionRows({ request: { ...common, target }, caller, facts, counting })
-        if (rows) actions.push(...rows)
-        else undecided.push({ resource: resource.name, action: target.endpoint.action, why: TOO_MANY })
+    for (const resource of this.#counts.keys()) {
+      for (const target of actionsAsked(resources, resource)) {
+        const found = await allowedCases({ request: { ...common, target }, caller, facts })
+        if (found) allowed.push(found)
+        else undecided.push({ resource, action: target.endpoint.action, why: TOO_MANY })
       }
-      if (actions.length > 0) found.push({ resource: resource.name, objects: await counting.count(ALL), actions })
     }
-    return { resources: found, undecided }
+    return { allowed, undecided }
   }
 }
+
+export interface AllowedAction {
+  readonly resource: string
+  readonly action: string
+  /** The conditions of the request that nobody knows beforehand. */
+  readonly unknown: readonly string[]
+  readonly cases: readonly AllowedCase[]
+}
+
+/** In these cases, the same is allowed: each set has the unknown conditions that hold. */
+interface AllowedCase {
+  readonly sets: readonly (readonly string[])[]
+  readonly when: Cases
+  readonly allowed: Allowed
+}
+
+/** Stored objects, or a new one with these fields. */
+export type Allowed = { readonly where: AllowedWhere } | { readonly created: readonly string[] }
 
 const ALL: Condition = { kind: 'always' }
 const NO_RECORD = 'there is no users record, so a token may give further roles and attributes'
@@ -159,48 +199,40 @@ interface ActionQuestion {
   readonly request: JudgedRequest
   readonly caller: Caller
   readonly facts: FactSource
-  readonly counting: ObjectCounts
 }
 
-/** A row for the cases in which the same objects are allowed; undefined if too much is unknown. */
-async function actionRows(question: ActionQuestion): Promise<readonly ActionOf[] | undefined> {
-  const { request, caller, facts, counting } = question
-  const { operation, action } = request.target.endpoint
-  if (operation === 'create') return createRows(question)
-  const asked = { ...request, target: asListing(request.target) }
+/** Undefined if too much is unknown. */
+async function allowedCases({ request, caller, facts }: ActionQuestion): Promise<AllowedAction | undefined> {
+  const { resource, endpoint } = request.target
   const named = new Set<string>()
-  const allowedWith = async (assumed: readonly string[]) => {
+  const allowedWith = async (assumed: readonly string[]): Promise<Allowed | undefined> => {
+    if (endpoint.operation === 'create') {
+      const asking = questionBy(request, caller, new Set(assumed), named)
+      const { answer, fields } = await judge(request, asking, facts)
+      return answer === 'no' ? undefined : { created: [...fields] }
+    }
+    const asked = { ...request, target: asListing(request.target) }
     const asking = questionBy(asked, caller, new Set(assumed), named)
     const grants = await withFacts(passRoleLevel(asking, request.snapshot), facts)
-    return grants.kind === 'grants' ? objectsOf(grants, request.target, caller) : undefined
+    return grants.kind === 'grants' ? { where: objectsOf(grants, request.target, caller) } : undefined
   }
   const first = await allowedWith([])
   if (named.size > MOST_UNKNOWN) return undefined
-  const cases: { readonly set: readonly string[]; readonly where: AllowedWhere }[] = []
-  for (const set of smallestSubsets([...named])) {
-    const where = set.length === 0 ? first : await allowedWith(set)
-    if (where) cases.push({ set, where })
+  const unknown = [...named]
+  const found: { readonly set: readonly string[]; readonly allowed: Allowed }[] = []
+  for (const set of smallestSubsets(unknown)) {
+    const allowed = set.length === 0 ? first : await allowedWith(set)
+    if (allowed) found.push({ set, allowed })
   }
-  const rows: ActionOf[] = []
-  for (const [, alike] of Map.groupBy(cases, ({ where }) => JSON.stringify(where))) {
-    const [{ where } = { where: undefined }] = alike
+  const cases = [...Map.groupBy(found, ({ allowed }) => JSON.stringify(allowed)).values()].flatMap((alike) => {
     const sets = alike.map(({ set }) => set)
-    const row = where && (await counting.row({ action, when: casesText([...named], sets) }, where))
-    if (row) rows.push(row)
-  }
-  return rows
-}
-
-async function createRows({ request, caller, facts }: ActionQuestion): Promise<readonly ActionOf[] | undefined> {
-  const found = await inCases((assumed, named) => judge(request, questionBy(request, caller, assumed, named), facts))
-  if (!found?.when) return found && []
-  const { fields } = found.judged
-  const groups = fields.size === 0 ? [] : [{ names: [...fields], objects: null }]
-  return [{ action: request.target.endpoint.action, when: found.when, objects: null, byValues: 0, fields: groups }]
+    return alike.slice(0, 1).map(({ allowed }) => ({ sets, when: casesText(unknown, sets), allowed }))
+  })
+  return { resource: resource.name, action: endpoint.action, unknown, cases }
 }
 
 /** The objects on which an action is allowed. */
-interface AllowedWhere {
+export interface AllowedWhere {
   /** For a change: if all values stay. */
   readonly any: Condition
   /** For a change: whatever the request sends. */
@@ -256,15 +288,17 @@ class ObjectCounts {
   }
 
   /** Undefined if it is allowed on no object. */
-  async row(
-    named: Pick<ActionOf, 'action' | 'when'>,
-    { any, stored, byFields }: AllowedWhere,
-  ): Promise<ActionOf | undefined> {
+  async row(named: Pick<ActionOf, 'action' | 'when'>, allowed: Allowed): Promise<ActionOf | undefined> {
+    if ('created' in allowed) {
+      const fields = allowed.created.length === 0 ? [] : [{ names: allowed.created, objects: null }]
+      return { ...named, objects: null, byValues: 0, fields }
+    }
+    const { any, stored, byFields } = allowed.where
     const objects = await this.count(any)
     const byValues = stored ? (await this.count({ kind: 'some', of: [any, stored] })) - objects : 0
     if (objects + byValues === 0) return undefined
     const fields: { names: readonly string[]; objects: number }[] = []
-    for (const [, same] of Map.groupBy(byFields, ({ where }) => JSON.stringify(where))) {
+    for (const [, same] of Map.groupBy(byFields, (one) => JSON.stringify(one.where))) {
       const granted = await this.count(same[0]?.where ?? any)
       if (granted > 0) fields.push({ names: same.flatMap((one) => one.fields), objects: granted })
     }

@@ -1,12 +1,17 @@
 /** Opens what `sallyport access` reads: the schemas, the policy, the database beside its servers, and the log. */
+import { readMoment } from '../../base/time.ts'
 import type { Config } from '../../config/config.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
+import type { Resources } from '../../resources/resource.ts'
 import { createRouteMatcher } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { READ_BOUNDS } from '../../store/lists/read-bounds.ts'
 import { openStoreBeside } from '../data/command-server.ts'
+import { readSide } from '../diff/revision.ts'
 import { matchRequest } from '../explain/read-question.ts'
-import { loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
+import { policyOfHistory, policyOfRevision } from '../release/policy-of-revision.ts'
+import { type AccessComparison, accessBetween } from './compare.ts'
 import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import { type OfReport, whatCan } from './of.ts'
 import { type AccessReport, type AccessReportQuestion, accessReport } from './report.ts'
@@ -69,6 +74,46 @@ interface AskedReport extends AskedAccess {
 export async function askReport({ log, progress, ...asked }: AskedReport): Promise<AccessReport> {
   const records = await recordsOfLog(log ?? asked.decisionLog.file, log !== undefined)
   return onData(asked, (data) => accessReport({ ...data, records, progress }))
+}
+
+interface AskedCompare extends AskedAccess {
+  /** The policy files in force. */
+  readonly policies: string
+  readonly placeOf: (named: string) => PolicyPlace
+  readonly from: string
+  /** Undefined for the policy in force. */
+  readonly to: string | undefined
+  readonly progress: AccessReportQuestion['progress']
+}
+
+/** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
+export async function askCompare({ from, to, progress, ...asked }: AskedCompare): Promise<AccessComparison> {
+  return onData(asked, async ({ reviewed, ...data }) => {
+    const version = (named: string) => versionNamed(named, asked, data.resources)
+    const sides = { from: await version(from), to: to === undefined ? reviewed : await version(to) }
+    return accessBetween({ ...data, ...sides, progress })
+  })
+}
+
+/** A number or a revision of the history, a time, or what `policy diff` takes. */
+async function versionNamed(
+  named: string,
+  { place, placeOf, policies, dataDirectory }: Pick<AskedCompare, 'place' | 'placeOf' | 'policies' | 'dataDirectory'>,
+  resources: Resources,
+): Promise<LoadedPolicy> {
+  const search = { place, dataDirectory, resources }
+  const at = readMoment(named, Date.now())
+  const number = /^\d{1,9}$/.test(named) ? Number(named) : undefined
+  if (number === undefined && at === undefined) {
+    const kept = /^[0-9a-f]{16}$/.test(named) ? await policyOfRevision(named, search) : undefined
+    return kept ?? readSide(placeOf(named), policies, resources)
+  }
+  const found = await policyOfHistory(number === undefined ? { at: at ?? 0 } : { number }, search)
+  if (found) return found
+  const which = number === undefined ? `in force at ${named}` : `with the number ${named}`
+  throw new ToolError(
+    `the history has no version ${which}: \`sallyport policy history\` lists them; or name a directory or a git revision`,
+  )
 }
 
 type AccessData = Omit<AccessReportQuestion, 'records' | 'progress'>

@@ -2,12 +2,12 @@
 import { byText } from '../../base/by-text.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
-
 import { isBlocked } from '../../decide/decide.ts'
 import { inheritedBy, USERS } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { isClaimableRole } from '../../identity/caller.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
+import type { StoredObject } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
@@ -49,23 +49,17 @@ interface AccessFinding {
 
 /** Throws what the store throws, and ToolError. */
 export async function accessReport(question: AccessReportQuestion): Promise<AccessReport> {
-  const { reviewed, resources, opened, now, progress } = question
+  const { reviewed, opened, now, progress } = question
   const people = await opened.directory.people()
   const keys = await workingKeys(question)
-  const records = resources.byName.has(USERS) ? await recordsIn(opened.store) : new Map()
   const isOut = ({ id, account }: Person) => account?.disabled === true || isBlocked(reviewed.blocked, id, now)
-  const callers: { readonly caller: Caller; readonly key: string | null }[] = [
-    ...people.filter((one) => !isOut(one)).map((one) => ({ caller: callerOf(one), key: null })),
-    ...keys
-      .filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
-      .map(({ caller, key = null }) => ({ caller, key })),
-  ]
+  const callers = (await callersOfToday(question)).filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
   progress.total(callers.length)
   const reach = new CallersReach(question, false)
   const rows: AccessRow[] = []
   const undecided: AccessReport['undecided'][number][] = []
-  for (const { caller, key } of callers) {
-    const found = await reach.of(caller, records.get(caller.id))
+  for (const { caller, key, record } of callers) {
+    const found = await reach.of(caller, record)
     const who = { subject: caller.id, key, roles: caller.roles }
     for (const { resource, actions } of found.resources)
       for (const action of actions) rows.push({ resource, ...who, ...action })
@@ -104,8 +98,28 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
   }
 }
 
-function callerOf({ id, roles }: Person): Caller {
-  return { id, roles: roles.filter(isClaimableRole), claims: {} }
+interface CallerOfToday {
+  readonly caller: Caller
+  readonly key: string | null
+  readonly record: StoredObject | undefined
+}
+
+/** People who aren't disabled, and keys that work. */
+export async function callersOfToday({
+  resources,
+  opened,
+  now,
+}: Pick<AccessReportQuestion, 'resources' | 'opened' | 'now'>): Promise<readonly CallerOfToday[]> {
+  const records = resources.byName.has(USERS) ? await recordsIn(opened.store) : new Map<string, StoredObject>()
+  const people = (await opened.directory.people()).filter(({ account }) => account?.disabled !== true)
+  const callers = [
+    ...people.map(({ id, roles }) => ({
+      caller: { id, roles: roles.filter(isClaimableRole), claims: {} },
+      key: null,
+    })),
+    ...(await workingKeys({ opened, now })).map(({ caller, key = null }) => ({ caller, key })),
+  ]
+  return callers.map((one) => ({ ...one, record: records.get(one.caller.id) }))
 }
 
 /** The lines of rules about these subjects. */

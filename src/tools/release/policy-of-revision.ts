@@ -5,8 +5,9 @@ import { readingOf } from '../../policy/published/published-source.ts'
 import type { PublishedVersion, VersionKeys } from '../../policy/published/signed-version.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
-import { type LoadedPolicy, loadPolicy, type PolicyPlace, parseReading } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, type PastVersion, type PolicyPlace, parseReading } from '../load-policy.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
+import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/layout.ts'
 import { textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
@@ -42,10 +43,46 @@ async function keptInFolder(
     const content = await readVersion(home, version)
     const revisions: readonly string[] = [version.revision, revisionOfContent(content, present.blockedFile.text)]
     if (!revisions.includes(revision) || !(await isIntact(home, version))) continue
-    const files = [...content, ['blocked.txt', present.blockedFile.text] as const]
-    return withTemporaryFiles(files, (folder) => loadPolicy(folder, resources))
+    return loadKept(content, present, resources)
   }
   return undefined
+}
+
+function loadKept(content: PolicyContent, present: LoadedPolicy, resources: Resources): Promise<LoadedPolicy> {
+  const files = [...content, ['blocked.txt', present.blockedFile.text] as const]
+  return withTemporaryFiles(files, (folder) => loadPolicy(folder, resources))
+}
+
+/** A version of the history: by its number, or the one that was in force at a time. Undefined if there is none. */
+export async function policyOfHistory(
+  wanted: PastVersion,
+  { place, dataDirectory, resources }: PolicySearch,
+): Promise<LoadedPolicy | undefined> {
+  if (typeof place !== 'string') {
+    const reading = await place.readPast(wanted)
+    return reading && parseReading(reading, resources)
+  }
+  const home = await homeOf(place, dataDirectory)
+  const version = versionIn(await readHistory(home), wanted)
+  if (!version || !(await isIntact(home, version))) return undefined
+  return loadKept(await readVersion(home, version), await loadPolicy(place, resources), resources)
+}
+
+function versionIn<V extends { readonly number: number; readonly time: string }>(
+  history: readonly V[],
+  wanted: PastVersion,
+): V | undefined {
+  if ('number' in wanted) return history.find(({ number }) => number === wanted.number)
+  return history.findLast(({ time }) => Date.parse(time) <= wanted.at)
+}
+
+export async function publishedPast(
+  wanted: PastVersion,
+  versions: PolicyVersions,
+  keys: VersionKeys,
+): Promise<PolicyReading | undefined> {
+  const version = versionIn((await verifiedHistory(versions, keys)).versions, wanted)
+  return version && reader(versions)(version)
 }
 
 // ---- The published policy that instances named by a revision.

@@ -1,0 +1,129 @@
+/** `access compare` between versions of the history, folders and times, and what is asked wrongly. */
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { expect } from 'chai'
+import type { AccessComparison } from '../../src/tools/access/compare.ts'
+import { sallyport } from '../command.ts'
+import { ENGINES, type OnEngine } from '../data/each-engine.ts'
+
+const FIRST = 'p, member, orders, list|read, owner+draft, *, allow\n'
+const SECOND = `p, member, orders, list|read, owner+placed, *, allow
+p, support, orders, read, any, note, allow
+p, support, orders, create, any, *, allow
+`
+
+for (const [name, onEngine] of ENGINES) {
+  describe(`access compare on ${name}`, () => {
+    let on: OnEngine
+    let between: string
+
+    const command = (args: readonly string[]) => {
+      const { folder } = on.server
+      const env = {
+        DATA_DIR: `${folder}/data`,
+        DATABASE_URL: on.url,
+        POLICIES: `${folder}/policies`,
+        SCHEMAS: `${folder}/schemas`,
+      }
+      return sallyport(args, { env })
+    }
+    const compare = async (...words: readonly string[]): Promise<AccessComparison> => {
+      const { stdout, stderr } = await command(['access', 'compare', ...words, '--format', 'json'])
+      expect(stdout, stderr).to.not.equal('')
+      const found = JSON.parse(stdout)
+      const shape = new URL('../../docs/schemas/access-compare.schema.json', import.meta.url)
+      const ajv = addFormats.default(new Ajv2020.default({ strict: false }))
+      expect(ajv.validate(JSON.parse(await readFile(shape, 'utf8')), found), ajv.errorsText()).to.equal(true)
+      return found
+    }
+    const apply = async (text: string) => {
+      const candidate = join(on.server.folder, `candidate-${Date.now()}`)
+      const filter = (path: string) => !path.includes('.versions')
+      await cp(join(on.server.folder, 'policies'), candidate, { recursive: true, filter })
+      await writeFile(join(candidate, 'policy.csv'), text)
+      const { code, stderr } = await command(['policy', 'apply', candidate, '--yes'])
+      expect(code, stderr).to.equal(0)
+    }
+
+    before(async () => {
+      const files = {
+        'policies/policy.csv': FIRST,
+        'policies/guarantees.yaml': '[]\n',
+        'policies/views.yaml': 'orders: { note: [note] }\naccounts: { balance: [balance] }\n',
+        'policies/roles.yaml': 'member: { description: A role. }\nsupport: { description: A role. }\n',
+        'policies/ownership.yaml': `orders:
+  relations:
+    owner: customerId
+    draft: { field: status, in: [draft] }
+    placed: { field: status, in: [placed] }
+`,
+        'policies/blocked.txt': '',
+      }
+      on = await onEngine({ files, uncheckedBecause: 'roles of its own' })
+      const person = (id: string, role: string) => ({
+        id,
+        document: { email: `${id}@example.com`, name: id, roles: [role] },
+      })
+      await on.server.app.seeding.insert('users', [
+        person('alice', 'member'),
+        person('bob', 'member'),
+        person('sam', 'support'),
+      ])
+      const order = (id: string, status: string) => ({
+        id,
+        document: { customerId: 'alice', status, item: 'tea', quantity: 1 },
+      })
+      await on.server.app.seeding.insert('orders', [order('o1', 'draft'), order('o2', 'placed'), order('o3', 'placed')])
+      await apply(`${FIRST}# first\n`)
+      between = new Date().toISOString()
+      await apply(SECOND)
+    })
+    after(() => on.stop())
+
+    it('tells what each person gained and lost, on the objects of today', async () => {
+      const { changes, compared, undecided } = await compare('--from', between)
+      expect([compared, undecided]).to.deep.equal([3, []])
+      expect(changes.map(({ subject, action }) => `${subject} ${action}`)).to.deep.equal([
+        'alice list',
+        'alice read',
+        'sam create',
+        'sam read',
+      ])
+      const [, read, create, note] = changes
+      expect(read?.gained).to.include({ objects: 2, byValues: 0 })
+      expect(read?.lost).to.include({ objects: 1, byValues: 0 })
+      expect(create).to.deep.include({ lost: null, when: [] })
+      expect(create?.gained?.objects).to.equal(null)
+      expect(note?.gained).to.deep.include({ objects: 3, fields: [{ names: ['note'], objects: 3 }] })
+    })
+
+    it('finds a version by its number, its revision, a time or a folder', async () => {
+      const all = await compare('--from', between)
+      // The files that were there before are version 1.
+      for (const from of ['2', all.from, between]) {
+        expect(await compare('--from', from, '--to', '3')).to.deep.include({ from: all.from, changes: all.changes })
+      }
+      expect((await compare('--from', join(on.server.folder, 'policies'))).changes).to.deep.equal([])
+    })
+
+    it('says it in words', async () => {
+      const { stdout } = await command(['access', 'compare', '--from', between])
+      expect(stdout).to.match(/^alice \(member\) +gained +read +orders +always +2 /m)
+      expect(stdout).to.match(/^alice \(member\) +lost +read +orders +always +1 /m)
+      expect(stdout).to.match(/^3 callers compared, 2 with a change, 0 undecided$/m)
+    })
+
+    it('refuses a version that the history does not have', async () => {
+      for (const [from, text] of [
+        ['99', 'no version with the number 99'],
+        ['2001-01-01', 'no version in force at 2001-01-01'],
+        ['nothing-there', '`nothing-there` is'],
+      ] as const) {
+        const { code, stderr } = await command(['access', 'compare', '--from', from])
+        expect([code, stderr.includes(text)], stderr).to.deep.equal([2, true])
+      }
+    })
+  })
+}
