@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   matrix: ['matrix', 'init', '--role', 'membr', '--out', join(LAUNCHER, 'matrix')],
   data: ['data', 'check', '--format', 'json'],
   decisions: ['decisions', 'query', 'no-such.log'],
+  access: ['access', 'of', 'user:alice', '--at', '2099-01-01', '--format', 'json'],
   user: ['user', 'list'],
   key: ['key', 'list', '--format', 'json'],
   'signing-keys': ['signing-keys', 'list'],
