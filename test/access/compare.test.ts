@@ -1,5 +1,6 @@
 /** `access compare` between versions of the history, folders and times, and what is asked wrongly. */
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -19,13 +20,14 @@ for (const [name, onEngine] of ENGINES) {
     let on: OnEngine
     let between: string
 
-    const command = (args: readonly string[]) => {
+    const command = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => {
       const { folder } = on.server
       const env = {
         DATA_DIR: `${folder}/data`,
         DATABASE_URL: on.url,
         POLICIES: `${folder}/policies`,
         SCHEMAS: `${folder}/schemas`,
+        ...more,
       }
       return sallyport(args, { env })
     }
@@ -38,12 +40,15 @@ for (const [name, onEngine] of ENGINES) {
       expect(ajv.validate(JSON.parse(await readFile(shape, 'utf8')), found), ajv.errorsText()).to.equal(true)
       return found
     }
-    const apply = async (text: string) => {
-      const candidate = join(on.server.folder, `candidate-${Date.now()}`)
+    const candidate = async (text: string) => {
+      const folder = await mkdtemp(join(on.server.folder, 'candidate-'))
       const filter = (path: string) => !path.includes('.versions')
-      await cp(join(on.server.folder, 'policies'), candidate, { recursive: true, filter })
-      await writeFile(join(candidate, 'policy.csv'), text)
-      const { code, stderr } = await command(['policy', 'apply', candidate, '--yes'])
+      await cp(join(on.server.folder, 'policies'), folder, { recursive: true, filter })
+      await writeFile(join(folder, 'policy.csv'), text)
+      return folder
+    }
+    const apply = async (text: string) => {
+      const { code, stderr } = await command(['policy', 'apply', await candidate(text), '--yes'])
       expect(code, stderr).to.equal(0)
     }
 
@@ -106,6 +111,26 @@ for (const [name, onEngine] of ENGINES) {
         expect(await compare('--from', from, '--to', '3')).to.deep.include({ from: all.from, changes: all.changes })
       }
       expect((await compare('--from', join(on.server.folder, 'policies'))).changes).to.deep.equal([])
+    })
+
+    it('finds a published version by its number and by a time', async () => {
+      const signing = join(on.server.folder, 'signing.pem')
+      const { privateKey } = generateKeyPairSync('ed25519')
+      await writeFile(signing, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+      const published = { POLICY_SIGNING_KEY: signing, POLICIES: 'database:' }
+      const publish = async (text: string) => {
+        const { code, stderr } = await command(['policy', 'apply', await candidate(text), '--yes'], published)
+        expect(code, stderr).to.equal(0)
+      }
+      await publish(FIRST)
+      const time = new Date().toISOString()
+      await publish(SECOND)
+      const all = await compare('--from', between)
+      for (const from of ['1', 'database:1', time]) {
+        const { stdout, stderr } = await command(['access', 'compare', '--from', from, '--format', 'json'], published)
+        expect(stdout, stderr).to.not.equal('')
+        expect(JSON.parse(stdout).changes).to.deep.equal(all.changes)
+      }
     })
 
     it('says it in words', async () => {
