@@ -4,6 +4,9 @@ import type { PolicyFiles } from '../../src/policy/policy-files.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 import type { PolicyPart } from '../../src/tools/usage/parts.ts'
 
+/** Commas. */
+const OUTSIDE_QUOTES = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/
+
 export function filesWithout(files: PolicyFiles, part: PolicyPart, { byName }: Resources): PolicyFiles {
   if (part.kind === 'field') {
     const views = parse(files['views.yaml'].text) as Record<string, Record<string, string[]>>
@@ -13,7 +16,7 @@ export function filesWithout(files: PolicyFiles, part: PolicyPart, { byName }: R
   }
   const csv = files['policy.csv']
   const lines = csv.text.split('\n')
-  const cells = (lines[part.of.line - 1] ?? '').split(',').map((cell) => cell.trim())
+  const cells = (lines[part.of.line - 1] ?? '').split(OUTSIDE_QUOTES).map((cell) => cell.trim())
   const [actions = '', relations = '', views = ''] = cells.slice(3)
   const dropped = (cell: string, name: string, between = '|') => {
     const names = cell.split(between).map((one) => one.trim())
