@@ -108,8 +108,8 @@ Exit code: 0 when the report is whole, 2 when it could not run.`,
 function declareCompare(access: Command): void {
   withHelp(access.command('compare'), {
     about: 'list who gained or lost what between two versions of the policy',
-    note: `Both versions are compared with the people, keys and objects of today, so a changed role shows only as far as the
-lines about it differ. A version is a number or a revision of \`policy history\`, a time (the version that was in force
+    note: `Both versions are compared with the people, keys and objects of today. People who only have a token of an identity
+provider aren't compared: \`policy diff\` says what changes for their roles. A version is a number or a revision of \`policy history\`, a time (the version that was in force
 then), a directory, a git revision, or database:<version>.
 
 Exit code: 0 when both versions were compared, 2 when it could not run.`,

@@ -1,6 +1,6 @@
 /** `access compare` between versions of the history, folders and times, and what is asked wrongly. */
 import { generateKeyPairSync } from 'node:crypto'
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -21,15 +21,7 @@ for (const [name, onEngine] of ENGINES) {
     let between: string
 
     const command = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-      const { folder } = on.server
-      const env = {
-        DATA_DIR: `${folder}/data`,
-        DATABASE_URL: on.url,
-        POLICIES: `${folder}/policies`,
-        SCHEMAS: `${folder}/schemas`,
-        ...more,
-      }
-      return sallyport(args, { env })
+      return sallyport(args, { env: { ...on.env, ...more } })
     }
     const compare = async (...words: readonly string[]): Promise<AccessComparison> => {
       const { stdout, stderr } = await command(['access', 'compare', ...words, '--format', 'json'])
@@ -138,6 +130,20 @@ for (const [name, onEngine] of ENGINES) {
       expect(stdout).to.match(/^alice \(member\) +gained +read +orders +always +2 /m)
       expect(stdout).to.match(/^alice \(member\) +lost +read +orders +always +1 /m)
       expect(stdout).to.match(/^3 callers compared, 2 with a change, 0 undecided$/m)
+    })
+
+    it('refuses a version whose files were edited', async () => {
+      const versions = join(on.server.folder, 'policies/.versions')
+      const [second = ''] = (await readdir(versions)).filter((one) => one.startsWith('0002-'))
+      const file = join(versions, second, 'policy.csv')
+      const text = await readFile(file, 'utf8')
+      await chmod(file, 0o644)
+      await writeFile(file, `${text}p, member, orders, delete, any, *, allow\n`)
+      const { code, stderr } = await command(['access', 'compare', '--from', '2'])
+      expect(code).to.equal(2)
+      expect(stderr).to.include('the files of version 2 were edited: choose another version')
+      await writeFile(file, text)
+      expect((await compare('--from', '2')).changes).to.have.length(4)
     })
 
     it('refuses a version that the history does not have', async () => {

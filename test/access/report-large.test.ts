@@ -68,14 +68,7 @@ for (const [name, onEngine] of ENGINES) {
           const some = Array.from({ length: Math.min(AT_ONCE, OBJECTS - i) }, (_, n) => order(i + n))
           await seeding.insert('orders', some)
         }
-        const { folder } = on.server
-        const env = {
-          DATA_DIR: `${folder}/data`,
-          DATABASE_URL: on.url,
-          POLICIES: `${folder}/policies`,
-          SCHEMAS: `${folder}/schemas`,
-        }
-        const { lines, milliseconds, megabytes } = await measure(['access', 'report'], env)
+        const { lines, milliseconds, megabytes } = await measure(['access', 'report'], on.env)
         expect(lines).to.be.greaterThan(5 * PEOPLE)
         const figures = `${Math.round(milliseconds)} ms, ${Math.round(megabytes)} MB`
         expect(milliseconds, figures).to.be.at.most(MOST_MS)

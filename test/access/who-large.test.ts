@@ -71,15 +71,10 @@ for (const [name, onEngine] of ENGINES) {
         await seeding.insert('projects', [{ id: 'big', document: { name: 'Big' } }])
         await seeding.insert('memberships', memberships)
         await seeding.insert('tasks', [{ id: 't1', document: { projectId: 'big', title: 'A task' } }])
-        const { folder } = on.server
-        const env = {
-          DATA_DIR: `${folder}/data`,
-          DATABASE_URL: on.url,
-          POLICIES: `${folder}/policies`,
-          SCHEMAS: `${folder}/schemas`,
-        }
         const begun = process.cpuUsage()
-        const { stdout, stderr } = await sallyport(['access', 'who', 'GET', '/tasks/t1', '--format', 'json'], { env })
+        const { stdout, stderr } = await sallyport(['access', 'who', 'GET', '/tasks/t1', '--format', 'json'], {
+          env: on.env,
+        })
         const { user, system } = process.cpuUsage(begun)
         expect(stdout, stderr).to.not.equal('')
         const { who, undecided } = JSON.parse(stdout) as WhoReport

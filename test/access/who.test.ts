@@ -9,6 +9,8 @@ import type { WhoReport } from '../../src/tools/access/who.ts'
 import { sallyport } from '../command.ts'
 import { ENGINES, type OnEngine } from '../data/each-engine.ts'
 
+const ADD_KEY = ['key', 'add', '--role', 'admin', '--expires', '90d', '--name', 'a test', '--format', 'json']
+
 const SHAPES = new URL('../../docs/schemas/', import.meta.url)
 
 const POLICY = `g, support, member
@@ -29,15 +31,9 @@ for (const [name, onEngine] of ENGINES) {
     let key: string
 
     const command = (args: readonly string[]) => {
-      const { folder } = on.server
-      const env = {
-        DATA_DIR: `${folder}/data`,
-        DATABASE_URL: on.url,
-        POLICIES: `${folder}/policies`,
-        SCHEMAS: `${folder}/schemas`,
-      }
-      return sallyport(args, { env })
+      return sallyport(args, { env: on.env })
     }
+    const addKey = (subject: string) => command([...ADD_KEY, '--subject', subject])
     const report = async (word: string, ...words: readonly string[]) => {
       const { stdout, stderr } = await command(['access', word, ...words, '--format', 'json'])
       expect(stdout, stderr).to.not.equal('')
@@ -82,20 +78,7 @@ for (const [name, onEngine] of ENGINES) {
       path = '/api/orders/o1'
       const disabled = await command(['user', 'disable', 'dora'])
       expect(disabled.code, disabled.stderr).to.equal(0)
-      const { stdout } = await command([
-        'key',
-        'add',
-        '--subject',
-        'robot',
-        '--role',
-        'admin',
-        '--expires',
-        '90d',
-        '--name',
-        'a test',
-        '--format',
-        'json',
-      ])
+      const { stdout } = await addKey('robot')
       key = JSON.parse(stdout).key
     })
     after(() => on.stop())
@@ -133,20 +116,7 @@ for (const [name, onEngine] of ENGINES) {
     })
 
     it('no longer lists a key that is revoked, nor a rule that has ended', async () => {
-      const { stdout } = await command([
-        'key',
-        'add',
-        '--subject',
-        'other',
-        '--role',
-        'admin',
-        '--expires',
-        '90d',
-        '--name',
-        'a test',
-        '--format',
-        'json',
-      ])
+      const { stdout } = await addKey('other')
       const other = JSON.parse(stdout)
       const keys = async () => (await who('GET', path)).who.flatMap((one) => one.key ?? [])
       expect(await keys()).to.have.length(2)
@@ -275,20 +245,7 @@ for (const [name, onEngine] of ENGINES) {
       ])
       // She has read her order, as the decision log says.
       expect(findings).to.not.include('role-never-used alice')
-      const { stdout } = await command([
-        'key',
-        'add',
-        '--subject',
-        'idle',
-        '--role',
-        'member',
-        '--expires',
-        '1h',
-        '--name',
-        'new',
-        '--format',
-        'json',
-      ])
+      const { stdout } = await addKey('idle')
       const after: AccessReport = await report('report')
       const unused = after.findings.filter(({ code }) => code === 'key-never-used').map(({ about }) => about)
       expect(unused).to.include(`key ${JSON.parse(stdout).id}`)

@@ -9,6 +9,8 @@ export interface OnEngine {
   run(sql: string): Promise<void>
   /** DATABASE_URL. */
   readonly url: string
+  /** The settings of commands beside the server. */
+  readonly env: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
@@ -25,7 +27,17 @@ async function onSqlite(options: TestServerOptions): Promise<OnEngine> {
     database.exec(sql)
     database.close()
   }
-  return { server, run, url: `sqlite:${file}`, stop: () => server.stop() }
+  const url = `sqlite:${file}`
+  return { server, run, url, env: besideOf(server, url), stop: () => server.stop() }
+}
+
+function besideOf({ folder }: TestServer, url: string) {
+  return {
+    DATA_DIR: `${folder}/data`,
+    DATABASE_URL: url,
+    POLICIES: `${folder}/policies`,
+    SCHEMAS: `${folder}/schemas`,
+  }
 }
 
 async function onPostgres(options: TestServerOptions): Promise<OnEngine> {
@@ -35,6 +47,7 @@ async function onPostgres(options: TestServerOptions): Promise<OnEngine> {
   return {
     server,
     url: schema.url,
+    env: besideOf(server, schema.url),
     run: async (sql) => {
       await raw.query(sql)
     },

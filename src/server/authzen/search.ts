@@ -4,25 +4,21 @@
  * on after the last candidate.
  */
 
-import { type CallersAlike, callersAlike, findIn } from '../../analysis/callers-alike.ts'
 import { byText } from '../../base/by-text.ts'
-import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Condition } from '../../decide/conditions/condition.ts'
 import { isBlocked, passRoleLevel, type Question } from '../../decide/decide.ts'
-import { withFacts } from '../../decide/facts.ts'
-import { askingOf, type CallerGrants } from '../../decide/grants/caller-grants.ts'
+import type { CallerGrants } from '../../decide/grants/caller-grants.ts'
 import { actionNamed } from '../../decide/grants/trust.ts'
 import { type Limits, USERS } from '../../decide/policy.ts'
 import type { SearchRecord } from '../../decision-log/decision-record.ts'
 import { SEARCH_FAULTS } from '../../resources/built-in/search-schemas.ts'
-import { represent } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { ReadBy, Store } from '../../store/contract.ts'
 import { canonicalJson } from '../idempotency/idempotency-key.ts'
 import type { Cursors } from '../routes/cursor.ts'
 import type { HandledRequest, Outcome, Services } from '../routes/handler.ts'
-import { type AskedRoute, actionsAsked, asListing, type Evaluated, evaluate, routeAsked } from './ask.ts'
+import { type AskedRoute, actionsAsked, asListing, evaluate, routeAsked } from './ask.ts'
 import {
   type ActionEntity,
   type ContextMembers,
@@ -32,6 +28,7 @@ import {
   refuseFaultyMembers,
   type SubjectEntity,
 } from './entities.ts'
+import { type Deciders, decidingAlike, peopleAlike } from './people-alike.ts'
 import { answerInSlices, type Pep, pepOf } from './pep.ts'
 import { type KnownSubject, knownConditions, subjectOf } from './trust.ts'
 
@@ -54,7 +51,7 @@ export async function answerSearch(
   const makePep = () => pepOf(services.access, request)
   const pep = makePep()
   const { results, next, decided } = await pep.atLength(async () => {
-    const alike = search.for === 'subject' ? await peopleAlike(pep, services, search) : undefined
+    const alike = search.for === 'subject' ? await peopleAlike(pep, services.store, search) : undefined
     const deciders = alike ? decidingAlike(pep, alike) : { makePep, evaluate }
     return findPage(await candidatesOf(pep, services, search), pages.current, deciders)
   })
@@ -88,52 +85,6 @@ interface FoundPage {
   readonly decided: number
   /** Where the next page begins; undefined if no result is left. */
   readonly next?: { readonly after: string | undefined }
-}
-
-interface Deciders {
-  /** Each reads a fact once. */
-  readonly makePep: () => Pep
-  readonly evaluate: typeof evaluate
-}
-
-/** The most related objects that are read to find out who is alike; with more, each person is decided apart. */
-const MOST_RELATED = 1000
-
-/** Undefined where people can't be compared: the object isn't stored, or is changed before it is decided about. */
-async function peopleAlike(pep: Pep, { store }: Services, search: SubjectSearch): Promise<CallersAlike | undefined> {
-  const { action, resource } = search
-  const target = routeAsked(pep.resources, resource.type, actionNamed(pep.trust, resource.type, action.name))
-  if ('reason' in target || target.resource.external || target.endpoint.operation === 'create') return undefined
-  const stored = action.properties?.body ? undefined : await pep.facts.object(resource.type, resource.id)
-  if (!stored) return undefined
-  const alike = await callersAlike({
-    snapshot: pep.policy.snapshot,
-    resource: target.resource,
-    action: target.endpoint.action,
-    object: represent(stored),
-    find: findIn(store, MOST_RELATED, pep),
-  })
-  return alike.lookup && alike
-}
-
-/** One evaluation for all people of the page who are alike, by what was read to compare them. */
-function decidingAlike(asked: Pep, alike: CallersAlike): Deciders {
-  const { policy, now, facts } = asked
-  const pep: Pep = { ...asked, ask: (steps) => withFacts(steps, { ...facts, lookup: alike.lookup ?? facts.lookup }) }
-  const known = new Map<string, Evaluated | Promise<Evaluated>>()
-  const evaluateOnce: typeof evaluate = (_, evaluation) =>
-    onceKnown(subjectOf(pep, evaluation.subject), (found) => {
-      if ('reason' in found) return evaluate(pep, evaluation)
-      const { caller } = found
-      const record = alike.attributes.length > 0 ? facts.user(caller.id) : undefined
-      return onceKnown(record, (read) => {
-        const subject = policy.snapshot.subjectOf(caller)
-        const { valuesOf } = askingOf(caller, read, now)
-        const key = alike.keyOf({ subject, blocked: isBlocked(policy.blocked, caller.id, now), valuesOf })
-        return known.getOrInsertComputed(key, () => evaluate(pep, evaluation))
-      })
-    })
-  return { makePep: () => pep, evaluate: evaluateOnce }
 }
 
 /** Looks for one more result than the page has, so that the last page has no token. */

@@ -10,7 +10,7 @@ import { withTemporaryFiles } from '../temporary-files.ts'
 import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/layout.ts'
 import { textsOf, verifiedHistory } from './published-versions.ts'
-import { isIntact, readHistory, readVersion } from './version.ts'
+import { isIntact, readHistory, readIntact, readVersion } from './version.ts'
 
 interface PolicySearch {
   /** The policy that the server reads. */
@@ -53,7 +53,7 @@ function loadKept(content: PolicyContent, present: LoadedPolicy, resources: Reso
   return withTemporaryFiles(files, (folder) => loadPolicy(folder, resources))
 }
 
-/** A version of the history: by its number, or the one that was in force at a time. Undefined if there is none. */
+/** Reads a former version. Undefined if the history doesn't have it. Throws ToolError if its files were edited. */
 export async function policyOfHistory(
   wanted: PastVersion,
   { place, dataDirectory, resources }: PolicySearch,
@@ -64,8 +64,8 @@ export async function policyOfHistory(
   }
   const home = await homeOf(place, dataDirectory)
   const version = versionIn(await readHistory(home), wanted)
-  if (!version || !(await isIntact(home, version))) return undefined
-  return loadKept(await readVersion(home, version), await loadPolicy(place, resources), resources)
+  if (!version) return undefined
+  return loadKept(await readIntact(home, version), await loadPolicy(place, resources), resources)
 }
 
 function versionIn<V extends { readonly number: number; readonly time: string }>(

@@ -91,6 +91,13 @@ export async function isIntact(home: Home, version: PolicyVersion): Promise<bool
   return digestOf(await readVersion(home, version)) === version.digest
 }
 
+/** Throws ToolError if the files were edited. */
+export async function readIntact(home: Home, version: PolicyVersion): Promise<PolicyContent> {
+  if (await isIntact(home, version)) return readVersion(home, version)
+  const which = `the files of version ${version.number}`
+  throw new ToolError(`${which} were edited: choose another version of \`sallyport policy history\``)
+}
+
 /** The public description of a version; the digest is internal. */
 export function versionJson({
   number,

@@ -61,13 +61,7 @@ for (const [name, open] of ENGINES) {
       await on.server.app.directory.addKey(parts)
       return text
     }
-    const env = () => ({
-      DATA_DIR: join(on.server.folder, 'data'),
-      DATABASE_URL: on.url,
-      POLICIES: join(on.server.folder, 'policies'),
-      SCHEMAS: join(on.server.folder, 'schemas'),
-    })
-    const command = (...args: readonly string[]) => sallyport(args, { cwd: on.server.folder, env: env() })
+    const command = (...args: readonly string[]) => sallyport(args, { cwd: on.server.folder, env: on.env })
     const isRefused = ({ status, body }: Answer) => {
       expect([status, body.code, body.type]).to.deep.equal([403, 'roles-apart', 'urn:sallyport:problem:roles-apart'])
       expect(body.errors).to.deep.equal([

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { replaceFile } from '../../../base/files/durable-file.ts'
 import { writingPlace } from '../../../base/files/project-file.ts'
 import { readBlockedFile } from '../../../policy/policy-files.ts'
-import { ToolError } from '../../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from '../block-lines.ts'
 import type { ReleaseTarget } from '../target.ts'
-import { isIntact, readHistory, readVersion } from '../version.ts'
+import { readHistory, readIntact } from '../version.ts'
 import { type Home, nameOf } from './layout.ts'
 import { withLock } from './lock.ts'
 import { putInForce } from './put-in-force.ts'
@@ -22,11 +21,7 @@ export function folderTarget(home: Home): ReleaseTarget {
     isEmpty: false,
     refused: [],
     history: () => readHistory(home),
-    contentOf: async (version) => {
-      if (await isIntact(home, version)) return readVersion(home, version)
-      const which = `the files of version ${version.number}`
-      throw new ToolError(`${which} were edited: choose another version of \`sallyport policy history\``)
-    },
+    contentOf: (version) => readIntact(home, version),
     placeOf: (version) => join(home.versions, nameOf(version)),
     isHeldBack: () => isHeldBack(directory),
     put: async ({ blocks, sameRules, ...change }) => {
