@@ -3,7 +3,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { routeMethodsOf } from '../../src/decide/callers-and-routes.ts'
+import { conditionHolds } from '../../src/decide/request-conditions/all-conditions.ts'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
+import { mostConditions } from '../../src/tools/matrix/attack/ways.ts'
+import { loadSuite, predictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { openTrialPool, startTrialServer } from '../../src/tools/matrix/target/trial-target.ts'
 import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
@@ -45,6 +49,22 @@ describe('attacks on examples/projects', () => {
     )
     expect(attacked.length).to.be.greaterThan(0)
     expect(crossed).to.include.members(attacked)
+  })
+
+  it('are predicted with a sign-in that is new enough, however long the run takes', async () => {
+    const now = Date.now()
+    const { evaluated, resources } = predictedSuite(await loadSuite(FOLDERS, []), now)
+    const about = routeMethodsOf(resources).find(
+      ({ method, route }) => `${method} ${route.path}` === 'DELETE /tasks/{id}',
+    )
+    const column = { kind: 'roles', roles: ['member'] } as const
+    const fresh = evaluated.policy.conditions.get('fresh')
+    if (!about || !fresh) throw new Error('the example has another policy')
+    for (const minutes of [0, 6, 600]) {
+      const at = now + minutes * 60_000
+      const { when, facts } = mostConditions(evaluated, about, column, at)
+      expect([when, facts.now, conditionHolds(fresh, facts)], `${minutes}`).to.deep.equal([['fresh'], at, true])
+    }
   })
 
   it('find out a server without the wall', async () => {

@@ -6,6 +6,7 @@ import { possibleSets } from '../../../analysis/possible-sets.ts'
 import { subsets } from '../../../base/subsets.ts'
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { isTimed, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Representation, Resource } from '../../../resources/resource.ts'
 import { actionsAbout, conditionsAbout, requestFixture } from '../fixture/request-fixture.ts'
@@ -197,7 +198,8 @@ export interface Met {
 /** More conditions than this aren't combined. */
 const MOST = 6
 
-const metBy = new WeakMap<EvaluatedPolicy, Map<string, Met>>()
+/** Not their facts: a sign-in that is new enough at the beginning of a run is too old at its end. */
+const whenBy = new WeakMap<EvaluatedPolicy, Map<string, readonly string[]>>()
 
 /** The most conditions that a request of this caller can meet together. `now`: milliseconds since the epoch. */
 export function mostConditions(
@@ -208,25 +210,40 @@ export function mostConditions(
 ): Met {
   const { resource, endpoint } = about
   const key = [resource.name, endpoint.operation, endpoint.action, columnText(column)].join(' ')
-  const found = metBy.getOrInsertComputed(evaluated, () => new Map())
-  return found.getOrInsertComputed(key, () => findMost(evaluated, about, column, now))
+  const known = whenBy.getOrInsertComputed(evaluated, () => new Map())
+  const before = known.get(key)
+  const conditions = conditionsNamed(evaluated, about)
+  const asked = { now, hasCredentials: column.kind !== 'anonymous' }
+  const facts = before && requestFixture(conditions, new Set(before), asked)
+  if (before && facts) return { when: before, facts }
+  const met = findMost(evaluated, about, column, asked)
+  known.set(key, met.when)
+  return met
+}
+
+function conditionsNamed(
+  { policy }: EvaluatedPolicy,
+  { resource, endpoint }: Pick<AttackedRoute, 'resource' | 'endpoint'>,
+): readonly RequestCondition[] {
+  return conditionsAbout(policy, resource, endpoint).flatMap((name) => policy.conditions.get(name) ?? [])
 }
 
 function findMost(
-  { policy, grants }: EvaluatedPolicy,
+  evaluated: EvaluatedPolicy,
   about: Pick<AttackedRoute, 'resource' | 'endpoint'>,
   column: MatrixColumn,
-  now: number,
+  asked: Pick<ConditionFacts, 'now' | 'hasCredentials'>,
 ): Met {
+  const { policy, grants } = evaluated
   const { resource, endpoint } = about
-  const named = conditionsAbout(policy, resource, endpoint)
   const subject = grants.subjectOf(callerIn(column))
   const tables = actionsAbout(policy, resource, endpoint).map(({ name }) => grants.table(subject, resource.name, name))
-  const counting = named.filter((name) => tables.some(({ conditions }) => conditions.includes(name))).slice(0, MOST)
-  const conditions = named.flatMap((name) => policy.conditions.get(name) ?? [])
+  const conditions = conditionsNamed(evaluated, about)
+  const named = conditions.map(({ name }) => name)
+  const counting = named.filter((name) => tables.some((table) => table.conditions.includes(name))).slice(0, MOST)
   for (const when of subsets(counting).toSorted((a, b) => b.length - a.length)) {
-    const facts = requestFixture(conditions, new Set(when), { now, hasCredentials: column.kind !== 'anonymous' })
+    const facts = requestFixture(conditions, new Set(when), asked)
     if (facts && facts.credential !== 'provider') return { when, facts }
   }
-  return { when: [], facts: { now, hasCredentials: column.kind !== 'anonymous' } }
+  return { when: [], facts: asked }
 }
