@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { readKeep } from '../../src/tools/usage/keep.ts'
 import { isProven } from '../../src/tools/usage/trim.ts'
 import { ROOT, sallyport } from '../command.ts'
 import { removeFolder } from '../ends-with-tests.ts'
@@ -73,6 +75,15 @@ describe('sallyport policy trim', () => {
     expect(code).to.equal(0)
     expect(stdout).to.contain('kept by finance: once a year')
     expect(await csv(out)).to.contain(`\n${YEARLY}\n`)
+  })
+
+  it('finds a kept line whose cells are quoted, however it is spaced', async () => {
+    const keep = join(folder, 'quoted.yaml')
+    await writeFile(keep, `- { line: 'p,"user:a,b",  orders, read, any, *, allow', reason: once, owner: finance }\n`)
+    const rules = (subject: string) => ({ name: 'policy.csv', text: `p, "${subject}", orders, read, any, *, allow\n` })
+    expect([...(await readKeep(keep, rules('user:a,b'))).keys()]).to.deep.equal([1])
+    const other = await readKeep(keep, rules('user:a, b')).catch((error: unknown) => error)
+    expect(other).to.be.instanceOf(FileError)
   })
 
   it('refuses a file of --keep with a mistake, with its place and a suggestion', async () => {

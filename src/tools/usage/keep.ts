@@ -7,6 +7,7 @@ import { shapeOf } from '../../base/shape-of.ts'
 import { parseYaml } from '../../base/yaml-file.ts'
 import { readRuleLines } from '../../policy/parse/rule-lines.ts'
 import { ToolError } from '../load-policy.ts'
+import { withCells } from '../matrix/mutate/mutants.ts'
 
 export interface KeptLine {
   readonly line: string
@@ -25,7 +26,7 @@ export async function readKeep(path: string, rules: SourceFile): Promise<Readonl
   return refuseFaults(async (report) => {
     const shape = shapeOf<readonly KeptLine[]>(JSON.parse(readFileSync(SCHEMA, 'utf8')))
     const file = parseYaml(source, shape, report)
-    const lines = [...readRuleLines(rules, () => undefined)].map(({ line, cells }) => [cells.join(', '), line] as const)
+    const lines = linesOf(rules)
     const kept = new Map<number, KeptLine>()
     if (!file) return kept
     for (const [i, entry] of file.value.entries()) {
@@ -37,11 +38,14 @@ export async function readKeep(path: string, rules: SourceFile): Promise<Readonl
   })
 }
 
+/** Each with its number. Lines with the same cells have the same text. */
+function linesOf(rules: SourceFile): readonly (readonly [text: string, number: number])[] {
+  return [...readRuleLines(rules, () => undefined)].map(({ line, cells }) => [withCells(cells), line] as const)
+}
+
 function textOf({ line }: KeptLine): string {
-  return line
-    .split(',')
-    .map((cell) => cell.trim())
-    .join(', ')
+  const [[text] = [line]] = linesOf({ name: '', text: line })
+  return text
 }
 
 interface KeepVocabulary {
