@@ -165,4 +165,16 @@ describe('sallyport policy usage', () => {
     expect((await run('package.json')).code).to.equal(2)
     expect((await run('nowhere.log')).stderr).to.equal('sallyport: nowhere.log is not a file: name decision logs\n')
   })
+
+  it('says how many requests are of API keys that it does not list', async () => {
+    const [line = ''] = (await readFile(log, 'utf8')).split('\n').filter((one) => one.includes('"outcome":"allowed"'))
+    const record = JSON.parse(line)
+    const many = join(folder, 'keys.log')
+    const lines = Array.from({ length: 10_003 }, (_, n) => JSON.stringify({ ...record, credential: `key ${n}` }))
+    await writeFile(many, `${lines.join('\n')}\n`)
+    const report = await json(many, '--since', '1h')
+    expect([report.keys.length, report.otherKeys]).to.deep.equal([10_000, 3])
+    expect((await run(many, '--since', '1h')).stdout).to.contain('3 allowed requests are of further API keys')
+    expect((await json(log, '--since', '1h')).otherKeys).to.equal(0)
+  })
 })

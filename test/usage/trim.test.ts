@@ -171,8 +171,30 @@ describe('sallyport policy trim', () => {
     expect([code, stderr]).to.deep.equal([2, `sallyport: ${out} isn't empty: name a new folder\n`])
   })
 
+  it('counts the requests that it could not decide again', async () => {
+    const masked = join(folder, 'masked.log')
+    const lines = (await readFile(log, 'utf8')).split('\n')
+    const at = lines.findIndex((line) => line.includes('"outcome":"allowed"'))
+    const record = { ...JSON.parse(lines[at] ?? ''), subject: '***' }
+    await writeFile(masked, lines.with(at, JSON.stringify(record)).join('\n'))
+    const args = ['--since', '1h', '--policies', policies, '--matrices', none]
+    const { stdout } = await sallyport(['policy', 'trim', masked, ...args, '--out', newOut()])
+    expect(stdout).to.match(/^ *replay: \d+ requests, 0 answered otherwise; 1 more can't be decided again$/m)
+    const whole = await sallyport(['policy', 'trim', log, ...args, '--out', newOut()])
+    expect(whole.stdout).to.match(/^ *replay: \d+ requests, 0 answered otherwise$/m)
+  })
+
   it('is proven only without any difference, error, missed expectation and widening', () => {
-    const proof = { replayed: 1, different: 0, errors: 0, expectations: 1, unmet: 0, narrowing: 3, widening: 0 }
+    const proof = {
+      replayed: 1,
+      different: 0,
+      notReplayed: 0,
+      errors: 0,
+      expectations: 1,
+      unmet: 0,
+      narrowing: 3,
+      widening: 0,
+    }
     expect(isProven(proof)).to.equal(true)
     for (const fault of ['different', 'errors', 'unmet', 'widening'])
       expect(isProven({ ...proof, [fault]: 1 })).to.equal(false)

@@ -69,7 +69,8 @@ function blocksOf(usage: Usage): readonly Paragraph[] {
 }
 
 function summary(usage: Usage): Paragraph {
-  const { window, coverage, decided, undecidable, unconcerned, leftOut, otherLines, abilities, loaded } = usage
+  const { window, coverage, decided, undecidable, unconcerned, leftOut, otherLines, abilities, otherKeys, loaded } =
+    usage
   const hidden = masksOf(loaded.policy.masks)
   const few = (number: number, text: string) => (number === 0 ? [] : [`  ${number} ${text}`])
   return [
@@ -80,6 +81,7 @@ function summary(usage: Usage): Paragraph {
     ...few(unconcerned, 'ended before a policy was asked, or by a fault of the server'),
     ...few(abilities, 'also told what the caller can do (?can=true), which is not decided again'),
     ...few(coverage.missingWrites, 'numbers of writes are missing between the first and the last record'),
+    ...few(otherKeys, 'allowed requests are of further API keys, which are not listed'),
     ...few(leftOut, 'are outside of this time'),
     ...few(otherLines, 'lines are not decision records'),
     ...(hidden.length === 0 ? [] : [`  masks hide: ${hidden.join(', ')}`]),
@@ -145,7 +147,7 @@ function jsonOf({ usage, stale }: UsageReport): unknown {
     ...seen(one),
     refusing: one.refusing,
   })
-  const { decided, unconcerned, leftOut, otherLines, abilities } = counts
+  const { decided, unconcerned, leftOut, otherLines, abilities, otherKeys } = counts
   return {
     since: timeText(window.since),
     until: timeText(window.until),
@@ -184,6 +186,7 @@ function jsonOf({ usage, stale }: UsageReport): unknown {
       ...seen(one),
     })),
     keys: keys.map(({ last, ...one }) => ({ ...one, last: timeText(last) })),
+    otherKeys,
     limits,
   }
 }

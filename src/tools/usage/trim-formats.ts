@@ -21,7 +21,8 @@ export const TRIM_FORMATS = formatsOf((trimmed: Trimmed) => {
           ? []
           : [`${count(undecided, 'line')} stay because the logs do not show everything: see \`policy usage\`.`],
         section(isProven(trimmed.proof) ? `${out} is proven:` : `${out} is NOT proven: do not apply it`, [
-          `replay: ${count(proof.replayed, 'request')}, ${proof.different} answered otherwise`,
+          `replay: ${count(proof.replayed, 'request')}, ${proof.different} answered otherwise` +
+            (proof.notReplayed === 0 ? '' : `; ${proof.notReplayed} more can't be decided again`),
           `check and guarantees: ${count(proof.errors, 'error')}`,
           `matrices: ${proof.unmet} of ${count(proof.expectations, 'expectation')} no longer met`,
           `diff: ${proof.narrowing} narrowing, ${proof.widening} widening`,

@@ -44,6 +44,8 @@ interface TrimProof {
   /** Requests that were replayed, and those with another answer. */
   readonly replayed: number
   readonly different: number
+  /** Requests that can't be decided again: what they may need stays. */
+  readonly notReplayed: number
   /** Errors of `policy check`; broken guarantees are errors. */
   readonly errors: number
   /** Of matrices, those that the policy of today meets. */
@@ -223,7 +225,13 @@ async function prove(options: TrimOptions, stated: readonly Stated[]): Promise<T
   }
   const sides = { candidate: replayPolicyOf(after, resources), baseline }
   const { since, until } = window
-  const { decided, same } = await replay(sides, { files, since, until, maxExamples: 3, onProgress: options.onProgress })
+  const { decided, same, undecidable } = await replay(sides, {
+    files,
+    since,
+    until,
+    maxExamples: 3,
+    onProgress: options.onProgress,
+  })
   const { errors } = await checkPolicy({ policies: out, resources, users: undefined, now: new Date(now) })
   const evaluated = evaluatePolicy(after.policy, resources, now)
   let unmet = 0
@@ -234,6 +242,7 @@ async function prove(options: TrimOptions, stated: readonly Stated[]): Promise<T
   return {
     replayed: decided,
     different: decided - same,
+    notReplayed: [...undecidable.values()].reduce((sum, one) => sum + one, 0),
     errors,
     expectations: stated.length,
     unmet,

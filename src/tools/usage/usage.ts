@@ -85,6 +85,8 @@ export interface Usage {
   readonly views: readonly ViewUse[]
   readonly roles: readonly RoleUse[]
   readonly keys: readonly KeyUse[]
+  /** Allowed requests of API keys beyond the bound: these keys aren't listed. */
+  readonly otherKeys: number
   readonly limits: readonly LimitUse[]
 }
 
@@ -181,6 +183,7 @@ class UsageTally {
   #decided = 0
   #unconcerned = 0
   #abilities = 0
+  #otherKeys = 0
 
   constructor(policy: Policy, resources: Resources) {
     this.#policy = policy
@@ -258,7 +261,11 @@ class UsageTally {
       const tally = this.#roles.get(role)
       if (tally) tally.requests += 1
     }
-    if (!credential?.startsWith('key ') || (this.#keys.size >= MOST_KEYS && !this.#keys.has(credential))) return
+    if (!credential?.startsWith('key ')) return
+    if (this.#keys.size >= MOST_KEYS && !this.#keys.has(credential)) {
+      this.#otherKeys += 1
+      return
+    }
     const key = this.#keys.getOrInsertComputed(credential, () => ({ requests: 0, last: time }))
     key.requests += 1
     key.last = Math.max(key.last, time)
@@ -313,6 +320,7 @@ class UsageTally {
       views: viewsOf(parts.filter((part) => part.kind === 'field').map(useOf)),
       roles: [...this.#roles].map(([role, tally]) => roleUse(role, tally, lines, notCovered)),
       keys: [...this.#keys].map(([key, tally]) => ({ key, ...tally })),
+      otherKeys: this.#otherKeys,
       limits: this.#limits.map(({ limit, ...counts }) => ({ limit: limit.name, ...counts })),
     }
   }
