@@ -157,7 +157,7 @@ export function conditionSets({ before, after }: PolicyPair, { caller }: Questio
 type Leaf = Exclude<OracleRelation, { readonly all: unknown } | { readonly any: unknown }>
 
 /** The leaves of the relations that rules about the action name. */
-function leavesOf(pair: PolicyPair, { resource, action }: Question): ReadonlyMap<string, Leaf> {
+export function leavesOf(pair: PolicyPair, { resource, action }: Question): ReadonlyMap<string, Leaf> {
   const relations = pair.before.relations.get(resource.name) ?? new Map<string, OracleRelation>()
   const about = [...pair.before.rules, ...pair.after.rules].filter(
     (rule) =>

@@ -4,7 +4,7 @@ import { TASKS } from '../../policy/language-fixture.ts'
 import { subsets } from '../../policy/oracle/plain.ts'
 import { subjects } from '../../policy/oracle.ts'
 import type { Json, OracleCaller, OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
-import { callerOf, objectPointsOf, pointsOf, worldsOf } from '../diff/language-space.ts'
+import { callerOf, leavesOf, objectPointsOf, pointsOf, worldsOf } from '../diff/language-space.ts'
 import type { Point } from '../diff/whole-space.ts'
 
 export interface Promised extends PromisedAct {
@@ -57,7 +57,8 @@ function allPoints(policy: OraclePolicy, lines: readonly OracleRule[], action: s
   // The other policy grants what the terms say.
   const pair = { before: policy, after: { ...policy, links: [], rules: lines } }
   const question = { resource: TASKS, action, caller }
-  const leaves = [...(policy.relations.get('tasks') ?? [])].filter(([, one]) => !('all' in one || 'any' in one))
+  // Situations that differ only in what no rule names are one point, which holds none of it.
+  const leaves = [...leavesOf(pair, question)]
   const points = WRITES.includes(action) ? pointsOf(pair, question) : objectPointsOf(pair, question)
   const isMade = ({ holding }: Point) =>
     action === 'create' && leaves.some(([name, one]) => 'some' in one && holding.stored.has(name))
@@ -105,7 +106,6 @@ function isReachable(point: Point, leaves: readonly Leaf[], action: string): boo
   if (action !== 'create') return true
   return leaves.every(([name, one]) => {
     const made = heldAsMade(one)
-    // Rules that name no such relation don't tell these situations apart.
     return made === undefined || fieldsIn(one).some(writes) || point.holding.stored.has(name) === made
   })
 }
