@@ -16,8 +16,8 @@ const LARGE = GET.replace('/livez', '/openapi.json').repeat(100)
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
-/** Megabytes: enough for a server and what few packets hold, with room, so that it doesn't only collect garbage. */
-const SMALL_HEAP = 80
+/** Megabytes: twice what an idle server takes, so that few packets fit without collecting garbage all the time. */
+const SMALL_HEAP = 120
 
 /** Much more than a server that takes no more needs on a busy machine. */
 const ALIVE_WITHIN_MS = 60_000
