@@ -1,8 +1,12 @@
-/** `access of` counts exactly the objects that the server shows a person, for random policies and objects. */
+/**
+ * `access of` counts exactly the objects that the server shows a person, for random policies and objects, and `access
+ * report` has the same for everybody.
+ */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { FileError } from '../../src/base/diagnostic.ts'
 import type { ActionOf, OfReport } from '../../src/tools/access/of.ts'
+import type { AccessReport } from '../../src/tools/access/report.ts'
 import { sallyport } from '../command.ts'
 import { askedAbout } from '../policy/arbitrary-language.ts'
 import { USER_IDS } from '../policy/arbitrary-objects.ts'
@@ -30,21 +34,33 @@ const askOf: Ask = async ({ env }, world, id) => {
   return JSON.parse(stdout)
 }
 
-const counted = { objects: 0, nothing: 0, fields: 0 }
+type AskReport = (served: ServedWorld, world: World) => Promise<AccessReport>
+
+const askReport: AskReport = async ({ env }, world) => {
+  const at = new Date(world.now ?? 0).toISOString()
+  const { stdout, stderr } = await sallyport(['access', 'report', '--at', at, '--format', 'json'], { env })
+  expect(stdout, stderr).to.not.equal('')
+  return JSON.parse(stdout)
+}
+
+const counted = { objects: 0, nothing: 0, fields: 0, reported: 0 }
 
 type MakeDatabase = () => Promise<{ readonly url: string; remove(): Promise<void> }>
 
-function sameAsOverHttp(ask: Ask, makeDatabase?: MakeDatabase) {
+function sameAsOverHttp(ask: Ask, makeDatabase?: MakeDatabase, report: AskReport = askReport) {
   return fc.asyncProperty(randomPeople, async ({ world, roles }) => {
     const people = (world.objects?.get('users') ?? []).map(({ id }) => String(id))
     const { authTime, acr } = world.caller
     const callers = people.map((id) => ({ id, roles: roles[id] ?? [], claims: {}, authTime, acr }))
     const use = async (served: ServedWorld) => {
       const holding = await conditionsOf(served, world)
+      const everybody = await report(served, world)
       for (const { id } of callers) {
-        const report = await ask(served, world, id)
-        expect(report.undecided).to.deep.equal([])
-        for (const resource of world.objects?.keys() ?? []) await compare(served, world, { report, resource, holding })
+        const found = await ask(served, world, id)
+        expect(found.undecided).to.deep.equal([])
+        for (const resource of world.objects?.keys() ?? [])
+          await compare(served, world, { report: found, resource, holding })
+        compareReported(found, everybody)
       }
     }
     const database = await makeDatabase?.()
@@ -81,6 +97,17 @@ async function compare(served: ServedWorld, world: World, { report, resource, ho
   const { status, body } = await served.ask('GET', `/${resource}`, { as: report.subject })
   const listed = status === 200 ? body.items.map(({ id }: { id?: string }) => id) : []
   expect(list?.objects ?? 0, about).to.equal(listed.length)
+}
+
+/** The report has the same rows of this person. */
+function compareReported({ subject, resources }: OfReport, { rows }: AccessReport): void {
+  const sorted = (some: readonly unknown[]) => some.map((one) => JSON.stringify(one)).toSorted()
+  const own = resources.flatMap(({ resource, actions }) => actions.map(({ ids: _, ...row }) => ({ resource, ...row })))
+  const reported = rows
+    .filter((row) => row.subject === subject && row.key === null)
+    .map(({ subject: _, key: _key, roles: _roles, ...row }) => row)
+  expect(sorted(reported), subject).to.deep.equal(sorted(own))
+  counted.reported += own.length
 }
 
 /** An object may lack a field that is granted. */
@@ -122,6 +149,22 @@ describe('access of, for random policies and people', () => {
   for (const [fault, ask] of Object.entries(wrong)) {
     it(`would find out one that ${fault}`, async () => {
       const outcome = await fc.check(sameAsOverHttp(ask), { numRuns: soak(200, 60), seed: 7, endOnFailure: true })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+    })
+  }
+
+  const wrongReports: Readonly<Record<string, (report: AccessReport) => AccessReport>> = {
+    'leaves out a row': (report) => ({ ...report, rows: report.rows.slice(1) }),
+    'counts an object more': (report) => ({
+      ...report,
+      rows: report.rows.map((row) => ({ ...row, objects: row.objects === null ? null : row.objects + 1 })),
+    }),
+  }
+  for (const [fault, changed] of Object.entries(wrongReports)) {
+    it(`would find out a report that ${fault}`, async () => {
+      const report: AskReport = async (...asked) => changed(await askReport(...asked))
+      const property = sameAsOverHttp(askOf, undefined, report)
+      const outcome = await fc.check(property, { numRuns: soak(200, 60), seed: 7, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     })
   }

@@ -1,17 +1,42 @@
-/** `access report` for hundreds of people and 10,000 objects takes seconds, and at most 500 MB. */
+/** `access report` for many people and objects takes seconds or minutes, and at most 500 MB. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { LAUNCHER } from '../command.ts'
 import { ENGINES } from '../data/each-engine.ts'
+import { soak } from '../runs.ts'
+import { fillProjects, fillShop, type WorldSize } from './large-worlds.ts'
 
-const PEOPLE = 300
-const OBJECTS = 10_000
-/** Ten times as long as it takes. */
-const MOST_MS = 60_000
+/** What docs/access.md promises of 10,000 people and a million objects; soak tries it with the shop's. */
+const MOST_MS = 300_000
 const MOST_MEGABYTES = 500
-const AT_ONCE = 10_000
+const SMALL: WorldSize = { people: 300, objects: 10_000 }
+/** Some ten times as long as it takes on an idle machine. Counted in the database for each person apart, projects take longer. */
+const MOST_MS_OF_SMALL = 45_000
+
+const PROJECTS = join(import.meta.dirname, '../../examples/projects')
+
+interface LargeWorld {
+  readonly fill: typeof fillShop
+  readonly size: WorldSize
+  /** The settings, if the files aren't the shipped ones. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+const WORLDS: Readonly<Record<string, LargeWorld>> = {
+  'the shipped schemas': {
+    fill: fillShop,
+    size: soak({ people: 10_000, objects: 1_000_000 }, SMALL),
+    files: {},
+  },
+  'examples/projects': {
+    fill: fillProjects,
+    size: soak({ people: 1000, objects: 50_000 }, SMALL),
+    files: { POLICIES: join(PROJECTS, 'policies'), SCHEMAS: join(PROJECTS, 'schemas') },
+  },
+}
 
 interface Measured {
   readonly lines: number
@@ -41,41 +66,25 @@ async function measure(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   return { lines, milliseconds: performance.now() - begun, megabytes: most }
 }
 
-for (const [name, onEngine] of ENGINES) {
-  describe(`access report for ${PEOPLE} people and ${OBJECTS} objects on ${name}`, () => {
-    it(`takes at most ${MOST_MS / 1000} s and ${MOST_MEGABYTES} MB`, async function () {
-      this.timeout(120_000)
-      const on = await onEngine({ uncheckedBecause: 'only commands ask' })
-      try {
-        const { seeding } = on.server.app
-        const person = (i: number) => ({
-          id: `p${i}`,
-          document: {
-            email: `p${i}@example.com`,
-            displayName: `P ${i}`,
-            roles: [i % 100 === 0 ? 'support' : 'member'],
-          },
-        })
-        for (let i = 0; i < PEOPLE; i += AT_ONCE) {
-          const some = Array.from({ length: Math.min(AT_ONCE, PEOPLE - i) }, (_, n) => person(i + n))
-          await seeding.insert('users', some)
+for (const [engine, onEngine] of ENGINES) {
+  for (const [world, { fill, size, files }] of Object.entries(WORLDS)) {
+    const { people, objects } = size
+    const most = size === SMALL ? MOST_MS_OF_SMALL : MOST_MS
+    describe(`access report for ${people} people and ${objects} objects of ${world} on ${engine}`, () => {
+      it(`takes at most ${most / 1000} s and ${MOST_MEGABYTES} MB`, async function () {
+        this.timeout(soak(1_800_000, 120_000))
+        const on = await onEngine({ uncheckedBecause: 'only commands ask', env: { ...files } })
+        try {
+          await fill(on.server.app.seeding, size)
+          const { lines, milliseconds, megabytes } = await measure(['access', 'report'], { ...on.env, ...files })
+          expect(lines).to.be.greaterThan(5 * people)
+          const figures = `${Math.round(milliseconds)} ms, ${Math.round(megabytes)} MB`
+          expect(milliseconds, figures).to.be.at.most(most)
+          expect(megabytes, figures).to.be.at.most(MOST_MEGABYTES)
+        } finally {
+          await on.stop()
         }
-        const order = (i: number) => ({
-          id: `o${i}`,
-          document: { customerId: `p${i % PEOPLE}`, status: i % 3 === 0 ? 'draft' : 'placed', currency: 'EUR' },
-        })
-        for (let i = 0; i < OBJECTS; i += AT_ONCE) {
-          const some = Array.from({ length: Math.min(AT_ONCE, OBJECTS - i) }, (_, n) => order(i + n))
-          await seeding.insert('orders', some)
-        }
-        const { lines, milliseconds, megabytes } = await measure(['access', 'report'], on.env)
-        expect(lines).to.be.greaterThan(5 * PEOPLE)
-        const figures = `${Math.round(milliseconds)} ms, ${Math.round(megabytes)} MB`
-        expect(milliseconds, figures).to.be.at.most(MOST_MS)
-        expect(megabytes, figures).to.be.at.most(MOST_MEGABYTES)
-      } finally {
-        await on.stop()
-      }
+      })
     })
-  })
+  }
 }

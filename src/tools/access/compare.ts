@@ -8,7 +8,15 @@ import { isBlocked } from '../../decide/decide.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 import { type Cases, casesText, MOST_UNKNOWN } from './judge.ts'
-import { type Allowed, type AllowedAction, type AllowedWhere, CallersReach, type OfReport } from './of.ts'
+import { ObjectsInMemory } from './objects-in-memory.ts'
+import {
+  type Allowed,
+  type AllowedAction,
+  type AllowedWhere,
+  CallersReach,
+  type CountWhere,
+  type OfReport,
+} from './of.ts'
 import { type AccessReportQuestion, callersOfToday } from './report.ts'
 
 export interface CompareQuestion extends Omit<AccessReportQuestion, 'reviewed' | 'records'> {
@@ -50,7 +58,9 @@ interface AccessPart {
 /** Throws what the store throws, and ToolError. */
 export async function accessBetween({ from, to, ...question }: CompareQuestion): Promise<AccessComparison> {
   const { opened, now, progress } = question
-  const side = (reviewed: LoadedPolicy) => ({ reviewed, reach: new CallersReach({ ...question, reviewed }, false) })
+  const policies = [from.policy, to.policy]
+  const objects = await ObjectsInMemory.read({ store: opened.store, resources: question.resources, policies })
+  const side = (reviewed: LoadedPolicy) => ({ reviewed, reach: new CallersReach({ ...question, reviewed }, objects) })
   const sides = [side(from), side(to)] as const
   const callers = await callersOfToday({ ...question, opened })
   progress.total(callers.length)
@@ -101,7 +111,6 @@ function pairsOf(before: readonly AllowedAction[], after: readonly AllowedAction
   return pairs.values()
 }
 
-type CountWhere = (where: Condition) => Promise<number>
 type CaseChange = Pick<AccessChange, 'when' | 'gained' | 'lost'>
 
 /** In the cases of both versions together. Undefined if they are too many. */
@@ -165,8 +174,7 @@ const NEVER: Condition = { kind: 'never' }
 
 /** Whatever the request sends, or by the values that it sends. */
 function eitherWay(where: AllowedWhere | undefined): Condition {
-  if (!where) return NEVER
-  return where.stored ? { kind: 'some', of: [where.any, where.stored] } : where.any
+  return where ? (where.either ?? where.any) : NEVER
 }
 
 function fieldIn(where: AllowedWhere | undefined, name: string): Condition {

@@ -5,22 +5,24 @@
 import { smallestSubsets } from '../../base/subsets.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
-import type { Condition } from '../../decide/conditions/condition.ts'
+import { type Condition, isComparable, withValues } from '../../decide/conditions/condition.ts'
 import { isBlocked, passRoleLevel } from '../../decide/decide.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
-import type { CallerGrants } from '../../decide/grants/caller-grants.ts'
+import { askingOf, type CallerGrants } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import { USERS } from '../../decide/policy.ts'
+import { type Policy, USERS } from '../../decide/policy.ts'
+import { comparedAttributes, valuesWhoeverAsks } from '../../decide/relations/all-kinds.ts'
 import { isClaimableRole } from '../../identity/caller.ts'
 import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
-import type { StoredObject } from '../../resources/object.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Scalar, StoredObject } from '../../resources/object.ts'
+import type { Resources } from '../../resources/resource.ts'
 import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
+import type { ObjectCounter } from './objects-in-memory.ts'
 
 export interface OfQuestion {
   readonly reviewed: LoadedPolicy
@@ -73,35 +75,47 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
   const report = { ...head, subject: caller.id, roles: caller.roles, status }
   if (status !== 'active') return { ...report, resources: [], undecided: [] }
   const record = resources.byName.has(USERS) ? await opened.store.get(USERS, caller.id) : undefined
-  const found = await new CallersReach(question, listsObjects).of(caller, record)
+  const counted = new DatabaseCounter(opened.store)
+  const idsOf = listsObjects ? counted.idsOf.bind(counted) : undefined
+  const found = await new CallersReach(question, counted).of(caller, record, idsOf)
   const unknown = record ? [] : [{ resource: '*', action: '*', why: NO_RECORD }]
   return { ...report, ...found, undecided: [...unknown, ...found.undecided] }
 }
 
-/** What callers can do, one after the other: the same objects are counted once. */
+/** What callers can do, one after the other: those who differ only in values that no rule names are decided once. */
 export class CallersReach {
   readonly #question: Omit<OfQuestion, 'named' | 'listsObjects'>
   readonly #snapshot: DirectPolicy
-  readonly #counts: ReadonlyMap<string, ObjectCounts>
+  readonly #counted: ObjectCounter
+  readonly #resources: readonly string[]
+  readonly #alike: CallersByShape
+  /** By shape of the caller and by route: what one of these callers is allowed. */
+  readonly #known = new Map<string, Map<AskedRoute, ShapedAction>>()
 
-  constructor(question: Omit<OfQuestion, 'named' | 'listsObjects'>, listsObjects: boolean) {
-    const { reviewed, resources, opened, now } = question
+  constructor(question: Omit<OfQuestion, 'named' | 'listsObjects'>, counted: ObjectCounter) {
+    const { reviewed, resources, now } = question
     this.#question = question
+    this.#counted = counted
     this.#snapshot = directPolicy(reviewed.policy, resources, now)
-    const stored = storedResources(resources)
-    this.#counts = new Map(stored.map((one) => [one.name, new ObjectCounts(opened.store, one, listsObjects)]))
+    this.#resources = storedResources(resources).map(({ name }) => name)
+    this.#alike = new CallersByShape(reviewed.policy, this.#snapshot, now)
   }
 
   /** `record`: of the caller. */
-  async of(caller: Caller, record: StoredObject | undefined): Promise<Pick<OfReport, 'resources' | 'undecided'>> {
+  async of(
+    caller: Caller,
+    record: StoredObject | undefined,
+    idsOf?: (resource: string, where: Condition) => Promise<readonly string[]>,
+  ): Promise<Pick<OfReport, 'resources' | 'undecided'>> {
     const { allowed, undecided } = await this.allowed(caller, record)
     const found: ResourceOf[] = []
     for (const [resource, some] of Map.groupBy(allowed, (one) => one.resource)) {
       const actions: ActionOf[] = []
       for (const { action, cases } of some) {
-        for (const one of cases) {
-          const row = await this.#counts.get(resource)?.row({ action, when: one.when }, one.allowed)
-          if (row) actions.push(row)
+        for (const { when, allowed: one } of cases) {
+          const row = await rowOf({ action, when }, one, (where) => this.#counted.count(resource, where))
+          const ids = idsOf && 'where' in one && { ids: await idsOf(resource, one.where.any) }
+          if (row) actions.push({ ...row, ...ids })
         }
       }
       if (actions.length > 0) found.push({ resource, objects: await this.count(resource, ALL), actions })
@@ -109,21 +123,18 @@ export class CallersReach {
     return { resources: found, undecided }
   }
 
-  async count(resource: string, where: Condition): Promise<number> {
-    return (await this.#counts.get(resource)?.count(where)) ?? 0
+  count(resource: string, where: Condition): number | Promise<number> {
+    return where.kind === 'never' ? 0 : this.#counted.count(resource, this.#counted.simplest(where))
   }
 
-  /** The conditions, which the database hasn't been asked about. */
+  /** The conditions, whose objects haven't been counted. */
   async allowed(
     caller: Caller,
     record: StoredObject | undefined,
   ): Promise<{ readonly allowed: readonly AllowedAction[]; readonly undecided: OfReport['undecided'] }> {
     const { reviewed, resources, opened, now } = this.#question
-    const facts: FactSource = {
-      user: () => record,
-      object: (resource, id) => opened.store.get(resource, id),
-      lookup: (lookup) => opened.store.lookup(lookup),
-    }
+    const shape = this.#alike.shapeOf(caller, record)
+    const known = this.#known.getOrInsertComputed(shape.key, () => new Map())
     const common = {
       resources,
       snapshot: this.#snapshot,
@@ -134,14 +145,94 @@ export class CallersReach {
     }
     const allowed: AllowedAction[] = []
     const undecided: OfReport['undecided'][number][] = []
-    for (const resource of this.#counts.keys()) {
+    for (const resource of this.#resources) {
       for (const target of actionsAsked(resources, resource)) {
-        const found = await allowedCases({ request: { ...common, target }, caller, facts })
-        if (found) allowed.push(found)
+        let isShared = true
+        const facts: FactSource = {
+          user: () => record,
+          object: (of, id) => {
+            isShared = false
+            return opened.store.get(of, id)
+          },
+          lookup: (lookup) => {
+            isShared = false
+            return opened.store.lookup(lookup)
+          },
+        }
+        const decided = async () => {
+          const action = await allowedCases({ request: { ...common, target }, caller, facts })
+          const simplest = (where: Condition) => this.#counted.simplest(where)
+          return { action: action && withConditions(action, simplest), values: shape.values }
+        }
+        const found: ShapedAction = known.get(target) ?? (await decided())
+        if (isShared) known.set(target, found)
+        if (found.action) allowed.push(withOwnValues({ ...found, action: found.action }, shape.values))
         else undecided.push({ resource, action: target.endpoint.action, why: TOO_MANY })
       }
     }
     return { allowed, undecided }
+  }
+}
+
+interface ShapedAction {
+  /** Undefined if too much is unknown. */
+  readonly action: AllowedAction | undefined
+  /** The caller's, which its conditions compare. */
+  readonly values: readonly Scalar[]
+}
+
+function withOwnValues({ action, values }: ShapedAction & { readonly action: AllowedAction }, own: readonly Scalar[]) {
+  if (values === own) return action
+  const ownOf = new Map(values.map((value, i) => [value, own[i] as Scalar]))
+  return withConditions(action, (where) => withValues(where, ({ value }) => ownOf.get(value) ?? value))
+}
+
+function withConditions(action: AllowedAction, changed: (where: Condition) => Condition): AllowedAction {
+  const cases = action.cases.map((one) => {
+    if ('created' in one.allowed) return one
+    const { any, either, byFields } = one.allowed.where
+    const where = {
+      any: changed(any),
+      either: either && changed(either),
+      byFields: byFields.map((some) => ({ ...some, where: changed(some.where) })),
+    }
+    return { ...one, allowed: { where } }
+  })
+  return { ...action, cases }
+}
+
+interface CallerShape {
+  /** Equal for two callers only if the rules say the same of both, but for `values`. */
+  readonly key: string
+  /** Those that the policy doesn't name, each once: rules can only compare them with fields and with each other. */
+  readonly values: readonly Scalar[]
+}
+
+/** What rules can know of callers before an object is known. */
+class CallersByShape {
+  readonly #snapshot: DirectPolicy
+  readonly #now: number
+  readonly #attributes: readonly string[]
+  readonly #constants: ReadonlySet<Scalar>
+
+  constructor({ ownership }: Pick<Policy, 'ownership'>, snapshot: DirectPolicy, now: number) {
+    const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
+    this.#snapshot = snapshot
+    this.#now = now
+    this.#attributes = [...new Set(['id', ...relations.flatMap(comparedAttributes)])]
+    this.#constants = new Set(relations.flatMap((one) => valuesWhoeverAsks(one)?.distinguishing ?? []))
+  }
+
+  shapeOf(caller: Caller, record: StoredObject | undefined): CallerShape {
+    const { names, lost = [] } = this.#snapshot.subjectOf(caller)
+    const { valuesOf } = askingOf(caller, record, this.#now)
+    const places = new Map<Scalar, number>()
+    const shapeOf = (value: Scalar) => {
+      const isPlain = typeof value !== 'string' || !isComparable(value) || this.#constants.has(value)
+      return isPlain ? [value] : places.getOrInsertComputed(value, () => places.size)
+    }
+    const held = this.#attributes.map((name) => valuesOf(name).map(shapeOf))
+    return { key: JSON.stringify([names, lost, caller.credential !== undefined, held]), values: [...places.keys()] }
   }
 }
 
@@ -235,8 +326,8 @@ async function allowedCases({ request, caller, facts }: ActionQuestion): Promise
 export interface AllowedWhere {
   /** For a change: if all values stay. */
   readonly any: Condition
-  /** For a change: whatever the request sends. */
-  readonly stored: Condition | undefined
+  /** For a change: or by the values that the request sends. */
+  readonly either: Condition | undefined
   /** By the fields that are granted together. */
   readonly byFields: readonly { readonly fields: readonly string[]; readonly where: Condition }[]
 }
@@ -250,69 +341,80 @@ function objectsOf(grants: CallerGrants, { route, endpoint, resource }: AskedRou
   const shown = (name: string) => (view?.has(name) ?? true) && !(isWrite && resource.fields.get(name)?.readOnly)
   const hasFields = resource.actions.get(endpoint.action)?.hasFields === true
   const classes = hasFields ? table.granted(asking, conditions.holding) : []
+  const any = within(table.where(asking, conditions.holding, view))
+  const stored = isChange ? within(table.whereStored(asking, conditions.holding)) : undefined
+  const byFields = classes.flatMap(({ fields, where }) => {
+    const some = fields.filter(shown)
+    return some.length === 0 ? [] : [{ fields: some, where: within(where) }]
+  })
   return {
-    any: within(table.where(asking, conditions.holding, view)),
-    stored: isChange ? within(table.whereStored(asking, conditions.holding)) : undefined,
-    byFields: classes.flatMap(({ fields, where }) => {
-      const some = fields.filter(shown)
-      return some.length === 0 ? [] : [{ fields: some, where: within(where) }]
-    }),
+    any,
+    either: stored && { kind: 'some', of: [any, stored] },
+    byFields: [...Map.groupBy(byFields, ({ where }) => JSON.stringify(where)).values()].map((same) => ({
+      fields: same.flatMap(({ fields }) => fields),
+      where: same[0]?.where ?? any,
+    })),
   }
 }
 
 const PAGE = 1000
 
-class ObjectCounts {
+/** Each condition is counted once. */
+class DatabaseCounter implements ObjectCounter {
   readonly #store: OpenedStore['store']
-  readonly #resource: Resource
-  readonly #listsObjects: boolean
   readonly #known = new Map<string, Promise<number>>()
 
-  constructor(store: OpenedStore['store'], resource: Resource, listsObjects: boolean) {
+  constructor(store: OpenedStore['store']) {
     this.#store = store
-    this.#resource = resource
-    this.#listsObjects = listsObjects
   }
 
-  count(where: Condition): Promise<number> {
-    if (where.kind === 'never') return Promise.resolve(0)
-    return this.#known.getOrInsertComputed(JSON.stringify(where), () => this.#count(where))
+  /** The database finds it. */
+  simplest(where: Condition): Condition {
+    return where
   }
 
-  async #count(where: Condition): Promise<number> {
-    const { found, isExact } = await this.#store.count(this.#resource.name, { where })
+  count(resource: string, where: Condition): Promise<number> {
+    return this.#known.getOrInsertComputed(JSON.stringify([resource, where]), () => this.#count(resource, where))
+  }
+
+  async #count(resource: string, where: Condition): Promise<number> {
+    const { found, isExact } = await this.#store.count(resource, { where })
     if (isExact) return found
-    throw new ToolError(
-      `the objects of \`${this.#resource.name}\` take too long to count: try again on an idle database`,
-    )
+    throw new ToolError(`the objects of \`${resource}\` take too long to count: try again on an idle database`)
   }
 
-  /** Undefined if it is allowed on no object. */
-  async row(named: Pick<ActionOf, 'action' | 'when'>, allowed: Allowed): Promise<ActionOf | undefined> {
-    if ('created' in allowed) {
-      const fields = allowed.created.length === 0 ? [] : [{ names: allowed.created, objects: null }]
-      return { ...named, objects: null, byValues: 0, fields }
-    }
-    const { any, stored, byFields } = allowed.where
-    const objects = await this.count(any)
-    const byValues = stored ? (await this.count({ kind: 'some', of: [any, stored] })) - objects : 0
-    if (objects + byValues === 0) return undefined
-    const fields: { names: readonly string[]; objects: number }[] = []
-    for (const [, same] of Map.groupBy(byFields, (one) => JSON.stringify(one.where))) {
-      const granted = await this.count(same[0]?.where ?? any)
-      if (granted > 0) fields.push({ names: same.flatMap((one) => one.fields), objects: granted })
-    }
-    return { ...named, objects, byValues, fields, ...(this.#listsObjects && { ids: await this.#ids(any) }) }
-  }
-
-  async #ids(where: Condition): Promise<readonly string[]> {
+  async idsOf(resource: string, where: Condition): Promise<readonly string[]> {
     const ids: string[] = []
     for (let more = true; more; ) {
       const after = ids.length === 0 ? {} : { after: [ids.at(-1) as string] }
-      const found = await this.#store.list(this.#resource.name, { where, limit: PAGE, ...after })
+      const found = await this.#store.list(resource, { where, limit: PAGE, ...after })
       ids.push(...found.map(({ id }) => id))
       more = found.length === PAGE
     }
     return ids
   }
+}
+
+export type CountWhere = (where: Condition) => number | Promise<number>
+
+/** Undefined if it is allowed on no object. */
+async function rowOf(
+  named: Pick<ActionOf, 'action' | 'when'>,
+  allowed: Allowed,
+  count: CountWhere,
+): Promise<ActionOf | undefined> {
+  if ('created' in allowed) {
+    const fields = allowed.created.length === 0 ? [] : [{ names: allowed.created, objects: null }]
+    return { ...named, objects: null, byValues: 0, fields }
+  }
+  const { any, either, byFields } = allowed.where
+  const objects = await count(any)
+  const byValues = either ? (await count(either)) - objects : 0
+  if (objects + byValues === 0) return undefined
+  const fields: { names: readonly string[]; objects: number }[] = []
+  for (const { fields: names, where } of byFields) {
+    const granted = await count(where)
+    if (granted > 0) fields.push({ names, objects: granted })
+  }
+  return { ...named, objects, byValues, fields }
 }

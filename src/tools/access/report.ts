@@ -12,6 +12,7 @@ import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
+import { ObjectsInMemory } from './objects-in-memory.ts'
 import { type ActionOf, CallersReach, type OfReport } from './of.ts'
 import { recordsIn, workingKeys } from './who.ts'
 
@@ -55,7 +56,9 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
   const isOut = ({ id, account }: Person) => account?.disabled === true || isBlocked(reviewed.blocked, id, now)
   const callers = (await callersOfToday(question)).filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
   progress.total(callers.length)
-  const reach = new CallersReach(question, false)
+  const { store } = opened
+  const objects = await ObjectsInMemory.read({ store, resources: question.resources, policies: [reviewed.policy] })
+  const reach = new CallersReach(question, objects)
   const rows: AccessRow[] = []
   const undecided: AccessReport['undecided'][number][] = []
   for (const { caller, key, record } of callers) {

@@ -23,12 +23,11 @@ import { revisionOf } from '../../policy/policy-files.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
-import { readListed } from '../../store/lists/json-row.ts'
-import { MemberCutter } from '../../store/lists/member-cutter.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import { type Cases, type InCases, inCases, type JudgedRequest, judge, questionBy, type UnknownCase } from './judge.ts'
+import { eachObject } from './objects-in-memory.ts'
 import { decideAssuming, relationsOfToken } from './tokens.ts'
 
 export interface WhoQuestion {
@@ -95,8 +94,6 @@ export interface UndecidedWho extends WhoNamed {
 
 /** Objects on which the relations of one object rest: more are not read to find out who is alike. */
 const MOST_RELATED = 100_000
-const PAGE = 1000
-const WHOLE = new MemberCutter({ has: () => true })
 const TOO_MUCH = 'the rules ask for too many conditions of the request: ask `policy explain` for one caller'
 
 /** Throws ToolError, and what the store throws. */
@@ -206,17 +203,10 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
 /** All users records, by id. */
 export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
   const records = new Map<string, StoredObject>()
-  for (let last: string | undefined, more = true; more; ) {
-    const after = last === undefined ? {} : { after: [last] }
-    const rows = await store.list(USERS, { where: { kind: 'always' }, limit: PAGE, ...after })
-    for (const row of rows) {
-      const { id, createdAt, updatedAt, ...document } = readListed(row, WHOLE)
-      const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
-      records.set(row.id, { id: row.id, version: 1, ...times, document })
-    }
-    last = rows.at(-1)?.id
-    more = rows.length === PAGE
-  }
+  await eachObject(store, USERS, { has: () => true }, ({ id, createdAt, updatedAt, ...document }) => {
+    const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
+    records.set(String(id), { id: String(id), version: 1, ...times, document })
+  })
   return records
 }
 
