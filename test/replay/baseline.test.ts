@@ -6,6 +6,7 @@ import { decideAgain } from '../../src/analysis/replay/decide-again.ts'
 import { meets } from '../../src/decide/conditions/condition.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../src/policy/live/active-policy.ts'
+import type { Revision } from '../../src/policy/policy-files.ts'
 import { recordUnder } from '../../src/tools/replay/replay.ts'
 import { randomObject } from '../policy/arbitrary.ts'
 import { generousPolicy } from '../policy/arbitrary-policy.ts'
@@ -43,6 +44,18 @@ function comparesWith(baselineOf: Baseline, seen: Map<string, number>) {
   })
 }
 
+/** A record that the log's own rules made, decided again by the same rules under another name. */
+function sameRulesAnswerAlike(recorded: (record: DecisionRecord) => DecisionRecord, seen: Map<string, number>) {
+  return fc.asyncProperty(generousPolicy, randomRequest, async (policy, request) => {
+    const active = activeOf(policy)
+    const record = recorded((await live(active, request)).record)
+    const told = tellOf(record, await decideAgain(on({ ...active, revision: 'other' as Revision }), record))
+    const isRefusedPut = record.method === 'PUT' && record.problem === 'field-forbidden'
+    seen.set(isRefusedPut ? 'a refused PUT' : told, (seen.get(isRefusedPut ? 'a refused PUT' : told) ?? 0) + 1)
+    expect(told).to.be.oneOf(['the same', 'undecidable', 'unconcerned'])
+  })
+}
+
 /** Of two policies, what the same list is filtered by; and objects. */
 const lists = fc.tuple(generousPolicy, generousPolicy, randomRequest, fc.array(randomObject))
 
@@ -77,6 +90,28 @@ describe('a replay with a baseline', () => {
   it('would not if the answers of the log were the baseline', async () => {
     const log: Baseline = async (_baseline, record) => record
     const outcome = await fc.check(comparesWith(log, new Map()), { numRuns: 3000, seed: 1, endOnFailure: true })
+    expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+  })
+
+  it('says that rules answer as they did, also where a write was refused', async () => {
+    const seen = new Map<string, number>()
+    await drawing(
+      () =>
+        fc.assert(
+          sameRulesAnswerAlike((record) => record, seen),
+          { numRuns: runs(1500, 500) },
+        ),
+      () => expect(seen.get('a refused PUT'), JSON.stringify([...seen])).to.be.above(0),
+    )
+  })
+
+  it('would not if the record of a refused PUT left out the fields that it would remove', async () => {
+    const without = ({ facts: { removed: _, ...facts } = {}, ...record }: DecisionRecord) => ({ ...record, facts })
+    const outcome = await fc.check(sameRulesAnswerAlike(without, new Map()), {
+      numRuns: 3000,
+      seed: 1,
+      endOnFailure: true,
+    })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
   })
 

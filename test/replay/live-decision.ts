@@ -200,10 +200,11 @@ function write(decision: Decision, request: Request): Evidence | undefined {
       action === 'replace'
         ? proposeReplacement(DOCS, body, { before, writable, readable, filled })
         : proposeUpdate(DOCS, body, before)
-    orRefuse(
-      (proposal.read && decision.checkRead(proposal.read, proposal.named)) ?? decision.checkNamed(proposal.named),
-    )
-    if (action === 'update') meet(fate, 'conflict')
+    if (proposal.read && fate === 'conflict') {
+      orRefuse(decision.checkRead(proposal.read, proposal.named))
+      orRefuse(decision.checkNamed(proposal.named))
+      meet(fate, 'conflict')
+    }
     permit = orRefuse(settled(decision.permit(unfit(proposal))))
   }
   meet(fate, 'unmet')

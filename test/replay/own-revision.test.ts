@@ -101,6 +101,31 @@ describe('the log of a server whose rules compare the callers', () => {
   })
 })
 
+describe('the log of a server that refused a PUT because of its fields', () => {
+  let server: TestServer
+  before(async () => {
+    const rules = await readFile(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+    const files = { 'policies/policy.csv': withRules(rules, 'p, pdp-client, orders, replace, any, progress, allow') }
+    server = await startTestServer({ demo: true, files })
+  })
+  after(() => server.stop())
+
+  it('says which fields it would remove, so that it is refused again', async () => {
+    const order = { customerId: 'alice', currency: 'EUR', items: [] }
+    await server.app.seeding.insert('orders', [{ id: 'o1', document: order }])
+    const token = await server.token('service', 'pdp-client')
+    const { status } = await server.ask('PUT', '/api/orders/o1', { token, body: { status: 'placed', currency: 'USD' } })
+    expect(status).to.equal(403)
+    const record = await server.lastDecision({ method: 'PUT' })
+    expect(record?.problem).to.equal('field-forbidden')
+    expect(record?.facts).to.include.keys('named', 'removed')
+    const replayPolicy = await openCandidate(join(server.folder, 'policies'), server.app.resources)
+    const { decided, same, groups } = await replayAll(replayPolicy, server)
+    expect({ decided, same, groups }).to.deep.equal({ decided, same: decided, groups: [] })
+    expect(decided).to.be.above(0)
+  })
+})
+
 function replayAll(candidate: ReplayPolicy, { folder }: TestServer): Promise<ReplayReport> {
   const files = [join(folder, 'data/decisions.log')]
   const always = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
