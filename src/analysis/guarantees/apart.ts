@@ -51,7 +51,7 @@ function* callersOfBoth(question: ApartQuestion): Generator<GuaranteedCaller> {
   const subjects = acts.flatMap(([one]) => (one ? [one.act.subjects] : []))
   const asked = acts.flat().map((one) => one.asked)
   const sought: SoughtCaller = {
-    asked,
+    keyOf: (caller) => callers.keyOf(caller, asked),
     further: callers.ofRules(asked, subjects),
     join: callers.counting(),
     isFound: (caller) => claimsOfBoth(question, caller).next().done !== true,

@@ -5,7 +5,7 @@
 import { choices as choicesOf } from '../../base/subsets.ts'
 import { columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { GuaranteedSubjects, Policy } from '../../decide/policy.ts'
-import { type RolesApart, roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
+import { hadOf, type RolesApart, roleGuaranteesOf, rolesLost } from '../../decide/role-guarantees.ts'
 import { type AskedRules, type GuaranteedCaller, sizeOf } from './asked-rules.ts'
 
 const ANONYMOUS: GuaranteedCaller = { kind: 'anonymous', roles: [], subjects: new Set(['everyone', 'anonymous']) }
@@ -30,7 +30,7 @@ export class Callers {
       one,
       ...further.flatMap((more) => this.joined(one, more) ?? []),
     ])
-    return distinct(all, [asked])
+    return this.#distinct(all, [asked])
   }
 
   /** Those who have just what all of these ask for, one of each. */
@@ -53,10 +53,25 @@ export class Callers {
     const roles = [...this.#policy.roles.keys()].filter((role) => !this.#subjectsOf(role).isDisjointFrom(named))
     const users = [...named].filter((name) => name.startsWith('user:'))
     const all = [...roles.map((role) => this.#of([role])), ...users.map((user) => this.#of([], user))]
-    return distinct(
+    return this.#distinct(
       all.filter((one) => subjects.every((some) => isWanted(one, some))),
       asked,
     )
+  }
+
+  /** Callers with the same rules, who may have the same further roles, once; those with fewer subjects first. */
+  #distinct(callers: readonly GuaranteedCaller[], asked: readonly AskedRules[]): readonly GuaranteedCaller[] {
+    const found = new Map<string, GuaranteedCaller>()
+    for (const one of callers.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
+      found.getOrInsertComputed(this.keyOf(one, asked), () => one)
+    }
+    return [...found.values()]
+  }
+
+  /** The rules, and the roles that keep others away: both decide what further roles give. */
+  keyOf(caller: GuaranteedCaller, asked: readonly AskedRules[]): string {
+    const apart = this.#apart.map((one) => [...hadOf(one, caller.roles)].join())
+    return [caller.kind, ...asked.map((one) => one.profileOf(caller)), ...apart].join(' ')
   }
 
   /** `joined`, as often as one search may ask. Throws TooManyCallers. */
@@ -98,24 +113,12 @@ function isWanted({ subjects }: GuaranteedCaller, wanted: GuaranteedSubjects): b
   return 'with' in wanted || !wanted.without.some((role) => subjects.has(role))
 }
 
-/** Callers with the same rules once, those with fewer subjects first. */
-function distinct(callers: readonly GuaranteedCaller[], asked: readonly AskedRules[]): readonly GuaranteedCaller[] {
-  const found = new Map<string, GuaranteedCaller>()
-  for (const one of callers.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
-    found.getOrInsertComputed(keyOf(one, asked), () => one)
-  }
-  return [...found.values()]
-}
-
-function keyOf(caller: GuaranteedCaller, asked: readonly AskedRules[]): string {
-  return [caller.kind, ...asked.map((one) => one.profileOf(caller))].join(' ')
-}
-
 /** A caller who is looked for. */
 export interface SoughtCaller {
-  readonly asked: readonly AskedRules[]
   /** Who may be joined with another one, since more is granted then. */
   readonly further: readonly GuaranteedCaller[]
+  /** Callers with the same key find the same. */
+  readonly keyOf: (caller: GuaranteedCaller) => string
   readonly join: (one: GuaranteedCaller, other: GuaranteedCaller) => GuaranteedCaller | undefined
   isFound(caller: GuaranteedCaller): boolean
   /** Whether this caller could be found if everything could be written that everybody together can write. */
@@ -130,7 +133,7 @@ export function* withWriters(
   sought: SoughtCaller,
   seen: Set<string> = new Set(),
 ): Generator<GuaranteedCaller> {
-  const key = keyOf(caller, sought.asked)
+  const key = sought.keyOf(caller)
   if (seen.has(key)) return
   seen.add(key)
   if (!sought.couldBe(caller)) return

@@ -141,7 +141,7 @@ export class Prover {
     const ofCaller = ({ kind }: GuaranteedCaller) =>
       statements.filter((statement) => statement.kind === kind).map((statement) => ({ ...statement, asked: lasting }))
     return {
-      asked: [asked],
+      keyOf: (caller) => this.#callers.keyOf(caller, [asked]),
       further: this.#callers.ofRules([asked], [act.subjects]),
       join: this.#callers.counting(),
       isFound: (caller) => this.#claimsOf(one, caller).some(({ broken }) => broken !== NOWHERE),

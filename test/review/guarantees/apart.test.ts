@@ -14,7 +14,14 @@ import { render } from '../../policy/render.ts'
 import type { OraclePolicy, OracleRule } from '../../policy/world.ts'
 import { drawing, runs } from '../../runs.ts'
 import { languagePair, ROLES } from '../diff/language-pairs.ts'
-import { apartByForce, namesFor, type PromisedAct, type PromisedApart, type Status } from './by-force.ts'
+import {
+  apartByForce,
+  namesFor,
+  type PromisedAct,
+  type PromisedApart,
+  type RolesApart,
+  type Status,
+} from './by-force.ts'
 
 const ACTIONS = ['list', 'read', 'create', 'replace', 'update', 'claim', 'delete']
 const WRITES = ['replace', 'update', 'claim']
@@ -23,6 +30,7 @@ const FIELDS = ['ownerId', 'status', 'note', 'assigneeId', 'total']
 interface Drawn {
   readonly policy: OraclePolicy
   readonly promised: PromisedApart
+  readonly apart: RolesApart
 }
 
 function randomAct(policy: OraclePolicy): fc.Arbitrary<PromisedAct> {
@@ -54,11 +62,20 @@ function randomAct(policy: OraclePolicy): fc.Arbitrary<PromisedAct> {
 
 const drawn: fc.Arbitrary<Drawn> = languagePair.chain(({ before: policy }) =>
   fc
-    .record({ one: randomAct(policy), other: randomAct(policy), anywhere: fc.nat(3) })
-    .map(({ one, other, anywhere }) => ({ policy, promised: { acts: [one, other], anywhere: anywhere === 0 } })),
+    .record({
+      one: randomAct(policy),
+      other: randomAct(policy),
+      anywhere: fc.nat(3),
+      apart: fc.option(fc.subarray([...ROLES], { minLength: 2, maxLength: 2 }), { nil: [], freq: 2 }),
+    })
+    .map(({ one, other, anywhere, apart }) => ({
+      policy,
+      promised: { acts: [one, other], anywhere: anywhere === 0 },
+      apart,
+    })),
 )
 
-function textOf({ acts, anywhere }: PromisedApart): string {
+function textOf({ acts, anywhere }: PromisedApart, apart: RolesApart): string {
   const side = (names: readonly string[]) => (names.length === 0 ? 'any' : names.join('+'))
   const forms = acts.map(({ subjects, actions, fields, terms: said }) => ({
     ...(!('except' in subjects && subjects.except.length === 0) && { subjects }),
@@ -67,15 +84,16 @@ function textOf({ acts, anywhere }: PromisedApart): string {
     ...(fields && { fields }),
     ...(said && { when: said.after ? `${side(said.relations)}>${side(said.after)}` : side(said.relations) }),
   }))
-  return stringify([{ name: 'promised', apart: forms, ...(anywhere && { anywhere }) }], {
+  const others = apart.length === 0 ? [] : [{ name: 'apart', 'roles-apart': apart }]
+  return stringify([{ name: 'promised', apart: forms, ...(anywhere && { anywhere }) }, ...others], {
     aliasDuplicateObjects: false,
   })
 }
 
 /** Undefined for a guarantee that is a mistake: two acts that only create, for example. */
-function proved({ policy, promised }: Drawn): Status | undefined {
+function proved({ policy, promised, apart }: Drawn): Status | undefined {
   const files = render(policy, { lineEnd: '\n', padding: ' ', comments: false })
-  const text = textOf(promised)
+  const text = textOf(promised, apart)
   try {
     const parsed = parsePolicy({ ...files, 'guarantees.yaml': { name: 'guarantees.yaml', text } }, LANGUAGE_RESOURCES)
     const [guarantee] = parsed.guarantees
@@ -92,7 +110,7 @@ function answersLikeForce(answerer: typeof proved, count: (status: string) => vo
     const status = answerer(one)
     if (status === undefined) return
     count(`${status}${one.promised.anywhere ? ' anywhere' : ''}`)
-    expect(status, textOf(one.promised)).to.equal(apartByForce(one.policy, one.promised))
+    expect(status, textOf(one.promised, one.apart)).to.equal(apartByForce(one.policy, one.promised, one.apart))
   })
 }
 
@@ -129,6 +147,7 @@ describe('the answer to `apart`', () => {
       { ...one, subjects: { except: [] } },
       { ...other, subjects: { except: [] } },
     ]),
+    'ignores that roles stay apart': (one) => ({ ...one, apart: [] }),
   }
 
   it('is compared so that an answerer is found out that ignores what an object keeps', () => {
@@ -149,7 +168,7 @@ describe('the answer to `apart`', () => {
     ] as const
     const statuses = (anywhere: boolean) => {
       const promised: PromisedApart = { acts, anywhere }
-      return [proved({ policy, promised }), apartByForce(policy, promised)]
+      return [proved({ policy, promised, apart: [] }), apartByForce(policy, promised)]
     }
     expect(statuses(false)).to.deep.equal(['proven', 'proven'])
     expect(statuses(true)).to.deep.equal(['broken', 'broken'])

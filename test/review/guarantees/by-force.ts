@@ -21,16 +21,23 @@ export interface PromisedAct {
 
 export type Status = 'proven' | 'broken' | 'undecided'
 
+/** Roles that nobody has together: who has two of them has none, so another caller stands for them. */
+export type RolesApart = readonly string[]
+
 /** `undecided` where no caller can be in such a situation. */
-export function statusByForce(policy: OraclePolicy, promised: Promised): Status {
+export function statusByForce(policy: OraclePolicy, promised: Promised, apart: RolesApart = []): Status {
   const found = promised.actions.flatMap((action) =>
-    callersOf(policy, promised).flatMap((caller) => pointsFor(policy, promised, action, caller)),
+    callersOf(policy, promised, apart).flatMap((caller) => pointsFor(policy, promised, action, caller)),
   )
   if (found.some(({ broken }) => broken)) return 'broken'
   return found.length === 0 ? 'undecided' : 'proven'
 }
 
-export function callersOf(policy: OraclePolicy, { subjects: who }: PromisedAct): readonly OracleCaller[] {
+export function callersOf(
+  policy: OraclePolicy,
+  { subjects: who }: PromisedAct,
+  apart: RolesApart = [],
+): readonly OracleCaller[] {
   const roles = subsets(policy.roles).map((set) => [...set])
   const all = [callerOf(undefined, []), ...['nobody', 'u1'].flatMap((id) => roles.map((some) => callerOf(id, some)))]
   return all.filter((caller) => {
@@ -40,6 +47,7 @@ export function callersOf(policy: OraclePolicy, { subjects: who }: PromisedAct):
       new Set(),
     )
     const its = subjects(before)
+    if (apart.filter((role) => its.has(role)).length > 1) return false
     return 'except' in who ? !who.except.some((role) => its.has(role)) : who.some((name) => its.has(name))
   })
 }
@@ -144,9 +152,9 @@ export interface PromisedApart {
   readonly anywhere: boolean
 }
 
-export function apartByForce(policy: OraclePolicy, { acts, anywhere }: PromisedApart): Status {
+export function apartByForce(policy: OraclePolicy, { acts, anywhere }: PromisedApart, apart: RolesApart = []): Status {
   const [first, second] = acts.map((act) => {
-    const places = callersOf(policy, act).map(
+    const places = callersOf(policy, act, apart).map(
       (caller) => [JSON.stringify(caller), placesOf(policy, act, caller)] as const,
     )
     return new Map(places)

@@ -13,7 +13,7 @@ import { render } from '../../policy/render.ts'
 import type { OraclePolicy, OracleRule } from '../../policy/world.ts'
 import { drawing, runs } from '../../runs.ts'
 import { languagePair, ROLES } from '../diff/language-pairs.ts'
-import { namesFor, type Promised, type Status, statusByForce } from './by-force.ts'
+import { namesFor, type Promised, type RolesApart, type Status, statusByForce } from './by-force.ts'
 
 const ACTIONS = ['list', 'read', 'create', 'replace', 'update', 'claim', 'delete']
 const WRITES = ['replace', 'update', 'claim']
@@ -24,7 +24,11 @@ const OPEN = { field: 'status', in: ['open'] }
 interface Drawn {
   readonly policy: OraclePolicy
   readonly promised: Promised
+  readonly apart?: RolesApart
 }
+
+/** Roles that `roles-apart` names beside the guarantee that is asked about. */
+const rolesApart = fc.option(fc.subarray([...ROLES], { minLength: 2, maxLength: 2 }), { nil: [], freq: 2 })
 
 const drawn: fc.Arbitrary<Drawn> = languagePair.chain(({ before: policy }) => {
   const names = namesFor(policy)
@@ -43,20 +47,22 @@ const drawn: fc.Arbitrary<Drawn> = languagePair.chain(({ before: policy }) => {
       fields: fc.option(some(FIELDS, 2)),
       left: fc.option(terms(names, 2)),
       right: fc.option(terms(relations, 2)),
+      apart: rolesApart,
     })
-    .map(({ kind, subjects, actions, fields, left, right }) => {
+    .map(({ kind, subjects, actions, fields, left, right, apart }) => {
       const onWrites = right !== null && actions.every((name) => WRITES.includes(name))
       const hasFields = fields !== null && !actions.includes('delete')
       const said = { relations: left ?? [], ...(onWrites && { after: right }) }
       const isAny = said.relations.length === 0 && !onWrites
       return {
         policy,
+        apart,
         promised: { kind, subjects, actions, ...(hasFields && { fields }), ...(!isAny && { terms: said }) },
       }
     })
 })
 
-function textOf({ kind, subjects, actions, fields, terms: said }: Promised): string {
+function textOf({ kind, subjects, actions, fields, terms: said }: Promised, apart: RolesApart = []): string {
   const side = (names: readonly string[]) => (names.length === 0 ? 'any' : names.join('+'))
   const column = said && (said.after ? `${side(said.relations)}>${side(said.after)}` : side(said.relations))
   const word = kind === 'never' ? 'unless' : 'when'
@@ -68,7 +74,8 @@ function textOf({ kind, subjects, actions, fields, terms: said }: Promised): str
     ...(fields && { fields }),
     ...(column && { [word]: column }),
   }
-  return stringify([{ name: 'promised', [kind]: claim }])
+  const others = apart.length === 0 ? [] : [{ name: 'apart', 'roles-apart': apart }]
+  return stringify([{ name: 'promised', [kind]: claim }, ...others])
 }
 
 type Answerer = (drawn: Drawn) => Status | undefined
@@ -79,10 +86,10 @@ const proved: Answerer = (drawn) => {
   return parsed && statusOf(parsed)
 }
 
-function parse({ policy, promised }: Drawn): Policy | undefined {
+function parse({ policy, promised, apart }: Drawn): Policy | undefined {
   const files = render(policy, { lineEnd: '\n', padding: ' ', comments: false })
   try {
-    const guarantees = { name: 'guarantees.yaml', text: textOf(promised) }
+    const guarantees = { name: 'guarantees.yaml', text: textOf(promised, apart) }
     return parsePolicy({ ...files, 'guarantees.yaml': guarantees }, LANGUAGE_RESOURCES)
   } catch (error) {
     if (error instanceof FileError) return undefined
@@ -101,7 +108,7 @@ function answersLikeForce(answerer: Answerer, count: (status: Status) => void = 
     const status = answerer(one)
     if (status === undefined) return
     count(status)
-    expect(status, textOf(one.promised)).to.equal(statusByForce(one.policy, one.promised))
+    expect(status, textOf(one.promised, one.apart)).to.equal(statusByForce(one.policy, one.promised, one.apart))
   })
 }
 
@@ -149,17 +156,33 @@ describe('the answer to a guarantee', () => {
     for (const one of rules) expect(statusWith([one])).to.equal('proven')
   })
 
+  it('counts a role with the rules of another one that stays apart from the role asked about', () => {
+    const rule = { resource: 'tasks', actions: ['read'], relations: [], views: ['*'], effect: 'allow' } as const
+    const rules: readonly OracleRule[] = ['a', 'b'].map((subject) => ({ ...rule, subject }))
+    const policy: OraclePolicy = { roles: ROLES, links: [], relations: new Map(), views: new Map(), rules }
+    const promised: Promised = { kind: 'never', subjects: ['c'], actions: ['read'] }
+    for (const [apart, status] of [
+      [['a', 'c'], 'broken'],
+      [['b', 'c'], 'broken'],
+      [['a', 'b', 'c'], 'proven'],
+    ] as const) {
+      expect(statusByForce(policy, promised, apart)).to.equal(status)
+      expect(proved({ policy, promised, apart })).to.equal(status)
+    }
+  })
+
   /** Each is wrong in one way; the property above must see it. */
   const wrong: Readonly<Record<string, (drawn: Drawn) => Drawn>> = {
     'ignores denies': withRules((rules) => rules.filter(({ effect }) => effect === 'allow')),
     'ignores rules of users': withRules((rules) => rules.filter(({ subject }) => !subject.startsWith('user:'))),
     'ignores right sides': withRules((rules) => rules.map(({ after, ...rule }) => rule)),
-    'ignores the fields': ({ policy, promised: { fields, ...promised } }) => ({ policy, promised }),
-    'ignores what is said behind unless and when': ({ policy, promised: { terms: _, ...promised } }) => ({
-      policy,
+    'ignores the fields': ({ promised: { fields, ...promised }, ...drawn }) => ({ ...drawn, promised }),
+    'ignores what is said behind unless and when': ({ promised: { terms: _, ...promised }, ...drawn }) => ({
+      ...drawn,
       promised,
     }),
-    'asks everybody': ({ policy, promised }) => ({ policy, promised: { ...promised, subjects: { except: [] } } }),
+    'asks everybody': ({ promised, ...drawn }) => ({ ...drawn, promised: { ...promised, subjects: { except: [] } } }),
+    'ignores that roles stay apart': ({ apart: _, ...drawn }) => drawn,
   }
 
   for (const [fault, tamper] of Object.entries(wrong)) {
