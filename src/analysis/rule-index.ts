@@ -3,6 +3,7 @@
  * are cheap.
  */
 import type { Policy, RoleLink, Rule } from '../decide/policy.ts'
+import { type RolesApart, roleGuaranteesOf, rolesLost } from '../decide/role-guarantees.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import { ActionRules, type AlikeRules, alikeRules, type ResourceRules } from './action-rules.ts'
 import { ResourceSpace } from './space.ts'
@@ -29,9 +30,11 @@ export class ActionRulesIndex {
   readonly #tried = new Set<AlikeRules>()
   readonly #unjudged = new Set<AlikeRules>()
   readonly #removed = new Set<Rule>()
+  readonly #apart: readonly RolesApart[]
 
   constructor(policy: Policy, { byName }: Resources, undecided: ReadonlySet<string> = new Set()) {
     this.#policy = policy
+    this.#apart = roleGuaranteesOf(policy).apart
     this.undecided = undecided
     this.#alike = alikeRules(policy.rules)
     for (const rule of policy.rules) {
@@ -91,6 +94,18 @@ export class ActionRulesIndex {
     })
   }
 
+  /** Whether one caller can have both subjects: roles that a guarantee keeps apart count for nobody who has both. */
+  canBeOneCaller(a: string, b: string): boolean {
+    return canBeOneCaller(a, b) && rolesLost(this.#apart, [a, b]).length === 0
+  }
+
+  /** Equal for two subjects that callers can have together with the same further ones. */
+  kindOf(subject: string): string {
+    if (subject === 'anonymous' || subject === 'everyone') return subject
+    if (subject.startsWith('user:')) return 'user'
+    return ['role', ...this.#apart.map(({ givenBy }) => [...(givenBy.get(subject) ?? [])].join('+'))].join('/')
+  }
+
   /** Equal for two subjects if callers with one or the other are granted the same. */
   profileOf(subject: string): string {
     return this.#profiles.getOrInsertComputed(subject, () => {
@@ -128,7 +143,7 @@ export class ActionRulesIndex {
   }
 }
 
-/** Whether one caller can have both subjects: nobody is two users, or has a role without credentials. */
+/** Without guarantees: nobody is two users, or has a role without credentials. */
 export function canBeOneCaller(a: string, b: string): boolean {
   if (a === b || a === 'everyone' || b === 'everyone') return true
   if (a === 'anonymous' || b === 'anonymous') return false

@@ -2,6 +2,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ActionRulesIndex } from '../../../src/analysis/rule-index.ts'
+import type { Policy } from '../../../src/decide/policy.ts'
+import { roleGuaranteesOf, rolesLost } from '../../../src/decide/role-guarantees.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
@@ -41,6 +43,27 @@ describe('a rule that is said to have no effect', () => {
         expect(table(without(beside, [rule]))).not.to.equal(table(beside))
       }
     })
+  })
+
+  it('is found where a guarantee keeps two roles apart: nobody has both', () => {
+    let more = 0
+    const pairs = fc.shuffledSubarray([...ROLES], { minLength: 2, maxLength: 2 })
+    const apart = fc.property(written, pairs, ({ data: drawn }, roles) => {
+      const rules = drawn.rules.map((rule, i) => ({ ...rule, subject: roles[i % 2] ?? 'a' }))
+      const data = { ...drawn, roles: [...ROLES], rules }
+      const one = { data, files: render(data, { lineEnd: '\n', padding: '', comments: false }) }
+      const policy = parsePolicy(one.files, RESOURCES)
+      const kept = { kind: 'roles-apart', name: 'apart', roles, place: { file: '', line: 1, column: 1 } } as const
+      const guarantees = roleGuaranteesOf({ ...policy, roleGuarantees: [kept] }).apart
+      // A role that gives both is an error of the policy.
+      fc.pre(ROLES.every((role) => rolesLost(guarantees, [role]).length === 0))
+      const callers = CALLERS.filter((someone) => rolesLost(guarantees, someone.roles).length === 0)
+      const { redundant } = findIn(one, [kept])
+      more += redundant.size - findIn(one).redundant.size
+      expect(table(without(one.data, [...redundant]), 0, callers)).to.equal(table(one.data, 0, callers))
+    })
+    fc.assert(apart, { numRuns: runs(300, 100) })
+    expect(more).to.be.above(0)
   })
 
   it('is found in the random policies, of every kind', () => {
@@ -100,8 +123,8 @@ function holds(property: (found: Found) => void): void {
   )
 }
 
-function findIn({ data, files }: WrittenPolicy): Found {
-  const policy = parsePolicy(files, RESOURCES)
+function findIn({ data, files }: WrittenPolicy, roleGuarantees: Policy['roleGuarantees'] = []): Found {
+  const policy = { ...parsePolicy(files, RESOURCES), roleGuarantees }
   const index = new ActionRulesIndex(policy, RESOURCES)
   // A rule and its data stand in the same position.
   const dataOf = new Map(policy.rules.map((rule, i) => [rule, data.rules[i] as OracleRule]))
@@ -131,11 +154,11 @@ function caller(id: string, roles: readonly string[]): OracleCaller {
 }
 
 /** What every caller is granted for every resource, action and set of relations, as text. */
-function table(policy: OraclePolicy, now = 0): string {
+function table(policy: OraclePolicy, now = 0, callers: readonly OracleCaller[] = CALLERS): string {
   const rows = [...RESOURCES.byName.values()].flatMap((one) => {
     const resource = asOracle(one)
     const relations = [...(policy.relations.get(one.name)?.keys() ?? [])]
-    return CALLERS.flatMap((someone) =>
+    return callers.flatMap((someone) =>
       [...one.actions.keys()].flatMap((action) =>
         // OPTIONS concerns no object.
         (action === 'options' ? [new Set<string>()] : subsets(relations)).map((set) =>

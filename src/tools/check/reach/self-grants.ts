@@ -6,7 +6,7 @@
 
 import type { ActionRules, PlacedRule, RuleGroup } from '../../../analysis/action-rules.ts'
 import { type Extent, NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
-import { canBeOneCaller, type IndexedPolicy } from '../../../analysis/rule-index.ts'
+import type { IndexedPolicy } from '../../../analysis/rule-index.ts'
 import { type Rule, USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
@@ -149,7 +149,7 @@ function callersOf({ written, resource }: Writing, { policy, index }: IndexedPol
   if (writers.length * others.length > MOST_PAIRS) throw new TooManyRegions(written.resource.name)
   return writers.flatMap((subject) =>
     others
-      .filter((other) => canBeOneCaller(subject, other))
+      .filter((other) => index.canBeOneCaller(subject, other))
       .map((other) => ({ subject, other, subjects: index.subjectsOf(subject).union(index.subjectsOf(other)) })),
   )
 }
@@ -221,7 +221,7 @@ function gainsOf(caller: WritingCaller, { writing }: Gaining, { index, policy }:
       leaves: leaves.filter((leaf) => gains.groups('deny', subject).some((group) => rests(group, leaf))),
     }))
     const further = denying.filter(({ subject, leaves: some }) => {
-      const canJoin = canBeOneCaller(subject, caller.subject) && canBeOneCaller(subject, caller.other)
+      const canJoin = [caller.subject, caller.other].every((one) => index.canBeOneCaller(subject, one))
       return some.length > 0 && canJoin && !caller.subjects.has(subject)
     })
     const callers = [caller.subjects, ...further.map(({ subject }) => caller.subjects.union(index.subjectsOf(subject)))]

@@ -5,7 +5,7 @@
  */
 import type { ActionRules, RuleGroup } from '../../../analysis/action-rules.ts'
 import { NOWHERE, type Region, TooManyRegions, withoutAll } from '../../../analysis/regions.ts'
-import { type ActionRulesIndex, canBeOneCaller, type IndexedPolicy } from '../../../analysis/rule-index.ts'
+import type { ActionRulesIndex, IndexedPolicy } from '../../../analysis/rule-index.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { AllowedWrite } from './allowed-write.ts'
@@ -241,7 +241,7 @@ class JoinedCallers {
         yield this.#callerOf(names)
       }
       if (kept.length === 0) return
-      callers = joined(kept, further)
+      callers = this.#joined(kept, further)
     }
   }
 
@@ -250,9 +250,17 @@ class JoinedCallers {
     return this.#callerOf(names.map((name) => (name === from ? to : name)))
   }
 
+  *#joined(callers: readonly (readonly string[])[], further: readonly string[]): Iterable<readonly string[]> {
+    for (const names of callers) {
+      const later = further.slice(1 + further.indexOf(names.at(-1) ?? ''))
+      for (const name of later) if (names.every((one) => this.#index.canBeOneCaller(one, name))) yield [...names, name]
+    }
+  }
+
   #keyOf(names: readonly string[]): string {
     const rows = names.reduce((all, name) => all | this.#rowsOf(name), 0n)
-    return `${[...new Set(names.map(kindOfSubject))].toSorted().join()} ${rows.toString(36)}`
+    const kinds = new Set(names.map((name) => this.#index.kindOf(name)))
+    return `${[...kinds].toSorted().join()} ${rows.toString(36)}`
   }
 
   #callerOf(names: readonly string[]): JoinedCaller {
@@ -278,17 +286,4 @@ class JoinedCallers {
       )
     })
   }
-}
-
-function* joined(callers: readonly (readonly string[])[], further: readonly string[]): Iterable<readonly string[]> {
-  for (const names of callers) {
-    const later = further.slice(1 + further.indexOf(names.at(-1) ?? ''))
-    for (const name of later) if (names.every((one) => canBeOneCaller(one, name))) yield [...names, name]
-  }
-}
-
-/** The kind of a subject, which decides the other subjects that a caller with it can have. */
-function kindOfSubject(subject: string): string {
-  if (subject === 'anonymous' || subject === 'everyone') return subject
-  return subject.startsWith('user:') ? 'user' : 'role'
 }

@@ -10,7 +10,7 @@
 
 import type { ActionRules, PlacedRule } from '../../../analysis/action-rules.ts'
 import { type Extent, shared, without, withoutAll } from '../../../analysis/regions.ts'
-import { type ActionRulesIndex, canBeOneCaller } from '../../../analysis/rule-index.ts'
+import type { ActionRulesIndex } from '../../../analysis/rule-index.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { endsOf, lives } from '../../../decide/rules/rule-table.ts'
 
@@ -105,7 +105,7 @@ function denyHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed
   if (left.length === 0) return false
   const allowed = actionRules.subjects('allow')
   const takesFrom = (other: string) => {
-    if (!allowed.has(other) || !canBeOneCaller(rule.subject, other)) return false
+    if (!allowed.has(other) || !index.canBeOneCaller(rule.subject, other)) return false
     const further = index.subjectsOf(other).difference(subjects)
     return actionRules.groups('allow', other).some((group) => {
       const denied = left.flatMap((extent) => shared(regions, extent, group))
