@@ -79,7 +79,7 @@ function personOf(i: number): Document {
   return { email: `users${i}@example.com`, displayName: `User ${i}` }
 }
 
-const AT_ONCE = 2000
+const AT_ONCE = 500
 
 /** The ids are the name of the resource and a number. */
 function fillerOf(seeding: Pick<Seeding, 'insert'>) {

@@ -109,7 +109,7 @@ function isOpen({ caller }: Found, row: WhoCan): boolean {
 }
 
 /** Asks the request of a caller over HTTP. */
-async function compare(served: ServedWorld, { path, change }: Asked, found: Found): Promise<void> {
+async function compare(served: ServedWorld, { path, change, world }: Asked, found: Found): Promise<void> {
   const { caller, holding } = found
   const row = rowOf(found)
   if (row && (row.dependsOnValues || isOpen(found, row))) return
@@ -124,7 +124,22 @@ async function compare(served: ServedWorld, { path, change }: Asked, found: Foun
     expected,
   )
   counted[expected ? 'yes' : 'no'] += 1
-  if (row && expected) countRow(row, change || path.split('/').length < 3 ? [] : Object.keys(answer.body))
+  if (!row || !expected) return
+  const isRead = !change && path.split('/').length >= 3
+  countRow(row, isRead ? Object.keys(answer.body) : [])
+  if (isRead && row.kind === 'person') compareFields(row, { holding, world, path, shown: Object.keys(answer.body) })
+}
+
+interface ShownFields extends Pick<Asked, 'world' | 'path'>, Pick<Found, 'holding'> {
+  readonly shown: readonly string[]
+}
+
+/** An object shows the fields that are granted in this case and that it has. */
+function compareFields({ byCase }: WhoCan, { holding, world, path, shown }: ShownFields): void {
+  const { fields = [] } = byCase.find(({ when }) => when.length === 0 || when.some((one) => fits(one, holding))) ?? {}
+  const [resource = '', id] = path.split('/').slice(-2)
+  const stored = { createdAt: '', updatedAt: '', ...world.objects?.get(resource)?.find((one) => one.id === id) }
+  expect(fields.filter((name) => name in stored)).to.have.members(shown)
 }
 
 /** `shown`: the fields of the answer to a read. */
@@ -149,6 +164,14 @@ describe('access who, for random policies and people', () => {
     'forgets the cases': async (...asked) => {
       const report = await askWho(...asked)
       return { ...report, who: report.who.map((row) => ({ ...row, when: [] })) }
+    },
+    'takes the fields of one case for those of another': async (...asked) => {
+      const report = await askWho(...asked)
+      const turned = ({ byCase, ...row }: WhoCan) => {
+        const fields = byCase.map((one) => one.fields)
+        return { ...row, byCase: byCase.map((one, i) => ({ ...one, fields: fields.at(i - 1) ?? [] })) }
+      }
+      return { ...report, who: report.who.map(turned) }
     },
     'takes all people for the first one': async (...asked) => {
       const report = await askWho(...asked)

@@ -20,6 +20,7 @@ export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
     return [
       [head],
       who.length === 0 ? ['nobody'] : table([HEAD, ...who.map(cellsOf)]),
+      section('fields by case:', who.filter(({ byCase }) => byCase.length > 1).flatMap(caseLines)),
       section(
         'undecided:',
         open.flatMap((line) => wrap(line)),
@@ -58,6 +59,10 @@ function cellsOf(row: WhoCan): readonly string[] {
   ]
 }
 
+function caseLines(row: WhoCan): readonly string[] {
+  return row.byCase.map(({ when, fields }) => `${nameOf(row)}, ${when.join(' or ') || 'always'}: ${fields.join(' ')}`)
+}
+
 /** The words of docs/access.md. */
 function nameOf({ kind, subject, roles, key }: Pick<UndecidedWho, 'kind' | 'subject' | 'roles' | 'key'>): string {
   const named = roles.length === 0 ? '' : ` (${roles.map(quote).join(', ')})`
@@ -91,11 +96,14 @@ export const OF_FORMATS = formatsOf((report: OfReport) => ({
       ),
       status === 'active' && resources.length === 0 ? ['nothing'] : [],
       section('undecided:', open),
+      status === 'active' ? [LEFT_OUT] : [],
     ]
   },
   /** The shape is docs/schemas/access-of.schema.json. */
   json: () => report,
 }))
+
+const LEFT_OUT = 'system/… has no objects to count: `access who` asks about it'
 
 function ofCells({ action, when, objects, byValues, fields }: ActionOf): readonly string[] {
   const more = byValues === 0 ? '' : `, ${byValues} by the values sent`
@@ -172,7 +180,7 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     title: `Access report of policy ${report.revision}`,
     layout: 'report' as const,
     about: html`<p>Who can do what, by policy <code>${report.revision}</code> at <time>${report.at}</time>:
-${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided</p>`,
+${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided. ${LEFT_OUT}</p>`,
     legend: [],
     main: html`<h2>Findings</h2>
 ${listHtml(report.findings.map(({ message }) => message))}

@@ -46,6 +46,13 @@ export interface InCases {
   readonly when: Cases | undefined
   /** Of the smallest case. */
   readonly judged: JudgedAccess
+  /** The fields that are granted in each case; cases with the same fields are one. */
+  readonly byCase: readonly FieldsInCase[]
+}
+
+export interface FieldsInCase {
+  readonly when: Cases
+  readonly fields: readonly string[]
 }
 
 /** Each doubles the number of decisions. */
@@ -60,6 +67,7 @@ export async function inCases(
   if (named.size > MOST_UNKNOWN) return undefined
   const unknown = [...named]
   const allowed: (readonly string[])[] = []
+  const granted: { readonly set: readonly string[]; readonly fields: FieldNames }[] = []
   const denied = new Set<string>()
   let found: JudgedAccess = first
   for (const set of smallestSubsets(unknown)) {
@@ -68,10 +76,17 @@ export async function inCases(
     for (const subject of judged.unless ?? []) denied.add(subject)
     if (allowed.length === 0) found = judged
     allowed.push(set)
+    granted.push({ set, fields: judged.fields })
   }
+  const alike = Map.groupBy(granted, ({ fields }) => [...fields].toSorted().join())
+  const sets = (some: typeof granted) => some.map(({ set }) => set)
   return {
     when: allowed.length === 0 ? undefined : casesText(unknown, allowed),
     judged: { ...found, unless: [...denied] },
+    byCase: [...alike.values()].map((some) => ({
+      when: casesText(unknown, sets(some)),
+      fields: [...(some[0]?.fields ?? [])],
+    })),
   }
 }
 

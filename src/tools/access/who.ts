@@ -26,7 +26,16 @@ import type { OpenedStore } from '../../store/contract.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
-import { type Cases, type InCases, inCases, type JudgedRequest, judge, questionBy, type UnknownCase } from './judge.ts'
+import {
+  type Cases,
+  type FieldsInCase,
+  type InCases,
+  inCases,
+  type JudgedRequest,
+  judge,
+  questionBy,
+  type UnknownCase,
+} from './judge.ts'
 import { eachObject } from './objects-in-memory.ts'
 import { decideAssuming, relationsOfToken } from './tokens.ts'
 
@@ -78,7 +87,9 @@ export interface WhoCan extends WhoNamed {
   readonly dependsOnValues: boolean
   /** For tokens: roles and `user:<id>` that a token may have besides, and whose denies would match. */
   readonly unless: readonly string[]
+  /** In the first case. */
   readonly fields: readonly string[]
+  readonly byCase: readonly FieldsInCase[]
   /** The places of the lines that decide. */
   readonly rules: readonly string[]
   /** The relations that these lines name, and the objects that give each of them. */
@@ -327,6 +338,7 @@ function rowOf(
     dependsOnValues: answer === 'depends',
     unless,
     fields: [...fields],
+    byCase: found.byCase,
     rules: rules.map(({ line }) => `policy.csv:${line}`),
     relations: related.map((relation) => ({
       name: relation.name,
