@@ -3,6 +3,8 @@ import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { reportOn } from '../../src/analysis/diff/compare-policies.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import { ACCESS_REPORT_FORMATS } from '../../src/tools/access/formats.ts'
+import type { AccessReport } from '../../src/tools/access/report.ts'
 import { DIFF_FORMATS } from '../../src/tools/diff/formats.ts'
 import { type LoadedPolicy, loadPolicy } from '../../src/tools/load-policy.ts'
 import { COVERAGE_FORMATS } from '../../src/tools/matrix/coverage/report.ts'
@@ -49,6 +51,7 @@ describe('the page of each report', () => {
       run: REPORTS.html(RUN),
       coverage: COVERAGE_FORMATS.html(COVERAGE),
       diff: DIFF_FORMATS.html(report),
+      access: ACCESS_REPORT_FORMATS.html(ACCESS),
     }
   })
   after(async () => {
@@ -106,8 +109,18 @@ describe('the page of each report', () => {
     }
   })
 
+  it('of access shows hostile names as text', async () => {
+    await withPage('access', 1280, async (page) => {
+      expect(await page.title()).to.equal(`Access report of policy ${ACCESS.revision}`)
+      expect(await page.evaluate(`document.querySelectorAll('img').length`)).to.equal(0)
+      expect(await page.evaluate(`document.body.innerText`))
+        .to.contain(HOSTILE)
+        .and.to.contain(LONG)
+    })
+  })
+
   it('has all its filters in sight on a telephone', async () => {
-    for (const name of Object.keys(pages)) {
+    for (const name of Object.keys(pages).filter((one) => one !== 'access')) {
       await withPage(name, 390, async (page) => {
         const boxes = await page.evaluate<readonly { left: number; right: number; bottom: number }[]>(
           `[...document.querySelectorAll('.filters :is(input, select, button)')].map((one) => one.getBoundingClientRect().toJSON())`,
@@ -185,6 +198,30 @@ const PEOPLE = [
   { name: 'Zoe', id: 'u1', roles: ['member'], disabled: false },
   { name: 'Max', id: 'u2', roles: ['member'], disabled: true },
 ]
+
+/** A name that would be markup, and long ones that need a break. */
+const HOSTILE = `<img src=x onerror="document.title='taken'">'&amp;`
+const LONG = 'somebody-with-a-long-name'.repeat(6)
+
+const ACCESS: AccessReport = {
+  at: '2026-11-21T06:00:00.000Z',
+  revision: 'a4f428488d58fdf7',
+  rows: [HOSTILE, LONG].flatMap((subject) =>
+    ['list', 'update'].map((action) => ({
+      resource: subject === LONG ? 'tasks' : HOSTILE,
+      subject,
+      key: null,
+      roles: ['member', LONG],
+      action,
+      when: ['office+fresh', '!office+fresh'],
+      objects: 1234,
+      byValues: 5,
+      fields: [{ names: ['id', 'title', LONG], objects: 12 }],
+    })),
+  ),
+  findings: [{ code: 'key-never-used', about: HOSTILE, message: `the key ${HOSTILE} ${LONG} was never used` }],
+  undecided: [{ subject: HOSTILE, resource: 'tasks', action: 'list', why: LONG }],
+}
 
 function withoutResults(loaded: LoadedPolicy): LoadedPolicy {
   const rules = loaded.policy.rules.filter(({ after }) => after === undefined)

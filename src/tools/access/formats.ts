@@ -179,6 +179,7 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     heading: 'Access report',
     title: `Access report of policy ${report.revision}`,
     layout: 'report' as const,
+    ownStyle: 'li, td { overflow-wrap: anywhere }\n',
     about: html`<p>Who can do what, by policy <code>${report.revision}</code> at <time>${report.at}</time>:
 ${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided. ${LEFT_OUT}</p>`,
     legend: [],
@@ -217,7 +218,7 @@ function resourceHtml([resource, rows]: readonly [string, readonly AccessRow[]])
         .map((cell) => html`<td>${cell}</td>`)}</tr>\n`,
   )
   return html`<h2>${resource}</h2>
-<div class="table"><table>
+<div class="wide"><table>
 <thead><tr>${REPORT_HEAD.slice(1).map((name) => html`<th>${name}</th>`)}</tr></thead>
 <tbody>${cells}</tbody>
 </table></div>
