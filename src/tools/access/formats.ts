@@ -181,7 +181,8 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     layout: 'report' as const,
     ownStyle: 'li, td { overflow-wrap: anywhere }\n',
     about: html`<p>Who can do what, by policy <code>${report.revision}</code> at <time>${report.at}</time>:
-${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided. ${LEFT_OUT}</p>`,
+${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided.
+system/… has no objects to count: <code>access who</code> asks about it</p>`,
     legend: [],
     main: html`<h2>Findings</h2>
 ${listHtml(report.findings.map(({ message }) => message))}
