@@ -44,10 +44,12 @@ export function parseYaml<T>(
 const TOO_DEEP = 'the value has too many levels of lists and mappings; write it with fewer'
 
 function readYaml<T>(
-  { name, text }: SourceFile,
+  { name, text: whole }: SourceFile,
   shape: Shape<T>,
   report: (diagnostic: Diagnostic) => void,
 ): YamlFile<T> | undefined {
+  // With the mark, the parser takes the first line of a list for a deeper one.
+  const text = whole.replace(/^\uFEFF/, '')
   const lines = new LineCounter()
   // The library's own search for repeated keys compares each key with each: 20,000 roles would take 15 seconds.
   const document = parseDocument(text, { uniqueKeys: false, strict: true, merge: false, lineCounter: lines })

@@ -264,6 +264,15 @@ for (const [name, onEngine] of ENGINES) {
       expect(stdout).to.include('<td>sam</td>')
     })
 
+    it('quotes the id of an object that a terminal would obey or show as two', async () => {
+      const id = 'o\u202e 3'
+      const document = { customerId: 'alice', status: 'draft', item: 'tea', quantity: 1 }
+      await on.server.app.seeding.insert('orders', [{ id, document }])
+      const { stdout, stderr } = await command(['access', 'who', 'GET', `/api/orders/${encodeURIComponent(id)}`])
+      expect(stdout, stderr).to.include('owner ("orders/o\\u{202e} 3")')
+      expect(stdout).to.not.include('\u202e')
+    })
+
     for (const [asked, sentence] of [
       [['GET', '/api/orders/none'], 'no object of `orders` has the id `none`, so everybody gets 404: name another one'],
       [['GET', '/api/planes/1'], 'nobody can: no resource has this path; is it /api'],

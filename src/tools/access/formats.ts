@@ -46,7 +46,9 @@ const HEAD = ['who', 'when', 'lines', 'by', 'ends', 'last']
 
 function cellsOf(row: WhoCan): readonly string[] {
   const { when, dependsOnValues, rules, relations, ends, lastDone } = row
-  const by = relations.map(({ name, through }) => (through.length === 0 ? name : `${name} (${through.join(' ')})`))
+  const by = relations.map(({ name, through }) =>
+    through.length === 0 ? name : `${name} (${through.map(quote).join(' ')})`,
+  )
   const others = row.unless.length === 0 ? '' : `, unless ${row.unless.join(' or ')}`
   const cases = `${when.length === 0 ? 'always' : when.join(' or ')}${others}`
   return [
