@@ -82,7 +82,9 @@ function readYaml<T>(
   const refused = 'aliases (`*name`) are not accepted'
   for (const offset of aliases) report(fault(at(offset), 'yaml-alias', refused, 'write the value out'))
   if (aliases.length > 0) return undefined
-  const checked = shape(document.toJS() ?? {})
+  const value: unknown = document.toJS()
+  // A file with nothing but comments is an empty list, or an empty mapping.
+  const checked = shape(value ?? ('value' in shape([]) ? [] : {}))
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
   for (const error of reportable(checked.errors)) {
     report(fault(place(pathOf(error)), 'yaml-shape', shapeSentence(error), shapeHint(error)))

@@ -2,6 +2,7 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { ROOT, sallyport } from '../command.ts'
@@ -100,6 +101,16 @@ describe('sallyport policy usage', () => {
     await writeFile(torn, `${await readFile(log, 'utf8')}{"record":"decision","time\n`)
     expect((await json(torn, '--since', '1h')).coverage).to.deep.include({ damaged: 1 })
 
+    const tail = join(folder, 'tail.log')
+    await writeFile(tail, `ion":"list","status":200}\nno record, nor a part of one\n${await readFile(log, 'utf8')}`)
+    expect((await json(tail, '--since', '1h')).coverage).to.deep.include({ damaged: 1 })
+
+    const empty = join(folder, 'empty.log')
+    await writeFile(empty, '')
+    const nothing = await json(empty, '--since', '1h')
+    expect(nothing.coverage.share, 'a time shorter than a silence').to.equal(0)
+    expect(nothing.lines.map(({ use }: { use: string }) => use)).to.not.include('unused')
+
     const masked = join(folder, 'masked.log')
     const records = (await readFile(log, 'utf8')).replaceAll(/"subject":"alice"/g, '"subject":"***"')
     await writeFile(masked, records)
@@ -163,6 +174,19 @@ describe('sallyport policy usage', () => {
     const report = await json(log, '--since', '1h', '--until', later, '--max-silence', '60d')
     expect(report.decided).to.equal(6)
     expect((await run('package.json')).code).to.equal(2)
+    const refused = async (...args: readonly string[]) => {
+      const { code, stderr } = await run(...args)
+      expect(code).to.equal(2)
+      return stderr
+    }
+    expect(await refused(log, 'package.json'), 'beside a log too').to.equal(
+      'sallyport: package.json holds no decision record: name decision logs\n',
+    )
+    const packed = join(folder, 'packed.log.gz')
+    await writeFile(packed, gzipSync(await readFile(log)))
+    expect(await refused(log, packed)).to.equal(`sallyport: ${packed} is compressed: unpack it first, as with gunzip\n`)
+    expect(await refused(log, '--since', '2099-01-01')).to.contain('--since is not before --until')
+    expect((await json(log, `${folder}/./decisions.log`, '--since', '1h')).decided, 'each file once').to.equal(6)
     expect((await run('nowhere.log')).stderr).to.equal('sallyport: nowhere.log is not a file: name decision logs\n')
   })
 

@@ -3,7 +3,6 @@
 import { guarantees } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
-import { isObject } from '../../base/is-object.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
 import type {
@@ -63,11 +62,7 @@ const KINDS: { readonly [K in Kind]: ParseKind<GuaranteeForms[K]> } = {
   'at-most': parseAtMost,
 }
 
-const shapeOfList = shapeBy<readonly Entry[]>(guarantees)
-
-/** Nothing is promised by a file that has nothing but comments, which is an empty mapping. */
-const shape: typeof shapeOfList = (value) =>
-  isObject(value) && Object.keys(value).length === 0 ? { value: [] } : shapeOfList(value)
+const shape = shapeBy<readonly Entry[]>(guarantees)
 
 /** In the order of the file. */
 export function parseGuarantees(

@@ -129,7 +129,7 @@ interface LogReader {
   readonly onProgress: (bytes: number) => void
 }
 
-/** The bytes of all files together. Throws ToolError for a missing file. */
+/** The bytes of all files together. Throws ToolError for a file that is missing or compressed. */
 export async function sizeOf(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(sizeOfOne))
   return sizes.reduce((sum, size) => sum + size, 0)
@@ -145,8 +145,15 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
   }
 }
 
+/** The first two bytes of each such file (RFC 1952). */
+const GZIP = '1f8b'
+
 async function sizeOfOne(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
   if (!found?.isFile()) throw new ToolError(`${file} is not a file: name decision logs`)
+  for await (const begin of createReadStream(file, { end: 1 })) {
+    if ((begin as Buffer).toString('hex') === GZIP)
+      throw new ToolError(`${file} is compressed: unpack it first, as with gunzip`)
+  }
   return found.size
 }

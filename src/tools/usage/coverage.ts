@@ -2,6 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { timeText } from '../../base/time.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
+import { count } from '../../present/text.ts'
 
 /** Milliseconds since the epoch. */
 export interface Window {
@@ -29,7 +30,7 @@ export class CoveredTime {
   readonly #window: Window
   readonly #hours = new Set<number>()
   #damaged = 0
-  #writes = { least: Number.POSITIVE_INFINITY, most: 0, count: 0 }
+  #writes = { least: Number.POSITIVE_INFINITY, most: 0, number: 0 }
 
   constructor(window: Window) {
     this.#window = window
@@ -38,27 +39,39 @@ export class CoveredTime {
   add(time: number, write: number | undefined): void {
     this.#hours.add(Math.floor(time / HOUR_MS))
     if (write === undefined) return
-    const { least, most, count } = this.#writes
-    this.#writes = { least: Math.min(least, write), most: Math.max(most, write), count: count + 1 }
+    const { least, most, number } = this.#writes
+    this.#writes = { least: Math.min(least, write), most: Math.max(most, write), number: number + 1 }
   }
 
-  addDamaged(): void {
-    this.#damaged += 1
+  /** A line that is no record: what a record has left counts, be its beginning or its end cut off. */
+  addOther(line: string): void {
+    if (/^\{"(?:record":"decision"|damaged":)/.test(line) || (/[^\s{}]\}+$/.test(line) && !isJson(line)))
+      this.#damaged += 1
   }
 
   result(notNamed: readonly string[]): LogCoverage {
     const { since, until, maxSilence } = this.#window
-    const gaps: { from: number; to: number }[] = []
+    // However short the time is, a log without any record of it shows nothing.
+    const gaps: { from: number; to: number }[] = this.#hours.size === 0 ? [{ from: since, to: until }] : []
     let from = since
     for (const hour of [...this.#hours].sort((a, b) => a - b)) {
       if (hour * HOUR_MS - from >= maxSilence) gaps.push({ from, to: hour * HOUR_MS })
       from = (hour + 1) * HOUR_MS
     }
-    if (until - from >= maxSilence) gaps.push({ from, to: until })
+    if (gaps.at(-1)?.to !== until && until - from >= maxSilence) gaps.push({ from, to: until })
     const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
-    const { least, most, count } = this.#writes
-    const missingWrites = count === 0 ? 0 : Math.max(0, most - least + 1 - count)
+    const { least, most, number } = this.#writes
+    const missingWrites = number === 0 ? 0 : Math.max(0, most - least + 1 - number)
     return { share: Math.max(0, 1 - missing / (until - since)), gaps, notNamed, damaged: this.#damaged, missingWrites }
+  }
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -75,6 +88,6 @@ export function whyNotCovered({ gaps, notNamed, damaged }: LogCoverage): readonl
   return [
     ...gaps.map(({ from, to }) => `the logs have no record from ${timeText(from)} to ${timeText(to)}`),
     ...notNamed.map((file) => `\`${file}\` isn't among the named files`),
-    ...(damaged === 0 ? [] : [`${damaged} records are damaged`]),
+    ...(damaged === 0 ? [] : [`${count(damaged, 'record')} can't be read`]),
   ]
 }

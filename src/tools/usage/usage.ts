@@ -1,5 +1,6 @@
 /** What recorded requests needed of a policy: how often, for how many people, and when last. */
 
+import { resolve } from 'node:path'
 import type { Limit, Policy, Rule } from '../../decide/policy.ts'
 import { coversResource } from '../../decide/rules/terms.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
@@ -108,8 +109,9 @@ export async function usageOf(options: UsageOptions): Promise<Usage> {
   const needed = new NeededParts(loaded, resources, parts)
   const covered = new CoveredTime(window)
   const tally = new UsageTally(loaded.policy, resources)
-  let [leftOut, otherLines] = [0, 0]
+  let [leftOut, otherLines, records] = [0, 0, 0]
   const onRecord = async (record: DecisionRecord) => {
+    records += 1
     const time = Date.parse(record.time)
     if (time < window.since || time >= window.until) {
       leftOut += 1
@@ -121,11 +123,15 @@ export async function usageOf(options: UsageOptions): Promise<Usage> {
   }
   const onOther = (line: string) => {
     otherLines += 1
-    if (/^\{"(?:record":"decision"|damaged":)/.test(line)) covered.addDamaged()
+    covered.addOther(line)
   }
-  for (const file of files) await readLog(file, { onRecord, onOther, onProgress })
-  if (otherLines > 0 && tally.isEmpty && leftOut === 0) {
-    throw new ToolError(`${files.join(', ')} holds no decision record: name decision logs`)
+  const distinct = [...new Map(files.map((file) => [resolve(file), file])).values()]
+  for (const file of distinct) {
+    const before = { records, otherLines }
+    await readLog(file, { onRecord, onOther, onProgress })
+    if (otherLines > before.otherLines && records === before.records) {
+      throw new ToolError(`${file} holds no decision record: name decision logs`)
+    }
   }
   const coverage = covered.result(await notNamedOf(files))
   return { window, loaded, coverage, leftOut, otherLines, ...tally.result(parts, whyNotCovered(coverage)) }
@@ -195,10 +201,6 @@ class UsageTally {
         { people: new People(), requests: 0, decided: 0, last: undefined },
       ]),
     )
-  }
-
-  get isEmpty(): boolean {
-    return this.#decided + this.#unconcerned + this.#undecidable.size === 0
   }
 
   add(record: DecisionRecord, time: number, needs: Needs): void {
