@@ -169,6 +169,11 @@ describe('sallyport policy trim', () => {
     expect(await csv(out)).to.equal(await csv(policies))
     const { code, stderr } = await run(out)
     expect([code, stderr]).to.deep.equal([2, `sallyport: ${out} isn't empty: name a new folder\n`])
+    const nameless = await run('')
+    expect([nameless.code, nameless.stderr]).to.deep.equal([
+      2,
+      "sallyport: the working directory isn't empty: name a new folder\n",
+    ])
   })
 
   it('counts the requests that it could not decide again', async () => {

@@ -3,6 +3,7 @@
  * record of each kind again; then the written files are proved by the tools that people use.
  */
 import { readdir, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
 import { guaranteesHeld, guaranteesNoticing } from '../../analysis/guarantees/noticing.ts'
@@ -81,7 +82,8 @@ const MOST_KINDS = 50_000
 /** Throws ToolError and FileError. */
 export async function trim(options: TrimOptions): Promise<Trimmed> {
   const { loaded, keep, out, window } = options
-  if ((await readdir(out).catch(() => [])).length > 0) throw new ToolError(`${out} isn't empty: name a new folder`)
+  if ((await readdir(resolve(out)).catch(() => [])).length > 0)
+    throw new ToolError(`${out || 'the working directory'} isn't empty: name a new folder`)
   const equal = new EqualDecisions(loaded.policy, loaded.blocked)
   const kinds = new Map<string, DecisionRecord>()
   const onRecord = (record: DecisionRecord) => {
