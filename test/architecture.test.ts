@@ -42,7 +42,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 3650,
-  tools: 26850,
+  tools: 26900,
   server: 9350,
   analysis: 4500,
   config: 500,

@@ -313,4 +313,18 @@ describe('how callers can relate to objects', () => {
     expect([kindOf(), kindOf('draft'), kindOf('shipped')]).to.deep.equal(['related', 'related', 'related'])
     expect(kindOf('draft', 'shipped')).to.equal('impossible')
   })
+
+  it('is impossible where a related object would contradict itself', () => {
+    const policy = policyOf('things', ['inBox', 'led', 'editor'])
+    const kindOf = (...names: string[]) =>
+      satisfiability(policy.ownership.get('things'), KNOWN, {
+        resource: resourceOf('things'),
+        relations: new Set(names),
+        own: false,
+      })
+    // An editor of a box is a member of it, and its lead need not be.
+    expect(kindOf('editor')).to.equal('impossible')
+    expect(kindOf('editor', 'led')).to.equal('impossible')
+    expect([kindOf('editor', 'inBox'), kindOf('inBox'), kindOf('led')]).to.deep.equal(['related', 'related', 'related'])
+  })
 })

@@ -159,6 +159,7 @@ export async function findByMeaning(
   const conditions = changedConditions(before, after, predictor.now)
   const relations = new Map([...before.ownership.keys()].map((name) => [name, bothMeanings(before, after, name)]))
   if (conditions.length === 0 && [...relations.values()].every((some) => some.length === 0)) return undefined
+  tries.begin()
   for (const cell of cells) {
     if (!tries.count(cell)) return undefined
     const resource = predictor.routes.get(cell.path)?.resource ?? ''
@@ -268,11 +269,12 @@ export async function findByValues(
     ]),
   )
   if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
+  tries.begin()
   for (const cell of cells) {
-    if (!tries.count(cell)) return undefined
+    if (tries.isOver) return undefined
     const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
     const fields = routeMethod && changed.get(routeMethod.resource.name)
-    const found = fields && fields.size > 0 ? await witnessAmong(suite, pair, cell, fields) : undefined
+    const found = fields && fields.size > 0 ? await witnessAmong(suite, pair, { cell, fields, tries }) : undefined
     if (found) return found
   }
   return undefined
@@ -292,13 +294,13 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
 async function witnessAmong(
   suite: SampledSuite,
   pair: Pair,
-  cell: Cell,
-  fields: ReadonlySet<string>,
+  { cell, fields, tries }: { readonly cell: Cell; readonly fields: ReadonlySet<string>; readonly tries: Tries },
 ): Promise<Witness | undefined> {
   const request = requestOfCell(suite.predictor, pair.before.policy, cell)
   if (!request) return undefined
   const { name } = request.routeMethod.resource
   for (const value of valuesFor(suite, name, request, fields)) {
+    if (!tries.count(cell)) return undefined
     const objects = withValue(request, name, value)
     const expected = await differing(suite.predictor, pair, { ...request, objects })
     if (expected) return { kind: 'fields', cell, expected, value }

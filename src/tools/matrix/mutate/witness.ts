@@ -141,19 +141,30 @@ export function pasteOf({ cell, expected }: Witness): Paste {
   return file === undefined ? { rows } : { rows, body: { file, json: JSON.stringify(content) } }
 }
 
-const MOST_TRIED = 10_000
+/** In one search for a witness. Each request is predicted twice. */
+const MOST_TRIED = 3000
 
 /** More routes and callers aren't named one by one. */
 const MOST_NAMED = 4
 
 export class Tries {
   #requests = 0
+  #most = MOST_TRIED
   readonly #routes = new Set<string>()
   readonly #callers = new Set<string>()
 
+  /** Another search begins, which may try as many requests again. */
+  begin(): void {
+    this.#most = this.#requests + MOST_TRIED
+  }
+
+  get isOver(): boolean {
+    return this.#requests >= this.#most
+  }
+
   /** Counts a request; false if it would be one too many. */
   count({ method, path, column }: Cell): boolean {
-    if (this.#requests >= MOST_TRIED) return false
+    if (this.isOver) return false
     this.#requests++
     this.#routes.add(`${method} ${path}`)
     this.#callers.add(columnText(column))
