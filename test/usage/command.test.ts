@@ -169,6 +169,16 @@ describe('sallyport policy usage', () => {
     }
   })
 
+  it('prints a page that says what the text says', async () => {
+    const [text, page] = [await run(log, '--since', '1h'), await run(log, '--since', '1h', '--format', 'html')]
+    expect([text.code, page.code]).to.deep.equal([0, 0])
+    const lines = text.stdout.split('\n').filter((line) => /^ *policy\.csv:\d+ /.test(line))
+    expect(lines).to.have.length.above(5)
+    const shown = page.stdout.replaceAll('&gt;', '>')
+    for (const line of lines) expect(shown).to.contain(line.trim())
+    expect(shown).to.contain('<h2>Nobody needed these lines')
+  })
+
   it('counts what it decided again, and refuses what is no decision log', async () => {
     const later = new Date(Date.now() + 30 * DAY_MS).toISOString()
     const report = await json(log, '--since', '1h', '--until', later, '--max-silence', '60d')

@@ -53,7 +53,7 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
       ),
     )
     .addOption(KEEP)
-    .addOption(formats('text', 'json', 'sarif'))
+    .addOption(formats('text', 'json', 'html', 'sarif'))
     .action(async (files, { format, maxSilence, failOn, keep, since, until, ...flags }) => {
       const { readKeep } = await import('../../tools/usage/keep.ts')
       const { USAGE_FORMATS } = await import('../../tools/usage/formats.ts')

@@ -4,6 +4,7 @@ import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Masks } from '../../decide/policy.ts'
 import { readRuleLines } from '../../policy/parse/rule-lines.ts'
+import { html } from '../../present/html.ts'
 import { printable } from '../../present/quote.ts'
 import { formatsOf, type Paragraph, section } from '../../present/report.ts'
 import { type FindingRule, sarifRun } from '../../present/sarif.ts'
@@ -19,6 +20,19 @@ export interface UsageReport {
 
 export const USAGE_FORMATS = formatsOf((report: UsageReport) => ({
   text: () => blocksOf(report.usage),
+  html: () => {
+    const [about = [], ...groups] = blocksOf(report.usage)
+    return {
+      heading: 'Policy usage',
+      layout: 'report' as const,
+      ownStyle: 'pre { white-space: pre-wrap; overflow-wrap: anywhere }\n',
+      about: html`<p>${about.join('\n')}</p>`,
+      legend: [],
+      main: html`${groups.flatMap(([heading = '', ...lines]) =>
+        heading === '' ? [] : [html`<h2>${heading}</h2>\n<pre>${lines.join('\n') || 'None.'}</pre>\n`],
+      )}`,
+    }
+  },
   /** docs/schemas/policy-usage.schema.json is the shape. */
   json: () => jsonOf(report),
   sarif: () => [sarifRun('policy usage', RULES, { findings: findingsOf(report), more: 0, sources: sourcesOf(report) })],
