@@ -5,7 +5,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
+import { changeSentence, directionOf } from '../../analysis/diff/change.ts'
+import { comparePolicies, countsOf, reportOn } from '../../analysis/diff/compare-policies.ts'
 import { guaranteesHeld, guaranteesNoticing } from '../../analysis/guarantees/noticing.ts'
 import { compare } from '../../analysis/replay/compare.ts'
 import { decideAgain } from '../../analysis/replay/decide-again.ts'
@@ -17,6 +18,7 @@ import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Revision } from '../../policy/policy-files.ts'
+import { plainText } from '../../present/phrase.ts'
 import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
@@ -176,6 +178,10 @@ class TrimSearch {
     const held = guaranteesHeld(loaded.policy, { resources, now })
     const [broken] = guaranteesNoticing(held, { before: loaded.policy, after: policy }, { resources, now })
     if (broken) return `the guarantee \`${broken.name}\` needs it`
+    // A list may be filtered only by fields that every allow names, so one allow less can let more be asked.
+    const changes = comparePolicies({ before: loaded, after: { ...loaded, policy } }, { resources, now })
+    const wider = changes.find((one) => ['widening', 'either'].includes(directionOf(one)))
+    if (wider) return `without it, ${plainText(changeSentence(wider))}`
     const evaluated = evaluatePolicy(policy, resources, now)
     for (const { holds, place } of this.#stated) if (!(await holds(evaluated))) return `${placeText(place)} expects it`
     return this.#answersOtherwise(policy, then)
