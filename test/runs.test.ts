@@ -36,7 +36,7 @@ describe('a random test that counts what it met', () => {
       () => (rounds += 1),
       () => expect(0).to.be.above(0),
     )
-    expect([never instanceof Error, rounds]).to.deep.equal([true, soak(1, 10)])
+    expect([never instanceof Error, rounds]).to.deep.equal([true, soak(3, 10)])
     const failed = await reasonOf(
       () => fc.assert(fc.property(fc.nat(), () => false)),
       () => undefined,

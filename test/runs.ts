@@ -19,17 +19,17 @@ export function runs(inSoak: number, small: number = Math.ceil(inSoak / 10)): nu
   return soak(inSoak, small)
 }
 
-/** Rounds of `npm test` that draw as many inputs as one of soak. */
-const ROUNDS = 10
+/** Ten rounds of `npm test` draw as many inputs as one of soak. */
+const ROUNDS = soak(3, 10)
 
 /**
- * Draws, and counts what was met. The few inputs of `npm test` may lack some kind; then it draws others, at most as many
- * as soak. With CI_SEED each round has a seed of its own.
+ * Draws, and counts what was met. A few inputs may lack some kind; then it draws others, and fails where several rounds
+ * lack it. With CI_SEED each round has a seed of its own.
  */
 export async function drawing(draw: () => unknown, counted: () => unknown): Promise<void> {
   const before = fc.readConfigureGlobal()
   try {
-    for (let left = soak(1, ROUNDS); left > 0; left -= 1) {
+    for (let left = ROUNDS; left > 0; left -= 1) {
       await draw()
       const missing = await fault(counted)
       if (missing === undefined) return
