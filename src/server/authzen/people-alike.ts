@@ -1,4 +1,4 @@
-/** People whom a search for subjects can't tell apart: one evaluation for all of them (src/analysis/callers-alike.ts). */
+/** A search for subjects decides once for all people who are alike to its question (src/analysis/callers-alike.ts). */
 import { type CallersAlike, callersAlike, findIn } from '../../analysis/callers-alike.ts'
 import { onceKnown } from '../../base/now-or-later.ts'
 import { isBlocked } from '../../decide/decide.ts'
