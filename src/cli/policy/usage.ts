@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { durationText } from '../../base/time.ts'
+import { ConfigError } from '../../config/values.ts'
 import { printReport } from '../../present/print.ts'
 import {
   formats,
@@ -61,7 +62,7 @@ Exit code: 0, or 1 for grants that --fail-on names, or 2 when the command could 
       const { sizeOf } = await import('../../tools/replay/replay.ts')
       const { loadPolicy, ToolError } = await import('../../tools/load-policy.ts')
       const { loadResources } = await import('../../resources/load/load-resources.ts')
-      const window = windowOf({ since, until, maxSilence }, ToolError)
+      const window = windowOf({ since, until, maxSilence })
       const length = window.until - window.since
       if (failOn !== undefined && failOn > length) {
         const wanted = durationText(failOn)
@@ -110,9 +111,9 @@ Exit code: 0, or 1 if the new policy is not proven, or 2 when the command could 
       const { isProven, trim } = await import('../../tools/usage/trim.ts')
       const { readKeep } = await import('../../tools/usage/keep.ts')
       const { sizeOf } = await import('../../tools/replay/replay.ts')
-      const { loadPolicy, refuseNoDirectory, ToolError } = await import('../../tools/load-policy.ts')
+      const { loadPolicy, refuseNoDirectory } = await import('../../tools/load-policy.ts')
       const { loadResources } = await import('../../resources/load/load-resources.ts')
-      const window = windowOf({ since, until, maxSilence }, ToolError)
+      const window = windowOf({ since, until, maxSilence })
       const { schemas, policies } = await settingsWith(flags)
       await refuseNoDirectory(policies)
       const size = await sizeOf(files)
@@ -137,10 +138,11 @@ interface WindowFlags {
 }
 
 /** In whole seconds, for people. */
-function windowOf({ since, until = Date.now(), maxSilence }: WindowFlags, Refusal: new (message: string) => Error) {
+function windowOf({ since, until = Date.now(), maxSilence }: WindowFlags) {
   const end = Math.ceil(until / 1000) * 1000
   const start = Math.floor((since ?? end - 90 * DAY_MS) / 1000) * 1000
-  if (start >= end) throw new Refusal('--since is not before --until, which is now by default: write an earlier time')
+  if (start >= end)
+    throw new ConfigError('--since is not before --until, which is now by default: write an earlier time')
   return { since: start, until: end, maxSilence }
 }
 
