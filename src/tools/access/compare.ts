@@ -58,8 +58,7 @@ interface AccessPart {
 /** Throws what the store throws, and ToolError. */
 export async function accessBetween({ from, to, ...question }: CompareQuestion): Promise<AccessComparison> {
   const { opened, now, progress } = question
-  const policies = [from.policy, to.policy]
-  const objects = await ObjectsInMemory.read({ store: opened.store, resources: question.resources, policies })
+  const objects = await ObjectsInMemory.read(opened.store, question.resources, [from.policy, to.policy])
   const side = (reviewed: LoadedPolicy) => ({ reviewed, reach: new CallersReach({ ...question, reviewed }, objects) })
   const sides = [side(from), side(to)] as const
   const callers = await callersOfToday({ ...question, opened })

@@ -22,6 +22,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import type { Store } from '../../store/contract.ts'
 import { readListed } from '../../store/lists/json-row.ts'
 import { MemberCutter } from '../../store/lists/member-cutter.ts'
+import { ValueColumn } from './value-column.ts'
 
 export interface ObjectCounter {
   /** The form in which it is counted. */
@@ -38,12 +39,8 @@ const MOST_REACHED = 500_000
 /** A set with its condition takes as much as so many numbers. */
 const A_SET = 100
 
-interface ReadObjects {
-  readonly store: Pick<Store, 'list'>
-  readonly resources: Resources
-  /** Those whose relations are compared. */
-  readonly policies: readonly Pick<Policy, 'ownership'>[]
-}
+/** Of the policies whose relations are compared. */
+type Ownerships = readonly Pick<Policy, 'ownership'>[]
 
 export class ObjectsInMemory implements ObjectCounter {
   readonly #tables = new Map<string, CountedTable>()
@@ -58,7 +55,7 @@ export class ObjectsInMemory implements ObjectCounter {
   readonly #accepted = new WeakMap<Condition, ReadonlySet<number>>()
 
   /** Throws what the store throws. */
-  static async read({ store, resources, policies }: ReadObjects): Promise<ObjectsInMemory> {
+  static async read(store: Pick<Store, 'list'>, resources: Resources, policies: Ownerships): Promise<ObjectsInMemory> {
     const objects = new ObjectsInMemory()
     const fields = fieldsCompared(policies)
     for (const { name, routes } of storedResources(resources)) {
@@ -114,10 +111,8 @@ export class ObjectsInMemory implements ObjectCounter {
     if (condition.kind !== 'all') return lengthOf(this.#rows(table, condition))
     const { of } = condition
     const driver = this.#least(table, of)
-    const { part: negated, size } = this.#least(
-      table,
-      of.flatMap((part) => (part.kind === 'not' ? [part.of] : [])),
-    )
+    const unwanted = of.flatMap((part) => (part.kind === 'not' ? [part.of] : []))
+    const { part: negated, size } = this.#least(table, unwanted)
     if (negated && size < driver.size) {
       const others = of.filter((part) => part.kind !== 'not' || part.of !== negated)
       return this.#count(table, allOf(others)) - this.#count(table, allOf([...others, negated]))
@@ -137,11 +132,8 @@ export class ObjectsInMemory implements ObjectCounter {
     return counted.reduce((sum, some) => sum + some, 0)
   }
 
-  #least(
-    table: CountedTable,
-    parts: readonly Condition[],
-  ): { readonly part: Condition | undefined; readonly size: number } {
-    let least: { readonly part: Condition | undefined; readonly size: number } = { part: undefined, size: Infinity }
+  #least(table: CountedTable, parts: readonly Condition[]): SizedPart {
+    let least: SizedPart = { part: undefined, size: Number.POSITIVE_INFINITY }
     for (const part of parts) {
       const size = this.#most(table, part)
       if (size < least.size) least = { part, size }
@@ -253,86 +245,23 @@ export class ObjectsInMemory implements ObjectCounter {
     const found = valuesOf(this.#rows(table, condition.where))
     const steps = condition.kind === 'climb' ? condition.depth : 1
     for (let step = 1, last: ReadonlySet<number> = found; step < steps && last.size > 0; step += 1) {
-      last = valuesOf(columnOf(table, condition.kind === 'climb' ? condition.field : 'id').having(last)).difference(
-        found,
-      )
+      const children = columnOf(table, condition.kind === 'climb' ? condition.field : 'id').having(last)
+      last = valuesOf(children).difference(found)
       for (const one of last) found.add(one)
     }
     return found
   }
 }
 
+interface SizedPart {
+  readonly part: Condition | undefined
+  readonly size: number
+}
+
 interface CountedTable {
   readonly name: string
   readonly size: number
   readonly columns: ReadonlyMap<string, ValueColumn>
-}
-
-/** Above the number of rows; with the number of a value it stays exact. */
-const ROWS = 2 ** 26
-
-/** The values of one field, by their numbers. */
-class ValueColumn {
-  /** By row: the number of the only value, or -1 - the place in `#lists`. */
-  readonly #only: number[] = []
-  readonly #lists: (readonly number[])[] = []
-  /** The number of a value and the row, sorted. */
-  #sorted: Float64Array | undefined
-
-  add(numbers: readonly number[]): void {
-    const [only = 0] = numbers
-    this.#only.push(numbers.length < 2 ? only : -this.#lists.push(numbers))
-  }
-
-  numbersOf(row: number): readonly number[] {
-    const only = this.#only[row] ?? 0
-    if (only < 0) return this.#lists[-only - 1] ?? []
-    return only === 0 ? [] : [only]
-  }
-
-  most(numbers: ReadonlySet<number>): number {
-    let sum = 0
-    for (const one of numbers) sum += this.#firstAt(one + 1) - this.#firstAt(one)
-    return sum
-  }
-
-  having(numbers: ReadonlySet<number>): Iterable<number> {
-    const found: number[] = []
-    for (const one of numbers) {
-      const end = this.#firstAt(one + 1)
-      for (let i = this.#firstAt(one); i < end; i += 1) found.push((this.#byValue[i] ?? 0) % ROWS)
-    }
-    return this.#lists.length > 0 ? new Set(found) : found
-  }
-
-  get #byValue(): Float64Array {
-    if (this.#sorted) return this.#sorted
-    const length = this.#only.reduce(
-      (sum, only, row) => sum + (only < 0 ? this.numbersOf(row).length : Math.sign(only)),
-      0,
-    )
-    const sorted = new Float64Array(length)
-    let i = 0
-    for (let row = 0; row < this.#only.length; row += 1) {
-      for (const one of this.numbersOf(row)) {
-        sorted[i] = one * ROWS + row
-        i += 1
-      }
-    }
-    this.#sorted = sorted.sort()
-    return sorted
-  }
-
-  #firstAt(number: number): number {
-    const sorted = this.#byValue
-    let [from, to] = [0, sorted.length]
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      if ((sorted[middle] ?? 0) < number * ROWS) from = middle + 1
-      else to = middle
-    }
-    return from
-  }
 }
 
 /** The number of objects. Throws what the store throws. */
@@ -361,7 +290,7 @@ function columnOf({ name, columns }: CountedTable, field: string): ValueColumn {
   return found
 }
 
-function fieldsCompared(policies: ReadObjects['policies']): ReadonlyMap<string, ReadonlySet<string>> {
+function fieldsCompared(policies: Ownerships): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>()
   const note = (resource: string, fields: readonly string[]) => {
     const known = found.getOrInsertComputed(resource, () => new Set())

@@ -2,16 +2,16 @@
  * What one caller can do now: each action of each resource, its fields, and the number of objects. The decision of a list
  * gives the condition of these objects, and the database counts them.
  */
+import { LRUCache } from 'lru-cache'
 import { smallestSubsets } from '../../base/subsets.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
-import { type Condition, isComparable, withValues } from '../../decide/conditions/condition.ts'
+import { type Condition, withValues } from '../../decide/conditions/condition.ts'
 import { isBlocked, passRoleLevel } from '../../decide/decide.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
-import { askingOf, type CallerGrants } from '../../decide/grants/caller-grants.ts'
+import type { CallerGrants } from '../../decide/grants/caller-grants.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import { type Policy, USERS } from '../../decide/policy.ts'
-import { comparedAttributes, valuesWhoeverAsks } from '../../decide/relations/all-kinds.ts'
+import { USERS } from '../../decide/policy.ts'
 import { isClaimableRole } from '../../identity/caller.ts'
 import { authenticationOf } from '../../identity/directory/api-key.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
@@ -21,6 +21,7 @@ import { storedResources } from '../../resources/stored-resources.ts'
 import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/ask.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
+import { CallersByShape } from './callers-by-shape.ts'
 import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
 import type { ObjectCounter } from './objects-in-memory.ts'
 
@@ -82,6 +83,9 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
   return { ...report, ...found, undecided: [...unknown, ...found.undecided] }
 }
 
+/** The conditions of one shape take some kilobytes. */
+const MOST_SHAPES = 1000
+
 /** What callers can do, one after the other: those who differ only in values that no rule names are decided once. */
 export class CallersReach {
   readonly #question: Omit<OfQuestion, 'named' | 'listsObjects'>
@@ -90,7 +94,7 @@ export class CallersReach {
   readonly #resources: readonly string[]
   readonly #alike: CallersByShape
   /** By shape of the caller and by route: what one of these callers is allowed. */
-  readonly #known = new Map<string, Map<AskedRoute, ShapedAction>>()
+  readonly #known = new LRUCache<string, Map<AskedRoute, ShapedAction>>({ max: MOST_SHAPES })
 
   constructor(question: Omit<OfQuestion, 'named' | 'listsObjects'>, counted: ObjectCounter) {
     const { reviewed, resources, now } = question
@@ -134,7 +138,8 @@ export class CallersReach {
   ): Promise<{ readonly allowed: readonly AllowedAction[]; readonly undecided: OfReport['undecided'] }> {
     const { reviewed, resources, opened, now } = this.#question
     const shape = this.#alike.shapeOf(caller, record)
-    const known = this.#known.getOrInsertComputed(shape.key, () => new Map())
+    const known = this.#known.get(shape.key) ?? new Map<AskedRoute, ShapedAction>()
+    this.#known.set(shape.key, known)
     const common = {
       resources,
       snapshot: this.#snapshot,
@@ -199,41 +204,6 @@ function withConditions(action: AllowedAction, changed: (where: Condition) => Co
     return { ...one, allowed: { where } }
   })
   return { ...action, cases }
-}
-
-interface CallerShape {
-  /** Equal for two callers only if the rules say the same of both, but for `values`. */
-  readonly key: string
-  /** Those that the policy doesn't name, each once: rules can only compare them with fields and with each other. */
-  readonly values: readonly Scalar[]
-}
-
-/** What rules can know of callers before an object is known. */
-class CallersByShape {
-  readonly #snapshot: DirectPolicy
-  readonly #now: number
-  readonly #attributes: readonly string[]
-  readonly #constants: ReadonlySet<Scalar>
-
-  constructor({ ownership }: Pick<Policy, 'ownership'>, snapshot: DirectPolicy, now: number) {
-    const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
-    this.#snapshot = snapshot
-    this.#now = now
-    this.#attributes = [...new Set(['id', ...relations.flatMap(comparedAttributes)])]
-    this.#constants = new Set(relations.flatMap((one) => valuesWhoeverAsks(one)?.distinguishing ?? []))
-  }
-
-  shapeOf(caller: Caller, record: StoredObject | undefined): CallerShape {
-    const { names, lost = [] } = this.#snapshot.subjectOf(caller)
-    const { valuesOf } = askingOf(caller, record, this.#now)
-    const places = new Map<Scalar, number>()
-    const shapeOf = (value: Scalar) => {
-      const isPlain = typeof value !== 'string' || !isComparable(value) || this.#constants.has(value)
-      return isPlain ? [value] : places.getOrInsertComputed(value, () => places.size)
-    }
-    const held = this.#attributes.map((name) => valuesOf(name).map(shapeOf))
-    return { key: JSON.stringify([names, lost, caller.credential !== undefined, held]), values: [...places.keys()] }
-  }
 }
 
 export interface AllowedAction {

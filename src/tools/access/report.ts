@@ -56,8 +56,7 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
   const isOut = ({ id, account }: Person) => account?.disabled === true || isBlocked(reviewed.blocked, id, now)
   const callers = (await callersOfToday(question)).filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
   progress.total(callers.length)
-  const { store } = opened
-  const objects = await ObjectsInMemory.read({ store, resources: question.resources, policies: [reviewed.policy] })
+  const objects = await ObjectsInMemory.read(opened.store, question.resources, [reviewed.policy])
   const reach = new CallersReach(question, objects)
   const rows: AccessRow[] = []
   const undecided: AccessReport['undecided'][number][] = []

@@ -232,14 +232,8 @@ async function prove(options: TrimOptions, stated: readonly Stated[]): Promise<T
     policyAt: (time: number) => ({ ...present.policyAt(time), revision: 'present' as Revision }),
   }
   const sides = { candidate: replayPolicyOf(after, resources), baseline }
-  const { since, until } = window
-  const { decided, same, undecidable } = await replay(sides, {
-    files,
-    since,
-    until,
-    maxExamples: 3,
-    onProgress: options.onProgress,
-  })
+  const asked = { ...window, files, maxExamples: 3, onProgress: options.onProgress }
+  const { decided, same, undecidable } = await replay(sides, asked)
   const { errors } = await checkPolicy({ policies: out, resources, users: undefined, now: new Date(now) })
   const evaluated = evaluatePolicy(after.policy, resources, now)
   let unmet = 0
