@@ -1,6 +1,7 @@
 /** sallyport access …: who can do what, in people. */
 import type { Command } from 'commander'
 import { printReport } from '../present/print.ts'
+import type { AccessProgress } from '../tools/access/objects-in-memory.ts'
 import {
   AT,
   commandGroup,
@@ -100,7 +101,7 @@ Exit code: 0 when the report is whole, 2 when it could not run.`,
       const { askReport } = await import('../tools/access/open-access.ts')
       const { ACCESS_REPORT_FORMATS } = await import('../tools/access/formats.ts')
       const settings = await settingsWith(flags)
-      const report = await deciding((progress) => askReport({ ...settings, log, progress }))
+      const report = await inPhases((progress) => askReport({ ...settings, log, progress }))
       printReport(format, ACCESS_REPORT_FORMATS[format](report))
     })
 }
@@ -130,18 +131,18 @@ Exit code: 0 when both versions were compared, 2 when it could not run.`,
       const { askCompare } = await import('../tools/access/open-access.ts')
       const { COMPARE_FORMATS } = await import('../tools/access/formats.ts')
       const settings = await settingsWith(flags)
-      const report = await deciding((progress) => askCompare({ ...settings, from, to, progress }))
+      const report = await inPhases((progress) => askCompare({ ...settings, from, to, progress }))
       printReport(format, COMPARE_FORMATS[format](report))
     })
 }
 
-interface CallersProgress {
-  total(callers: number): void
-  done(): void
-}
-
-function deciding<T>(work: (progress: CallersProgress) => Promise<T>): Promise<T> {
-  return withProgress('deciding {bar} {percentage}% {eta_formatted} left', (bar) =>
-    work({ total: (callers) => bar.start(callers, 0), done: () => bar.increment() }),
-  )
+/** A bar for each of the two. */
+function inPhases<T>(work: (progress: AccessProgress) => Promise<T>): Promise<T> {
+  return withProgress('{doing} {bar} {percentage}% {eta_formatted} left', (bar) => {
+    const begin: AccessProgress['begin'] = (doing, total) => {
+      bar.stop()
+      bar.start(total, 0, { doing })
+    }
+    return work({ begin, done: () => bar.increment() })
+  })
 }

@@ -58,11 +58,11 @@ interface AccessPart {
 /** Throws what the store throws, and ToolError. */
 export async function accessBetween({ from, to, ...question }: CompareQuestion): Promise<AccessComparison> {
   const { opened, now, progress } = question
-  const objects = await ObjectsInMemory.read(opened.store, question.resources, [from.policy, to.policy])
+  const objects = await ObjectsInMemory.read({ ...question, opened }, [from.policy, to.policy])
   const side = (reviewed: LoadedPolicy) => ({ reviewed, reach: new CallersReach({ ...question, reviewed }, objects) })
   const sides = [side(from), side(to)] as const
   const callers = await callersOfToday({ ...question, opened })
-  progress.total(callers.length)
+  progress.begin('deciding', callers.length)
   const changes: AccessChange[] = []
   const undecided: AccessComparison['undecided'][number][] = []
   for (const { caller, key, record } of callers) {

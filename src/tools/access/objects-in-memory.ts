@@ -39,6 +39,18 @@ const MOST_REACHED = 500_000
 /** A set with its condition takes as much as so many numbers. */
 const A_SET = 100
 
+interface ObjectsToRead {
+  readonly opened: { readonly store: Pick<Store, 'list' | 'count'> }
+  readonly resources: Resources
+  readonly progress: AccessProgress
+}
+
+/** First the objects are read, then the callers are decided. `done`: one of them. */
+export interface AccessProgress {
+  begin(doing: 'reading' | 'deciding', total: number): void
+  done(): void
+}
+
 /** Of the policies whose relations are compared. */
 type Ownerships = readonly Pick<Policy, 'ownership'>[]
 
@@ -55,16 +67,22 @@ export class ObjectsInMemory implements ObjectCounter {
   readonly #accepted = new WeakMap<Condition, ReadonlySet<number>>()
 
   /** Throws what the store throws. */
-  static async read(store: Pick<Store, 'list'>, resources: Resources, policies: Ownerships): Promise<ObjectsInMemory> {
+  static async read({ opened, resources, progress }: ObjectsToRead, policies: Ownerships): Promise<ObjectsInMemory> {
     const objects = new ObjectsInMemory()
+    const { store } = opened
     const fields = fieldsCompared(policies)
-    for (const { name, routes } of storedResources(resources)) {
+    const stored = storedResources(resources)
+    let total = 0
+    for (const { name } of stored) total += (await store.count(name, { where: { kind: 'always' } })).found
+    progress.begin('reading', total)
+    for (const { name, routes } of stored) {
       const ownId = routes.some(({ kind }) => kind === 'caller') ? ['id'] : []
       const compared = new Set([...ownId, ...(fields.get(name) ?? [])])
       const columns = new Map([...compared].map((field) => [field, new ValueColumn()]))
       const size = await eachObject(store, name, compared, (object) => {
         for (const [field, column] of columns)
           column.add(fieldValues(object, field).map((value) => objects.#numberOf(value)))
+        progress.done()
       })
       objects.#tables.set(name, { name, size, columns })
     }

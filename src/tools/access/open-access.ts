@@ -13,6 +13,7 @@ import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../l
 import { policyOfHistory, policyOfRevision } from '../release/policy-of-revision.ts'
 import { type AccessComparison, accessBetween } from './compare.ts'
 import { lastDoneIn, recordsOfLog } from './last-done.ts'
+import type { AccessProgress } from './objects-in-memory.ts'
 import { type OfReport, whatCan } from './of.ts'
 import { type AccessReport, type AccessReportQuestion, accessReport } from './report.ts'
 import { type WhoReport, whoCan } from './who.ts'
@@ -67,7 +68,7 @@ export function askOf({ named, objects, ...asked }: AskedOf): Promise<OfReport> 
 
 interface AskedReport extends AskedAccess {
   readonly log: string | undefined
-  readonly progress: AccessReportQuestion['progress']
+  readonly progress: AccessProgress
 }
 
 /** Throws FileError, ConfigError, UnfitDatabase and ToolError. */
@@ -83,7 +84,7 @@ interface AskedCompare extends AskedAccess {
   readonly from: string
   /** Undefined for the policy in force. */
   readonly to: string | undefined
-  readonly progress: AccessReportQuestion['progress']
+  readonly progress: AccessProgress
 }
 
 /** Throws FileError, ConfigError, UnfitDatabase and ToolError. */

@@ -12,7 +12,7 @@ import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
-import { ObjectsInMemory } from './objects-in-memory.ts'
+import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
 import { type ActionOf, CallersReach, type OfReport } from './of.ts'
 import { recordsIn, workingKeys } from './who.ts'
 
@@ -23,7 +23,7 @@ export interface AccessReportQuestion {
   readonly now: number
   /** The records of the decision log, as often as they are asked for; undefined without a log. */
   readonly records: (() => AsyncIterable<DecisionRecord>) | undefined
-  readonly progress: { total(callers: number): void; done(): void }
+  readonly progress: AccessProgress
 }
 
 export interface AccessReport {
@@ -52,12 +52,13 @@ interface AccessFinding {
 export async function accessReport(question: AccessReportQuestion): Promise<AccessReport> {
   const { reviewed, opened, now, progress } = question
   const people = await opened.directory.people()
-  const keys = await workingKeys(question)
+  const ofKeys = (await workingKeys(question)).map(({ caller }) => caller)
   const isOut = ({ id, account }: Person) => account?.disabled === true || isBlocked(reviewed.blocked, id, now)
+  const { out = [], working = [] } = Object.groupBy(people, (one) => (isOut(one) ? 'out' : 'working'))
   const callers = (await callersOfToday(question)).filter(({ caller }) => !isBlocked(reviewed.blocked, caller.id, now))
-  progress.total(callers.length)
-  const objects = await ObjectsInMemory.read(opened.store, question.resources, [reviewed.policy])
+  const objects = await ObjectsInMemory.read(question, [reviewed.policy])
   const reach = new CallersReach(question, objects)
+  progress.begin('deciding', callers.length)
   const rows: AccessRow[] = []
   const undecided: AccessReport['undecided'][number][] = []
   for (const { caller, key, record } of callers) {
@@ -69,22 +70,11 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
     progress.done()
   }
   const findings = [
-    ...people.filter(isOut).flatMap((one) => outWithRules(one, question)),
-    ...rulesWithoutPerson(
-      people,
-      keys.map(({ caller }) => caller.id),
-      question,
-    ),
+    ...out.flatMap((one) => outWithRules(one, question)),
+    ...rulesWithoutPerson([...people, ...ofKeys], question),
     ...(await opened.directory.keys()).flatMap((key) => neverUsed(key, now)),
-    ...rolesWithoutHolder(
-      people,
-      keys.map(({ caller }) => caller),
-      question,
-    ),
-    ...(await rolesNeverUsed(
-      people.filter((one) => !isOut(one)),
-      question,
-    )),
+    ...rolesWithoutHolder([...people, ...ofKeys], question),
+    ...(await rolesNeverUsed(working, question)),
   ]
   const at = timeText(now)
   const byPlace = (row: AccessRow) => JSON.stringify([row.resource, row.action, row.subject])
@@ -147,12 +137,13 @@ function rulesText(lines: readonly string[]): string {
   return `the rules ${lines.slice(0, SHOWN).join(', ')}${more}`
 }
 
+type HolderOfRoles = Pick<Caller, 'id' | 'roles'>
+
 function rulesWithoutPerson(
-  people: readonly Person[],
-  ofKeys: readonly string[],
+  holders: readonly HolderOfRoles[],
   question: AccessReportQuestion,
 ): readonly AccessFinding[] {
-  const known = new Set([...people.map(({ id }) => id), ...ofKeys].map((id) => `user:${id}`))
+  const known = new Set(holders.map(({ id }) => `user:${id}`))
   const named = new Set(question.reviewed.policy.rules.map(({ subject }) => subject))
   const missing = [...named].filter((subject) => subject.startsWith('user:') && !known.has(subject))
   return missing.map((subject) => {
@@ -171,14 +162,11 @@ function neverUsed(
 }
 
 function rolesWithoutHolder(
-  people: readonly Person[],
-  ofKeys: readonly Caller[],
+  holders: readonly HolderOfRoles[],
   question: AccessReportQuestion,
 ): readonly AccessFinding[] {
-  const held = rolesOf(
-    question,
-    [...people, ...ofKeys].flatMap(({ roles }) => roles),
-  )
+  const roles = holders.flatMap(({ roles }) => roles)
+  const held = rolesOf(question, roles)
   const open = [...question.reviewed.policy.roles.keys()].filter((role) => !held.has(role))
   return open.map((role) => {
     const message = `no person and no working key has the role ${role}, nor a role that inherits it`
