@@ -30,6 +30,15 @@ describe('one fault of a YAML file is one message', () => {
     })
   }
 
+  it('a role that the subjects of a guarantee name twice, in either form', () => {
+    const faults = (subjects: string) =>
+      faultsIn('guarantees.yaml', `- { name: one, never: { subjects: ${subjects}, resource: docs, actions: [read] } }`)
+    const twice = (name: string) => `\`${name}\` must not name an element twice [yaml-shape]`
+    expect(faults('[member, member]')).to.deep.equal([`guarantees.yaml:1:25: ${twice('subjects')}`])
+    expect(faults('{ except: [member, member] }')).to.deep.equal([`guarantees.yaml:1:37: ${twice('except')}`])
+    expect(faults('[anonymous]')).to.deep.equal([])
+  })
+
   it('an unknown key where another is missing: it may be the missing one', () => {
     expect(faultsIn('roles.yaml', 'member: { titel: A member }')).to.deep.equal([
       'roles.yaml:1:11: `titel` is not known here (one of description, privileged, claims) [yaml-shape]',
