@@ -161,7 +161,7 @@ function noteNoMatch({ format }: QueryFlags): void {
 }
 
 function noteOtherLines(count: number): void {
-  if (count > 0) printNote(`sallyport: skipped ${count} lines that are not decision records\n`)
+  if (count > 0) printNote(`sallyport: skipped lines that are not decision records: ${count}\n`)
 }
 
 /** Returns the ids in the form that records use. */

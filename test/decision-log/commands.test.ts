@@ -179,7 +179,7 @@ describe('sallyport decisions', () => {
     expect([code, ids(stdout), stderr]).to.deep.equal([
       0,
       idsOf(0, 1),
-      'sallyport: skipped 2 lines that are not decision records\n',
+      'sallyport: skipped lines that are not decision records: 2\n',
     ])
   })
 

@@ -56,7 +56,7 @@ describe('sallyport policy replay', () => {
     const { code, stdout } = await run(log)
     expect(stdout).to.equal(
       '4 requests decided again: 4 the same, 0 different.\n' +
-        '  1 ended before a policy was asked, or by a fault of the server\n',
+        '  requests that ended before a policy was asked, or by a fault of the server: 1\n',
     )
     expect(code).to.equal(0)
   })
@@ -130,7 +130,7 @@ describe('sallyport policy replay', () => {
     const { stdout } = await run(log, '--since', '2099-01-01T00:00:00Z')
     expect(stdout)
       .to.contain('0 requests decided again')
-      .and.to.contain('5 are outside the time of --since and --until')
+      .and.to.contain('records outside the time of --since and --until: 5\n')
     expect((await run(log, log)).stdout).to.contain('8 requests decided again: 8 the same')
   })
 
@@ -141,7 +141,7 @@ describe('sallyport policy replay', () => {
       `${await readFile(log, 'utf8')}{"record":"decision","time\nhello\n{"msg":"listening"}\n[]\nnull\n`,
     )
     const { code, stdout } = await run(torn)
-    expect(stdout).to.contain('4 requests decided again').and.to.contain('5 lines are not decision records')
+    expect(stdout).to.contain('4 requests decided again').and.to.contain('lines that are not decision records: 5\n')
     expect(code).to.equal(0)
   })
 
@@ -163,7 +163,9 @@ describe('sallyport policy replay', () => {
     const records = [record, ...wrong.map((one) => ({ ...record, ...one })), odd]
     await writeFile(strange, `${records.map((one) => JSON.stringify(one)).join('\n')}\n`)
     const { stdout, stderr } = await run(strange)
-    expect(stdout).to.contain(`${wrong.length} lines are not decision records`).and.to.contain('1 could not be decided')
+    expect(stdout)
+      .to.contain(`lines that are not decision records: ${wrong.length}\n`)
+      .and.to.contain('1 could not be decided')
     expect(stdout).to.not.contain('\u001b')
     expect(stderr).to.not.contain('TypeError')
   })

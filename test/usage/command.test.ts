@@ -208,7 +208,9 @@ describe('sallyport policy usage', () => {
     await writeFile(many, `${lines.join('\n')}\n`)
     const report = await json(many, '--since', '1h')
     expect([report.keys.length, report.otherKeys]).to.deep.equal([10_000, 3])
-    expect((await run(many, '--since', '1h')).stdout).to.contain('3 allowed requests are of further API keys')
+    expect((await run(many, '--since', '1h')).stdout).to.contain(
+      'allowed requests of further API keys, which are not listed: 3',
+    )
     expect((await json(log, '--since', '1h')).otherKeys).to.equal(0)
   })
 })

@@ -4,6 +4,7 @@ import type { ReplayChange } from '../../analysis/replay/compare.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { printable } from '../../present/quote.ts'
 import { formatsOf, type Paragraph, section } from '../../present/report.ts'
+import { count } from '../../present/text.ts'
 import type { ReplayReport } from './replay.ts'
 import type { ReplayGroup } from './tally.ts'
 
@@ -39,11 +40,13 @@ const HEADINGS: Readonly<Record<ReplayChange, string>> = {
 function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines }: ReplayReport): Paragraph {
   const reasons = [...undecidable].map(([why, count]) => `  ${count} could not be decided again: ${why}`)
   return [
-    `${decided} requests decided again: ${same} the same, ${decided - same} different.`,
+    `${count(decided, 'request')} decided again: ${same} the same, ${decided - same} different.`,
     ...reasons,
-    ...(unconcerned === 0 ? [] : [`  ${unconcerned} ended before a policy was asked, or by a fault of the server`]),
-    ...(leftOut === 0 ? [] : [`  ${leftOut} are outside the time of --since and --until`]),
-    ...(otherLines === 0 ? [] : [`  ${otherLines} lines are not decision records`]),
+    ...(unconcerned === 0
+      ? []
+      : [`  requests that ended before a policy was asked, or by a fault of the server: ${unconcerned}`]),
+    ...(leftOut === 0 ? [] : [`  records outside the time of --since and --until: ${leftOut}`]),
+    ...(otherLines === 0 ? [] : [`  lines that are not decision records: ${otherLines}`]),
   ].map(printable)
 }
 

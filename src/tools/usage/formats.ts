@@ -86,18 +86,18 @@ function summary(usage: Usage): Paragraph {
   const { window, coverage, decided, undecidable, unconcerned, leftOut, otherLines, abilities, otherKeys, loaded } =
     usage
   const hidden = masksOf(loaded.policy.masks)
-  const few = (number: number, text: string) => (number === 0 ? [] : [`  ${number} ${text}`])
+  const few = (number: number, what: string) => (number === 0 ? [] : [`  ${what}: ${number}`])
   return [
     `${count(decided, 'request')} decided again, from ${timeText(window.since)} to ${timeText(window.until)}; ` +
       `the logs cover ${percentText(100 * coverage.share)} % of this time.`,
     ...whyNotCovered(coverage).map((why) => `  ${why}`),
     ...[...undecidable].map(([why, number]) => `  ${number} could not be decided again: ${why}`),
-    ...few(unconcerned, 'ended before a policy was asked, or by a fault of the server'),
-    ...few(abilities, 'also told what the caller can do (?can=true), which is not decided again'),
-    ...few(coverage.missingWrites, 'numbers of writes are missing between the first and the last record'),
-    ...few(otherKeys, 'allowed requests are of further API keys, which are not listed'),
-    ...few(leftOut, 'are outside of this time'),
-    ...few(otherLines, 'lines are not decision records'),
+    ...few(unconcerned, 'requests that ended before a policy was asked, or by a fault of the server'),
+    ...few(abilities, 'answers that also told what the caller can do (?can=true), which is not decided again'),
+    ...few(coverage.missingWrites, 'missing numbers of writes between the first and the last record'),
+    ...few(otherKeys, 'allowed requests of further API keys, which are not listed'),
+    ...few(leftOut, 'records outside of this time'),
+    ...few(otherLines, 'lines that are not decision records'),
     ...(hidden.length === 0 ? [] : [`  masks hide: ${hidden.join(', ')}`]),
   ]
 }

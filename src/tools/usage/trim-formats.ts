@@ -19,7 +19,7 @@ export const TRIM_FORMATS = formatsOf((trimmed: Trimmed) => {
         ),
         undecided === 0
           ? []
-          : [`${count(undecided, 'line')} stay because the logs do not show everything: see \`policy usage\`.`],
+          : [`Lines that stay because the logs do not show everything (see \`policy usage\`): ${undecided}`],
         section(isProven(trimmed.proof) ? `${out} is proven:` : `${out} is NOT proven: do not apply it`, [
           `replay: ${count(proof.replayed, 'request')}, ${proof.different} answered otherwise` +
             (proof.notReplayed === 0 ? '' : `; ${proof.notReplayed} more can't be decided again`),
