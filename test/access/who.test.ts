@@ -264,6 +264,23 @@ for (const [name, onEngine] of ENGINES) {
       expect(stdout).to.include('<td>sam</td>')
     })
 
+    it('names in every format the resources that it leaves out, and no others', async () => {
+      const printed = async (...args: readonly string[]) => (await command(['access', ...args])).stdout
+      const left = ['access', 'health', 'keys', 'openapi', 'tokens'].map((one) => `system/${one}`)
+      for (const args of [['of', 'user:alice'], ['report'], ['compare', '--from', on.env.POLICIES ?? '']]) {
+        const { leftOut } = JSON.parse(await printed(...args, '--format', 'json'))
+        expect(leftOut).to.have.members(left)
+      }
+      const asText = [
+        ['of', 'user:alice'],
+        ['compare', '--from', on.env.POLICIES ?? ''],
+      ]
+      for (const args of [...asText, ['report'], ['report', '--format', 'html']]) {
+        const [, names = ''] = /left out, without objects to count: (.*) \(/.exec(await printed(...args)) ?? []
+        expect(names.split(' ')).to.have.members(left)
+      }
+    })
+
     it('quotes the id of an object that a terminal would obey or show as two', async () => {
       const id = 'o\u202e 3'
       const document = { customerId: 'alice', status: 'draft', item: 'tea', quantity: 1 }

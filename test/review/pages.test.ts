@@ -220,6 +220,7 @@ const ACCESS: AccessReport = {
     })),
   ),
   findings: [{ code: 'key-never-used', about: HOSTILE, message: `the key ${HOSTILE} ${LONG} was never used` }],
+  leftOut: ['system/health', HOSTILE],
   undecided: [{ subject: HOSTILE, resource: 'tasks', action: 'list', why: LONG }],
 }
 

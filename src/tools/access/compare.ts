@@ -15,6 +15,7 @@ import {
   type AllowedWhere,
   CallersReach,
   type CountWhere,
+  leftOutOf,
   type OfReport,
 } from './of.ts'
 import { type AccessReportQuestion, callersOfToday } from './report.ts'
@@ -32,6 +33,7 @@ export interface AccessComparison {
   /** Callers who are compared. */
   readonly compared: number
   readonly changes: readonly AccessChange[]
+  readonly leftOut: OfReport['leftOut']
   readonly undecided: readonly (OfReport['undecided'][number] & { readonly subject: string })[]
 }
 
@@ -88,6 +90,7 @@ export async function accessBetween({ from, to, ...question }: CompareQuestion):
     to: revisionOf(to.files, to.blockedFile),
     compared: callers.length,
     changes: changes.toSorted((a, b) => byText(place(a), place(b))),
+    leftOut: leftOutOf(question.resources),
     undecided,
   }
 }

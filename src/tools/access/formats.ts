@@ -98,14 +98,16 @@ export const OF_FORMATS = formatsOf((report: OfReport) => ({
       ),
       status === 'active' && resources.length === 0 ? ['nothing'] : [],
       section('undecided:', open),
-      status === 'active' ? [LEFT_OUT] : [],
+      status === 'active' ? [leftOutText(report)] : [],
     ]
   },
   /** The shape is docs/schemas/access-of.schema.json. */
   json: () => report,
 }))
 
-const LEFT_OUT = 'system/… has no objects to count: `access who` asks about it'
+function leftOutText({ leftOut }: Pick<OfReport, 'leftOut'>): string {
+  return `left out, without objects to count: ${leftOut.join(' ')} (\`access who\` asks about them)`
+}
 
 function ofCells({ action, when, objects, byValues, fields }: ActionOf): readonly string[] {
   const more = byValues === 0 ? '' : `, ${byValues} by the values sent`
@@ -132,6 +134,7 @@ export const COMPARE_FORMATS = formatsOf((report: AccessComparison) => ({
         'undecided:',
         undecided.map(({ subject, resource, action, why }) => `${quote(subject)}, ${action} ${resource}: ${why}`),
       ),
+      [leftOutText(report)],
       [`${count(compared, 'caller')} compared, ${changedBy(changes)} with a change, ${undecided.length} undecided`],
     ]
   },
@@ -162,18 +165,11 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
   csv: () => [
     REPORT_HEAD,
     ...report.rows.map(reportCells),
-    ...report.findings.map(({ code, about, message }) => ['finding', code, about, '', '', '', '', '', message]),
-    ...report.undecided.map(({ resource, action, subject, why }) => [
-      resource,
-      action,
-      subject,
-      '',
-      '',
-      'undecided',
-      '',
-      '',
-      why,
-    ]),
+    ...report.findings.map(({ code, about, message }) => remark(['finding', code, about], '', message)),
+    remark(['left out', '', ''], '', leftOutText(report)),
+    ...report.undecided.map(({ resource, action, subject, why }) =>
+      remark([resource, action, subject], 'undecided', why),
+    ),
   ],
   /** The shape is docs/schemas/access-report.schema.json. */
   json: () => report,
@@ -183,8 +179,8 @@ export const ACCESS_REPORT_FORMATS = formatsOf((report: AccessReport) => ({
     layout: 'report' as const,
     ownStyle: 'li, td { overflow-wrap: anywhere }\n',
     about: html`<p>Who can do what, by policy <code>${report.revision}</code> at <time>${report.at}</time>:
-${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided.
-system/… has no objects to count: <code>access who</code> asks about it</p>`,
+${count(report.rows.length, 'row')}, ${count(report.findings.length, 'finding')}, ${report.undecided.length} undecided.</p>
+<p>${leftOutText(report)}</p>`,
     legend: [],
     main: html`<h2>Findings</h2>
 ${listHtml(report.findings.map(({ message }) => message))}
@@ -193,6 +189,10 @@ ${listHtml(report.undecided.map(({ subject, action, resource, why }) => `${subje
 ${[...Map.groupBy(report.rows, ({ resource }) => resource)].map(resourceHtml)}`,
   }),
 }))
+
+function remark(about: readonly string[], when: string, text: string): readonly string[] {
+  return [...about, '', '', when, '', '', text]
+}
 
 function reportCells({ resource, action, subject, key, roles, ...row }: AccessRow): readonly string[] {
   const [, when = '', , fields = ''] = ofCells({ action, ...row })

@@ -45,6 +45,8 @@ export interface OfReport {
   /** All but `active` can do nothing. */
   readonly status: 'active' | 'blocked' | 'disabled' | 'deleted' | 'ended'
   readonly resources: readonly ResourceOf[]
+  /** Resources without stored objects. */
+  readonly leftOut: readonly string[]
   readonly undecided: readonly { readonly resource: string; readonly action: string; readonly why: string }[]
 }
 
@@ -73,7 +75,7 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
   const { reviewed, resources, opened, now, listsObjects } = question
   const { caller, key, status } = await callerNamed(question)
   const head = { at: timeText(now), revision: revisionOf(reviewed.files, reviewed.blockedFile), key }
-  const report = { ...head, subject: caller.id, roles: caller.roles, status }
+  const report = { ...head, subject: caller.id, roles: caller.roles, status, leftOut: leftOutOf(resources) }
   if (status !== 'active') return { ...report, resources: [], undecided: [] }
   const record = resources.byName.has(USERS) ? await opened.store.get(USERS, caller.id) : undefined
   const counted = new DatabaseCounter(opened.store)
@@ -81,6 +83,12 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
   const found = await new CallersReach(question, counted).of(caller, record, idsOf)
   const unknown = record ? [] : [{ resource: '*', action: '*', why: NO_RECORD }]
   return { ...report, ...found, undecided: [...unknown, ...found.undecided] }
+}
+
+/** Their objects can't be counted: those of the server itself, and those that another service keeps. */
+export function leftOutOf(resources: Resources): readonly string[] {
+  const counted = new Set(storedResources(resources))
+  return [...resources.byName.values()].filter((one) => !counted.has(one)).map(({ name }) => name)
 }
 
 /** The conditions of one shape take some kilobytes. */

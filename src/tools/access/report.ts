@@ -13,7 +13,7 @@ import type { OpenedStore } from '../../store/contract.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
-import { type ActionOf, CallersReach, type OfReport } from './of.ts'
+import { type ActionOf, CallersReach, leftOutOf, type OfReport } from './of.ts'
 import { recordsIn, workingKeys } from './who.ts'
 
 export interface AccessReportQuestion {
@@ -31,6 +31,7 @@ export interface AccessReport {
   readonly revision: string
   readonly rows: readonly AccessRow[]
   readonly findings: readonly AccessFinding[]
+  readonly leftOut: OfReport['leftOut']
   readonly undecided: readonly (OfReport['undecided'][number] & { readonly subject: string })[]
 }
 
@@ -86,6 +87,7 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
       .toSorted(([a], [b]) => byText(a, b))
       .map(([, row]) => row),
     findings,
+    leftOut: leftOutOf(question.resources),
     undecided,
   }
 }

@@ -247,19 +247,15 @@ async function addCaller(asking: Asking, { caller, disabled, key, ends }: WhoCal
   const { valuesOf } = askingOf(caller, asking.records.get(caller.id), now)
   const blocked = isBlocked(reviewed.blocked, caller.id, now)
   const group = isOwn ? caller.id : alike.keyOf({ subject: snapshot.subjectOf(caller), blocked, valuesOf })
-  const name = `${key === undefined ? 'person' : 'key'} ${group}`
+  const kind = key === undefined ? 'person' : 'key'
+  const name = `${kind} ${group}`
   const own = asking.judged.target.route.kind === 'caller' ? caller.id : undefined
   const found = known.has(name)
     ? known.get(name)
     : await inCases((assumed, named) => decideFor(asking, caller, own, { assumed, named }))
   known.set(name, found)
-  const named = {
-    kind: key === undefined ? 'person' : 'key',
-    subject: caller.id,
-    roles: caller.roles,
-    key: key ?? null,
-  }
-  add(named as WhoNamed, found, { valuesOf, ...(ends !== undefined && { ends }) })
+  const named = { kind, subject: caller.id, roles: caller.roles, key: key ?? null } as WhoNamed
+  add(named, found, { valuesOf, ...(ends !== undefined && { ends }) })
 }
 
 /** The keys that still work, as the server takes them. */
@@ -350,19 +346,12 @@ function rowOf(
 }
 
 function reportOf(asking: Asking, who: readonly WhoCan[], undecided: readonly UndecidedWho[]): WhoReport {
-  const {
-    reviewed,
-    request,
-    path,
-    field,
-    now,
-    judged: { id, target },
-  } = asking
+  const { reviewed, request, path, field, now, judged } = asking
+  const { resource, endpoint } = judged.target
   const places = new Set(who.flatMap(({ rules }) => rules))
   const rules = reviewed.policy.rules.filter(({ line }) => places.has(`policy.csv:${line}`))
   const names = new Set(who.flatMap(({ when }) => when.flatMap((one) => one.replaceAll('!', '').split('+'))))
   const conditions = [...reviewed.policy.conditions.values()].filter(({ name }) => names.has(name))
-  const { resource, endpoint } = target
   return {
     at: timeText(now),
     revision: revisionOf(reviewed.files, reviewed.blockedFile),
@@ -371,7 +360,7 @@ function reportOf(asking: Asking, who: readonly WhoCan[], undecided: readonly Un
       path,
       resource: resource.name,
       action: endpoint.action,
-      object: id ?? null,
+      object: judged.id ?? null,
       field: field ?? null,
     },
     who,
