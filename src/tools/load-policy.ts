@@ -77,3 +77,19 @@ export class ToolError extends Error {
     this.name = 'ToolError'
   }
 }
+
+const NO_FOLDER: ReadonlySet<string | undefined> = new Set(['EEXIST', 'ENOTDIR'])
+
+/** Throws ToolError in place of the system's error, which doesn't say what to do. */
+export async function orTell<T>(folder: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    const why = NO_FOLDER.has(code) ? 'a file is in its place' : code
+    throw new ToolError(
+      `${folder} can't be written (${why}), and nothing was changed: name another directory, or fix it`,
+    )
+  }
+}

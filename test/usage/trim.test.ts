@@ -16,6 +16,9 @@ const TWICE = 'p, support, accounts, update, owner, *, allow'
 const NARROW = 'p, support, notes, list|read|delete, any, *, allow'
 const YEARLY = 'p, support, accounts, create, any, *, allow'
 
+const refused = (out: string) => `sallyport: ${out} can't be written`
+const FIX = ', and nothing was changed: name another directory, or fix it\n'
+
 describe('sallyport policy trim', () => {
   let folder: string
   let log: string
@@ -174,6 +177,22 @@ describe('sallyport policy trim', () => {
       2,
       "sallyport: the working directory isn't empty: name a new folder\n",
     ])
+  })
+
+  it('says before it reads the logs that a folder can not be made', async () => {
+    const file = join(folder, 'a-file')
+    await writeFile(file, 'mine')
+    const junk = join(folder, 'junk.log')
+    await writeFile(junk, 'no record\n')
+    for (const out of [file, join(file, 'below')]) {
+      const { code, stderr } = await sallyport(['policy', 'trim', junk, '--policies', policies, '--out', out])
+      expect([code, stderr]).to.deep.equal([2, `${refused(out)} (a file is in its place)${FIX}`])
+    }
+    // /proc looks like a folder in which folders can be made.
+    const { code, stderr } = await run('/proc/sallyport', '--since', '90d')
+    if (process.platform === 'linux')
+      expect([code, stderr]).to.deep.equal([2, `${refused('/proc/sallyport')} (ENOENT)${FIX}`])
+    expect(await readFile(file, 'utf8')).to.equal('mine')
   })
 
   it('counts the requests that it could not decide again', async () => {

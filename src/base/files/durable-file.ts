@@ -4,23 +4,15 @@ import { dirname } from 'node:path'
 import { writeUnfinished } from './new-files.ts'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
-  const handle = await open(file, 'wx', mode)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(file, 'wx', mode)
+  await handle.writeFile(text)
+  await handle.sync()
 }
 
 /** A file's name is part of its directory, so the directory must be synced too. */
 export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(directory, 'r')
+  await handle.sync()
 }
 
 /** Replaces a file by one with this text, atomically. */

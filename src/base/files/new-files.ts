@@ -1,8 +1,9 @@
 /** Writes files that don't exist yet: all of them, or none. */
 import { randomUUID } from 'node:crypto'
-import { link, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { link, lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { makeFolder } from './make-folder.ts'
 import { writingPlace } from './project-file.ts'
 
 export interface NewFile {
@@ -52,7 +53,7 @@ async function writeInto(folder: string, files: readonly NewFile[], complete: Co
       await goOn()
       const path = join(folder, name)
       await writingPlace(dirname(path), folder)
-      const first = await mkdir(dirname(path), { recursive: true })
+      const first = await makeFolder(dirname(path), 0o777)
       if (first !== undefined) made.push(first)
       await writeWhole(path, text, () => made.push(path))
     }

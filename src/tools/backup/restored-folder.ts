@@ -66,7 +66,7 @@ export class RestoredFolder {
   /** Only for its owner. `name`: a plain file name. Throws if there is such a file already. */
   async write(group: Exclude<PartGroup, 'database'>, name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const folder = join(this.#begun.unfinished.folder, FOLDERS[group])
-    await mkdir(folder, { mode: 0o700, recursive: true })
+    await makeFolder(folder)
     await using handle = await open(join(folder, name), 'wx', 0o600)
     await handle.writeFile(content)
     await handle.sync()

@@ -1,7 +1,7 @@
 /** Makes a project in a folder (`sallyport init`, `npm create sallyport`), or copies the demo's files into one. */
 import { join } from 'node:path'
 import { type NewFile, takenNames, writeNew } from '../../base/files/new-files.ts'
-import { ToolError } from '../load-policy.ts'
+import { orTell, ToolError } from '../load-policy.ts'
 import { columnsFor, planMatrix } from '../matrix/init/plan-matrix.ts'
 import { storeNew, writeMatrix } from '../matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../matrix/predict/suite.ts'
@@ -23,19 +23,6 @@ export async function makeProject(folder: string, wishes: ProjectWishes): Promis
     )
   }
   await orTell(folder, () => writeNew(folder, files, hasMatrices ? undefined : writeMatrices))
-}
-
-/** Throws ToolError in place of the system's error, which doesn't say what to do. */
-export async function orTell<T>(folder: string, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    if (syscall === undefined) throw error
-    throw new ToolError(
-      `${folder} can't be written (${code}), and nothing was changed: name another directory, or fix it`,
-    )
-  }
 }
 
 /** States every answer of the new policy. */

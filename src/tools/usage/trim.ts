@@ -22,7 +22,7 @@ import { plainText } from '../../present/phrase.ts'
 import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
-import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, orTell, ToolError } from '../load-policy.ts'
 import { type Stated, statementsOf } from '../matrix/predict/expectations-met.ts'
 import { evaluatePolicy } from '../matrix/predict/predict.ts'
 import { readPredictedSuite } from '../matrix/predict/suite.ts'
@@ -84,8 +84,7 @@ const MOST_KINDS = 50_000
 /** Throws ToolError and FileError. */
 export async function trim(options: TrimOptions): Promise<Trimmed> {
   const { loaded, keep, out, window } = options
-  if ((await readdir(resolve(out)).catch(() => [])).length > 0)
-    throw new ToolError(`${out || 'the working directory'} isn't empty: name a new folder`)
+  await refuseTaken(out)
   const equal = new EqualDecisions(loaded.policy, loaded.blocked)
   const kinds = new Map<string, DecisionRecord>()
   const onRecord = (record: DecisionRecord) => {
@@ -106,8 +105,19 @@ export async function trim(options: TrimOptions): Promise<Trimmed> {
   const removed = await search.removable(grants, stay)
   const evidence = `no request needed it from ${timeText(window.since)} to ${timeText(window.until)} (${count(usage.decided, 'request')})`
   const text = trimmedText(loaded.files['policy.csv'], removed, evidence)
-  await writeNew(out, filesWith(loaded, text))
+  await orTell(out, () => writeNew(out, filesWith(loaded, text)))
   return { usage, out, removed, stay, proof: await prove(options, stated) }
+}
+
+/** Before the logs are read, which may take minutes. */
+async function refuseTaken(out: string): Promise<void> {
+  const there = await orTell(out, () =>
+    readdir(resolve(out)).catch((error) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    }),
+  )
+  if (there.length > 0) throw new ToolError(`${out || 'the working directory'} isn't empty: name a new folder`)
 }
 
 /** Parts of a line that goes as a whole go with it. */

@@ -8,7 +8,7 @@ import { loadResources } from '../../../resources/load/load-resources.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import type { Database } from '../../../store/open.ts'
-import { ToolError } from '../../load-policy.ts'
+import { orTell, ToolError } from '../../load-policy.ts'
 import { withReader } from '../../read-database.ts'
 
 interface Drafted {
@@ -27,7 +27,7 @@ export async function writeDraft({ database, from, to, migrations }: Drafted): P
   if (text === undefined) return undefined
   const last = (await readMigrations(migrations)).at(-1)?.number ?? 0
   const name = `${String(last + 1).padStart(4, '0')}-draft.yaml`
-  await writeNew(migrations, [{ name, text }])
+  await orTell(migrations, () => writeNew(migrations, [{ name, text }]))
   return join(migrations, name)
 }
 

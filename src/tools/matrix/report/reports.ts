@@ -132,28 +132,9 @@ function runJson({ results, milliseconds, startedAt, url, remarks }: Run) {
   }
 }
 
-function resultJson({
-  kind,
-  title,
-  place,
-  outcome,
-  why,
-  cause,
-  explain,
-  exchanges,
-  milliseconds,
-  expectation,
-  status,
-}: Result) {
+function resultJson({ milliseconds, expectation, exchanges, predicted: _, ...told }: Result) {
   return {
-    kind,
-    title,
-    place,
-    outcome,
-    ...(why === undefined ? {} : { why }),
-    ...(cause === undefined ? {} : { cause }),
-    ...(explain === undefined ? {} : { explain }),
-    ...(status === undefined ? {} : { status }),
+    ...told,
     milliseconds: Math.round(milliseconds * 1000) / 1000,
     ...(expectation ? { cell: cellJson(expectation) } : {}),
     exchanges,

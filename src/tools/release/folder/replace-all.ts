@@ -1,7 +1,8 @@
 /** Replaces several files of a folder: all of them, or none. */
-import { mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../../base/files/durable-file.ts'
+import { makeFolder } from '../../../base/files/make-folder.ts'
 import { type NewFile, whole } from '../../../base/files/new-files.ts'
 import { writingPlace } from '../../../base/files/project-file.ts'
 
@@ -21,7 +22,7 @@ export async function replaceAll<T = void>(
         await goOn()
         const named = join(folder, name)
         const path = await writingPlace(named)
-        const first = await mkdir(dirname(named), { recursive: true })
+        const first = await makeFolder(dirname(named), 0o777)
         if (first !== undefined) undo.unshift(() => rm(first, { recursive: true, force: true }))
         const former = await formerFile(path)
         await replaceFile(path, text, former?.mode)
