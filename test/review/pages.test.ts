@@ -1,8 +1,12 @@
 /** All reports as pages, in a real browser: nothing is cut, covered or out of reach, wide, narrow and on paper. */
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { reportOn } from '../../src/analysis/diff/compare-policies.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
+import type { Resources } from '../../src/resources/resource.ts'
 import { ACCESS_REPORT_FORMATS } from '../../src/tools/access/formats.ts'
 import type { AccessReport } from '../../src/tools/access/report.ts'
 import { DIFF_FORMATS } from '../../src/tools/diff/formats.ts'
@@ -12,7 +16,10 @@ import { REPORTS } from '../../src/tools/matrix/report/reports.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { MATRIX_FORMATS } from '../../src/tools/permissions/formats.ts'
 import { buildMatrix, chooseColumns, type Matrix } from '../../src/tools/permissions/matrix.ts'
+import { USAGE_FORMATS } from '../../src/tools/usage/formats.ts'
+import { usageOf } from '../../src/tools/usage/usage.ts'
 import { startChromium } from '../chromium.ts'
+import { removeFolder } from '../ends-with-tests.ts'
 import { soak } from '../runs.ts'
 import { openPage } from './matrix/open-page.ts'
 
@@ -52,6 +59,7 @@ describe('the page of each report', () => {
       coverage: COVERAGE_FORMATS.html(COVERAGE),
       diff: DIFF_FORMATS.html(report),
       access: ACCESS_REPORT_FORMATS.html(ACCESS),
+      usage: await usagePage(loaded, resources),
     }
   })
   after(async () => {
@@ -96,6 +104,7 @@ describe('the page of each report', () => {
     expect(await faultsWith('matrix', '.r { width: 300px }')).to.match(/leaves/)
     expect(await faultsWith('matrix with long paths', '.p { overflow: hidden; white-space: nowrap }')).to.match(/cut/)
     expect(await faultsWith('diff', '.changes { white-space: nowrap }')).to.match(/wider/)
+    expect(await faultsWith('usage', 'pre { white-space: pre !important }')).to.match(/cut|wider/)
   })
 
   it('of a matrix goes from edge to edge', async () => {
@@ -119,8 +128,23 @@ describe('the page of each report', () => {
     })
   })
 
+  it('of usage shows hostile names as text, and each sentence on a line of its own', async () => {
+    for (const width of [1280, 390]) {
+      await withPage('usage', width, async (page) => {
+        expect(await page.evaluate(`document.querySelectorAll('img').length`)).to.equal(0)
+        const text = await page.locator('body').innerText()
+        expect(text).to.contain(`${HOSTILE}: 3 allowed requests`).and.to.contain(LONG)
+        expect(text).to.match(/^lines that are not decision records: 1$/m)
+        expect(text).to.match(/^0 requests decided again, .* of this time\.$/m)
+        expect(await page.locator('h2').allInnerTexts()).to.include('API keys')
+        const lines = await page.locator('pre').first().innerText()
+        expect(lines).to.match(/^ *policy\.csv:\d+ {2}p, /m)
+      })
+    }
+  })
+
   it('has all its filters in sight on a telephone', async () => {
-    for (const name of Object.keys(pages).filter((one) => one !== 'access')) {
+    for (const name of Object.keys(pages).filter((one) => one !== 'access' && one !== 'usage')) {
       await withPage(name, 390, async (page) => {
         const boxes = await page.evaluate<readonly { left: number; right: number; bottom: number }[]>(
           `[...document.querySelectorAll('.filters :is(input, select, button)')].map((one) => one.getBoundingClientRect().toJSON())`,
@@ -224,6 +248,22 @@ const ACCESS: AccessReport = {
   undecided: [{ subject: HOSTILE, resource: 'tasks', action: 'list', why: LONG }],
 }
 
+/** Of a log without records, but for what is hard to show. */
+async function usagePage(loaded: LoadedPolicy, resources: Resources): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+  try {
+    const log = join(folder, 'decisions.log')
+    await writeFile(log, '')
+    const window = { since: NOW - 86_400_000, until: NOW, maxSilence: 86_400_000 }
+    const usage = await usageOf({ loaded, resources, files: [log], window, onProgress: () => undefined })
+    const keys = [{ key: HOSTILE, requests: 3, last: NOW }]
+    const undecidable = new Map([[`it names ${LONG}`, 2]])
+    return USAGE_FORMATS.html({ usage: { ...usage, keys, undecidable, otherLines: 1 }, stale: [] })
+  } finally {
+    await removeFolder(folder)
+  }
+}
+
 function withoutResults(loaded: LoadedPolicy): LoadedPolicy {
   const rules = loaded.policy.rules.filter(({ after }) => after === undefined)
   return { ...loaded, policy: { ...loaded.policy, rules } }
@@ -303,7 +343,7 @@ const FAULTS = `(() => {
     const [inner, outer] = [node, node.closest('th, td, li, main')].map((one) => one.getBoundingClientRect())
     return inner.right > outer.right + 0.5 || inner.left < outer.left - 0.5
   }).map((node) => told('leaves its cell', node))
-  const cut = [...document.querySelectorAll('.m, .p, .r, td, .key, h1, h2, dd, dt')].filter((node) => {
+  const cut = [...document.querySelectorAll('.m, .p, .r, td, li, pre, .key, h1, h2, dd, dt')].filter((node) => {
     return node.clientWidth > 0 && node.scrollWidth > node.clientWidth + 1
   }).map((node) => told('cut', node))
   const upon = [...document.querySelectorAll('.lead')].flatMap((lead) => {

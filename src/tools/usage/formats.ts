@@ -21,12 +21,11 @@ export interface UsageReport {
 export const USAGE_FORMATS = formatsOf((report: UsageReport) => ({
   text: () => blocksOf(report.usage),
   html: () => {
-    const [about = [], ...groups] = blocksOf(report.usage)
+    const [[decided = '', ...told] = [], ...groups] = blocksOf(report.usage)
     return {
       heading: 'Policy usage',
       layout: 'report' as const,
-      ownStyle: 'pre { white-space: pre-wrap; overflow-wrap: anywhere }\n',
-      about: html`<p>${about.join('\n')}</p>`,
+      about: html`<p>${decided}</p>\n<ul>${told.map((line) => html`<li>${line.trim()}</li>\n`)}</ul>`,
       legend: [],
       main: html`${groups.flatMap(([heading = '', ...lines]) =>
         heading === '' ? [] : [html`<h2>${heading}</h2>\n<pre>${lines.join('\n') || 'None.'}</pre>\n`],
