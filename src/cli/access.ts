@@ -143,6 +143,6 @@ function inPhases<T>(work: (progress: AccessProgress) => Promise<T>): Promise<T>
       bar.stop()
       bar.start(total, 0, { doing })
     }
-    return work({ begin, done: () => bar.increment() })
+    return work({ begin, done: (count) => bar.increment(count) })
   })
 }

@@ -4,10 +4,13 @@ import type { SingleBar } from 'cli-progress'
 import { commandProcess, onSignals } from '../base/command-process.ts'
 import { printNote } from '../present/print.ts'
 
-/** `format` is a format of cli-progress. No bar is shown if standard error is not a terminal. */
+/**
+ * `format` is a format of cli-progress. No bar is shown if standard error is not a terminal. The terminal keeps its
+ * settings, because Ctrl-C may end the process at any time.
+ */
 export async function withProgress<T>(format: string, work: (bar: SingleBar) => Promise<T> | T): Promise<T> {
   const { SingleBar } = await import('cli-progress')
-  const bar = new SingleBar({ format, noTTYOutput: false, stream: commandProcess().stderr })
+  const bar = new SingleBar({ format, noTTYOutput: false, linewrap: true, stream: commandProcess().stderr })
   try {
     return await work(bar)
   } finally {

@@ -50,6 +50,8 @@ describe('the progress of access', () => {
     it(`is a bar for what ${args[0]} reads and one for what it decides, and each arrives`, async () => {
       const bars = (await shownBy(args, true)).split('\n').filter((line) => line.includes('%'))
       expect(bars).to.have.length(2)
+      // Whoever presses Ctrl-C keeps a terminal that breaks long lines.
+      expect(bars.join()).to.not.include('\u001b[?7l')
       expect(bars[0]).to.match(/reading \S+ 0% .*reading \S+ 100%/)
       expect(bars[1]).to.match(/deciding \S+ 0% .*deciding \S+ 100%/)
     })

@@ -81,7 +81,7 @@ export async function accessBetween({ from, to, ...question }: CompareQuestion):
       else for (const change of compared) changes.push({ ...who, resource, action, ...change })
     }
     for (const one of [...before.undecided, ...after.undecided]) undecided.push({ subject: caller.id, ...one })
-    progress.done()
+    progress.done(1)
   }
   const place = (one: AccessChange) => JSON.stringify([one.subject, one.key, one.resource, one.action, one.when])
   return {

@@ -45,10 +45,10 @@ interface ObjectsToRead {
   readonly progress: AccessProgress
 }
 
-/** First the objects are read, then the callers are decided. `done`: one of them. */
+/** First the objects are read, then the callers are decided. */
 export interface AccessProgress {
   begin(doing: 'reading' | 'deciding', total: number): void
-  done(): void
+  done(count: number): void
 }
 
 /** Of the policies whose relations are compared. */
@@ -79,10 +79,11 @@ export class ObjectsInMemory implements ObjectCounter {
       const ownId = routes.some(({ kind }) => kind === 'caller') ? ['id'] : []
       const compared = new Set([...ownId, ...(fields.get(name) ?? [])])
       const columns = new Map([...compared].map((field) => [field, new ValueColumn()]))
-      const size = await eachObject(store, name, compared, (object) => {
-        for (const [field, column] of columns)
-          column.add(fieldValues(object, field).map((value) => objects.#numberOf(value)))
-        progress.done()
+      const size = await eachPage(store, name, compared, (page) => {
+        for (const object of page)
+          for (const [field, column] of columns)
+            column.add(fieldValues(object, field).map((value) => objects.#numberOf(value)))
+        progress.done(page.length)
       })
       objects.#tables.set(name, { name, size, columns })
     }
@@ -283,18 +284,18 @@ interface CountedTable {
 }
 
 /** The number of objects. Throws what the store throws. */
-export async function eachObject(
+export async function eachPage(
   store: Pick<Store, 'list'>,
   resource: string,
   fields: Pick<ReadonlySet<string>, 'has'>,
-  use: (object: Representation) => void,
+  use: (page: readonly Representation[]) => void,
 ): Promise<number> {
   const cutter = new MemberCutter(fields)
   let size = 0
   for (let last: string | undefined, more = true; more; ) {
     const after = last === undefined ? {} : { after: [last] }
     const rows = await store.list(resource, { where: { kind: 'always' }, limit: PAGE, ...after })
-    for (const row of rows) use(readListed(row, cutter))
+    use(rows.map((row) => readListed(row, cutter)))
     size += rows.length
     last = rows.at(-1)?.id
     more = rows.length === PAGE

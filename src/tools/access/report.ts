@@ -68,7 +68,7 @@ export async function accessReport(question: AccessReportQuestion): Promise<Acce
     for (const { resource, actions } of found.resources)
       for (const action of actions) rows.push({ resource, ...who, ...action })
     undecided.push(...found.undecided.map((one) => ({ subject: caller.id, ...one })))
-    progress.done()
+    progress.done(1)
   }
   const findings = [
     ...out.flatMap((one) => outWithRules(one, question)),

@@ -36,7 +36,7 @@ import {
   questionBy,
   type UnknownCase,
 } from './judge.ts'
-import { eachObject } from './objects-in-memory.ts'
+import { eachPage } from './objects-in-memory.ts'
 import { decideAssuming, relationsOfToken } from './tokens.ts'
 
 export interface WhoQuestion {
@@ -214,9 +214,11 @@ async function prepare(question: WhoQuestion): Promise<Asking> {
 /** All users records, by id. */
 export async function recordsIn(store: OpenedStore['store']): Promise<ReadonlyMap<string, StoredObject>> {
   const records = new Map<string, StoredObject>()
-  await eachObject(store, USERS, { has: () => true }, ({ id, createdAt, updatedAt, ...document }) => {
-    const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
-    records.set(String(id), { id: String(id), version: 1, ...times, document })
+  await eachPage(store, USERS, { has: () => true }, (page) => {
+    for (const { id, createdAt, updatedAt, ...document } of page) {
+      const times = { createdAt: String(createdAt), updatedAt: String(updatedAt) }
+      records.set(String(id), { id: String(id), version: 1, ...times, document })
+    }
   })
   return records
 }
