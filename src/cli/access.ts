@@ -1,5 +1,7 @@
 /** sallyport access …: who can do what, in people. */
+import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
+import { isWholeProcess } from '../base/command-process.ts'
 import { printReport } from '../present/print.ts'
 import type { AccessProgress } from '../tools/access/objects-in-memory.ts'
 import {
@@ -136,8 +138,12 @@ Exit code: 0 when both versions were compared, 2 when it could not run.`,
     })
 }
 
+/** Without it, V8 lets the heap grow to a multiple of what is in use before it looks for garbage. */
+const THRIFTY = '--heap-growing-percent=20'
+
 /** A bar for each of the two. */
 function inPhases<T>(work: (progress: AccessProgress) => Promise<T>): Promise<T> {
+  if (isWholeProcess()) setFlagsFromString(THRIFTY)
   return withProgress('{doing} {bar} {percentage}% {eta_formatted} left', (bar) => {
     const begin: AccessProgress['begin'] = (doing, total) => {
       bar.stop()

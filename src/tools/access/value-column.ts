@@ -2,18 +2,22 @@
 
 /** Above the number of rows; with the number of a value it stays exact. */
 const ROWS = 2 ** 26
+const ROWS_AT_FIRST = 1024
 
 /** The values of one field, by their numbers. */
 export class ValueColumn {
-  /** By row: the number of the only value, or -1 - the place in `#lists`. */
-  readonly #only: number[] = []
+  /** By row: the number of the only value, or -1 - the place in `#lists`. Grown without a copy that waits for its end. */
+  #only = new Int32Array(ROWS_AT_FIRST)
+  #rows = 0
   readonly #lists: (readonly number[])[] = []
   /** The number of a value and the row, sorted. */
   #sorted: Float64Array | undefined
 
   add(numbers: readonly number[]): void {
     const [only = 0] = numbers
-    this.#only.push(numbers.length < 2 ? only : -this.#lists.push(numbers))
+    if (this.#rows === this.#only.length) this.#only = new Int32Array(this.#only.buffer.transfer(8 * this.#rows))
+    this.#only[this.#rows] = numbers.length < 2 ? only : -this.#lists.push(numbers)
+    this.#rows += 1
   }
 
   numbersOf(row: number): readonly number[] {
@@ -39,13 +43,11 @@ export class ValueColumn {
 
   get #byValue(): Float64Array {
     if (this.#sorted) return this.#sorted
-    const length = this.#only.reduce(
-      (sum, only, row) => sum + (only < 0 ? this.numbersOf(row).length : Math.sign(only)),
-      0,
-    )
+    let length = 0
+    for (let row = 0; row < this.#rows; row += 1) length += this.numbersOf(row).length
     const sorted = new Float64Array(length)
     let i = 0
-    for (let row = 0; row < this.#only.length; row += 1) {
+    for (let row = 0; row < this.#rows; row += 1) {
       for (const one of this.numbersOf(row)) {
         sorted[i] = one * ROWS + row
         i += 1
