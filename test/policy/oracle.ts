@@ -22,12 +22,23 @@ export { relationsOf, subsets }
 // ---- Who asks -------------------------------------------------------------------------------------------------------
 
 export function subjects({ policy, caller }: World): ReadonlySet<string> {
-  const found = new Set(caller.roles.filter((role) => policy.roles.includes(role)))
-  for (const role of found) {
-    for (const link of policy.links) if (link.role === role) found.add(link.inherits) // a Set visits what is added
-  }
+  const held = caller.roles.filter((role) => policy.roles.includes(role))
+  const broken = (policy.apart ?? []).filter((set) => inherited(policy, held).intersection(new Set(set)).size > 1)
+  const gives = (role: string) => broken.some((set) => !inherited(policy, [role]).isDisjointFrom(new Set(set)))
+  const found = inherited(
+    policy,
+    held.filter((role) => !gives(role)),
+  )
   found.add('everyone')
   found.add(caller.id === undefined ? 'anonymous' : `user:${caller.id}`)
+  return found
+}
+
+function inherited({ links }: World['policy'], roles: readonly string[]): Set<string> {
+  const found = new Set(roles)
+  for (const role of found) {
+    for (const link of links) if (link.role === role) found.add(link.inherits) // a Set visits what is added
+  }
   return found
 }
 

@@ -28,6 +28,9 @@ export function render(policy: OraclePolicy, layout: Layout): PolicyFiles {
       ),
     ),
     ...(policy.conditions && { 'conditions.yaml': stringify(Object.fromEntries(policy.conditions)) }),
+    ...(policy.apart && {
+      'guarantees.yaml': stringify(policy.apart.map((roles, i) => ({ name: `apart ${i}`, 'roles-apart': roles }))),
+    }),
     'views.yaml': stringify(mapToObject(policy.views, (views) => Object.fromEntries(views))),
   })
 }

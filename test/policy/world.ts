@@ -50,6 +50,8 @@ export interface OraclePolicy {
   readonly views: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
   /** By name, in the order of the file. */
   readonly conditions?: ReadonlyMap<string, OracleCondition>
+  /** Roles that nobody has together: whoever would have two of a set has no role that gives one of it. */
+  readonly apart?: readonly (readonly string[])[]
   /** The resources that conceal what the caller may not read. */
   readonly conceal?: ReadonlySet<string>
 }

@@ -73,7 +73,7 @@ const gaining = fc.constantFrom(...Object.keys(CROSSING)).chain((name) => {
   const actions = fc.constantFrom(['read'], ['update', 'delete'])
   const allow = fc.oneof(relations, terms(Object.keys(RELATIONS[name] ?? {}), 2))
   return fc
-    .record({ subject, other: subject, actions, allow, deny: fc.option(relations, { freq: 1 }) })
+    .record({ subject, other: subject, actions, allow, deny: fc.option(relations, { freq: 2 }) })
     .map(({ subject: who, other, actions: asked, allow: some, deny }) => [
       ruleOf(name, 'allow', { subject: who, actions: asked, relations: some }),
       ...(deny ? [ruleOf(name, 'deny', { subject: other, actions: asked, relations: deny })] : []),

@@ -13,7 +13,26 @@ import { Deciding, NotDecided } from './deciding.ts'
 import type { Wanted } from './random-writes.ts'
 import { isShown, waysByForce } from './self-grants-by-force.ts'
 
-const random = fc.record({ policy: fc.oneof({ weight: 4, arbitrary: crossingPolicy }, anyPolicy), seed: fc.nat() })
+/** Some keep two or three of the roles apart. */
+function perhapsApart(policies: fc.Arbitrary<OraclePolicy>): fc.Arbitrary<OraclePolicy> {
+  return policies.chain((policy) => {
+    const sets = fc.subarray([...policy.roles], { minLength: 2, maxLength: 3 })
+    return fc
+      .option(sets, { freq: 2 })
+      .map((set) => (set && canBeApart(policy, set) ? { ...policy, apart: [set] } : policy))
+  })
+}
+
+/** No role inherits two of them, which would be a fault. */
+function canBeApart({ links }: OraclePolicy, set: readonly string[]): boolean {
+  return !links.some(({ role, inherits }) => [role, inherits].some((one) => set.includes(one)))
+}
+
+const crossing = perhapsApart(crossingPolicy)
+const random = fc.record({
+  policy: fc.oneof({ weight: 4, arbitrary: crossing }, perhapsApart(anyPolicy)),
+  seed: fc.nat(),
+})
 
 type Tell = (policy: OraclePolicy) => ReadonlySet<string>
 
@@ -33,14 +52,14 @@ const told: Tell = (policy) => {
 /** Each way that the writes in some worlds show is told. */
 function tellsAll(
   tell: Tell,
-  count: (ways: ReadonlySet<string>) => void = () => undefined,
+  count: (ways: ReadonlySet<string>, policy: OraclePolicy) => void = () => undefined,
   deciding: Deciding = new Deciding(),
 ) {
   return fc.property(random, ({ policy, seed }) => {
     const found = deciding.ask(() => tell(policy))
     if (!found) return
     const ways = waysByForce(policy, seed, 1000)
-    count(ways)
+    count(ways, policy)
     expect([...found]).to.include.members([...ways])
   })
 }
@@ -48,13 +67,13 @@ function tellsAll(
 /** Each way that is told is shown by some write, perhaps after many. */
 function tellsOnly(
   tell: Tell,
-  count: (way: string) => void = () => undefined,
+  count: (way: string, policy: OraclePolicy) => void = () => undefined,
   deciding: Deciding = new Deciding(),
   wanted: Pick<Wanted, 'starts'> = {},
 ) {
-  return fc.property(crossingPolicy, fc.nat(), (policy, seed) => {
+  return fc.property(crossing, fc.nat(), (policy, seed) => {
     for (const way of deciding.ask(() => tell(policy)) ?? []) {
-      count(way)
+      count(way, policy)
       expect(isShown(policy, way, seed, wanted), way).to.equal(true)
     }
   })
@@ -62,15 +81,16 @@ function tellsOnly(
 
 describe('the writes by which callers give themselves more', () => {
   it('are all told, whatever the policy says', async () => {
-    let shown = 0
+    let [shown, ofApart] = [0, 0]
     const deciding = new Deciding()
-    const count = (ways: ReadonlySet<string>) => {
+    const count = (ways: ReadonlySet<string>, { apart }: OraclePolicy) => {
       shown += ways.size
+      if (apart) ofApart += ways.size
     }
     await drawing(
       () => fc.assert(tellsAll(told, count, deciding), { numRuns: runs(150) }),
       () => {
-        expect(shown).to.be.greaterThan(0)
+        expect(Math.min(shown, ofApart)).to.be.greaterThan(0)
         expect(deciding.isMostlyDecided).to.equal(true)
       },
     )
@@ -112,6 +132,29 @@ describe('the writes by which callers give themselves more', () => {
     expect([...told(RICH)]).to.have.members(ways)
     expect(ways).to.include.members([...waysByForce(RICH, 1, 5000)])
     expect(ways.filter((way) => !isShown(RICH, way, 1))).to.deep.equal([])
+  })
+
+  /** Whoever may add themselves isn't the one who gains by it, if nobody has both roles. */
+  const OF_TWO: OraclePolicy = {
+    ...CROSSING_RELATIONS,
+    rules: [rule('a', 'memberships', ['create'], ['self']), rule('b', 'tasks', ['read'], ['member'])],
+  }
+
+  it("are nobody's where two roles are needed that a guarantee keeps apart", () => {
+    const way = 'memberships create: tasks member'
+    const byForce = (policy: OraclePolicy) => [...waysByForce(policy, 1, 5000)]
+    expect([[...told(OF_TWO)], byForce(OF_TWO)]).to.deep.equal([[way], [way]])
+    for (const apart of [
+      ['a', 'b'],
+      ['a', 'b', 'c'],
+    ]) {
+      const kept = { ...OF_TWO, apart: [apart] }
+      expect([[...told(kept)], byForce(kept)]).to.deep.equal([[], []])
+      // The negative control: told as if nothing kept them apart.
+      expect(isShown(kept, way, 1, { starts: 1 })).to.equal(false)
+    }
+    const others = { ...OF_TWO, apart: [['a', 'c']] }
+    expect([[...told(others)], byForce(others)]).to.deep.equal([[way], [way]])
   })
 
   /** Each leaves something out. */
