@@ -1,11 +1,8 @@
 /** `access report` for many people and objects takes seconds or minutes, and at most 500 MB. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { LAUNCHER } from '../command.ts'
 import { ENGINES } from '../data/each-engine.ts'
+import { measure } from '../measure.ts'
 import { soak } from '../runs.ts'
 import { fillProjects, fillShop, type WorldSize } from './large-worlds.ts'
 
@@ -39,34 +36,6 @@ const WORLDS: Readonly<Record<string, LargeWorld>> = {
     size: { SQLite: MIDDLING, PostgreSQL: MIDDLING },
     files: { POLICIES: join(PROJECTS, 'policies'), SCHEMAS: join(PROJECTS, 'schemas') },
   },
-}
-
-interface Measured {
-  readonly lines: number
-  readonly milliseconds: number
-  readonly megabytes: number
-}
-
-async function measure(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Measured> {
-  const begun = performance.now()
-  const child = spawn(process.execPath, [LAUNCHER, ...args], { env: { ...process.env, ...env } })
-  let lines = 0
-  let most = 0
-  let problem = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    for (const byte of chunk) if (byte === 10) lines += 1
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    problem += chunk
-  })
-  const timer = setInterval(async () => {
-    const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
-    most = Math.max(most, Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024)
-  }, 50)
-  const [code] = await once(child, 'close')
-  clearInterval(timer)
-  expect(code, problem).to.equal(0)
-  return { lines, milliseconds: performance.now() - begun, megabytes: most }
 }
 
 for (const [engine, onEngine] of ENGINES) {
