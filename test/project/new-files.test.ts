@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { storeNew, storeOver } from '../../src/tools/matrix/init/write-matrix.ts'
+import { sallyport } from '../command.ts'
 import { removeWithTests } from '../ends-with-tests.ts'
 
 const BODY = { name: 'bodies/boards.json', text: '{}\n' }
@@ -22,14 +23,26 @@ describe('matrices that are stored', () => {
   for (const inside of ['', 'test/matrix']) {
     it(`leave nothing where one of them can't be written: ${inside || 'in a folder that exists'}`, async () => {
       const target = join(folder, inside)
-      const stored = await storeNew(target, [BODY, IMPOSSIBLE, MATRIX]).catch(({ message }) => message)
-      expect(stored).to.contain(`${target} can't be written (ENAMETOOLONG)`)
+      const stored = await storeNew(target, [BODY, IMPOSSIBLE, MATRIX]).catch(({ code }) => code)
+      expect(stored).to.equal('ENAMETOOLONG')
       expect(await readdir(folder)).to.deep.equal([])
       // The negative control: without that file, all are there.
       expect(await storeNew(target, [BODY, MATRIX])).to.deep.equal([join(target, BODY.name), join(target, MATRIX.name)])
       expect(await readFile(join(target, BODY.name), 'utf8')).to.equal(BODY.text)
     })
   }
+
+  it('are refused in a sentence where no folder can be', async () => {
+    const file = join(folder, 'a-file')
+    await writeFile(file, 'mine')
+    const out = join(file, 'matrices')
+    for (const args of [[], ['--force'], ['--missing']]) {
+      const { code, stderr } = await sallyport(['matrix', 'init', '--out', out, '--role', 'member', ...args])
+      const told = `${out} can't be written (a file is in its place), and nothing was changed`
+      expect([code, stderr]).to.deep.equal([2, `sallyport: ${told}: name another directory, or fix it\n`])
+    }
+    expect(await readFile(file, 'utf8')).to.equal('mine')
+  })
 
   it('can be run if they are scripts, and no others', async () => {
     await storeNew(folder, [{ name: 'hook', text: '#!/bin/sh\n' }, BODY])

@@ -1,7 +1,7 @@
 /** Writes the complete matrix of a policy to new files, or only the cells that the matrices of a folder don't state. */
 import { stat } from 'node:fs/promises'
 import { didYouMean } from '../../base/did-you-mean.ts'
-import { ToolError } from '../../tools/load-policy.ts'
+import { orTell, ToolError } from '../../tools/load-policy.ts'
 import { statedIn } from '../../tools/matrix/cells/survey.ts'
 import { columnsFor, everywhere, planMatrix } from '../../tools/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn, writeMatrix, writeMissing } from '../../tools/matrix/init/write-matrix.ts'
@@ -28,9 +28,8 @@ export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
   const named = role.map((name) => columnOf(name, suite.evaluated.policy.roles))
   const columns = named.length > 0 ? named.flatMap(everywhere) : columnsFor(suite)
   const plan = await planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
-  if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))
-  const files = writeMatrix(plan, '')
-  return force ? storeOver(out, files) : storeNew(out, files)
+  const files = missing ? writeMissing(plan, await textsIn(out)) : writeMatrix(plan, '')
+  return orTell(out, () => (force && !missing ? storeOver(out, files) : storeNew(out, files)))
 }
 
 function columnOf(name: string, roles: ReadonlyMap<string, unknown>): MatrixColumn {
