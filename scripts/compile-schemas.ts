@@ -47,7 +47,7 @@ interface CompiledModule {
 const YAML: Options = { strict: true, allowUnionTypes: true, verbose: true, validateSchema: false }
 
 function policyFiles(): CompiledModule {
-  const names = ['callers', 'conditions', 'guarantees', 'limits', 'masks', 'ownership', 'roles', 'views']
+  const names = ['approvals', 'callers', 'conditions', 'guarantees', 'limits', 'masks', 'ownership', 'roles', 'views']
   const ajv = createAjv(YAML)
   for (const name of names) ajv.addSchema(read(`policy/schemas/${name}.schema.json`), name)
   return moduleOf(ajv, Object.fromEntries(names.map((name) => [name, name])))

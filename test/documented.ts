@@ -9,7 +9,9 @@ export interface Block {
 
 /** Commands are indented by four spaces; output stands in a fenced block of `text`. */
 export function blocksOf(page: string): readonly Block[] {
-  const parts = page.matchAll(/(?<=\n\n)(?<commands> {4}\S.*\n(?: {4}.*\n)*)(?:\n```text\n(?<output>[^`]*)```\n)?/g)
+  const parts = page.matchAll(
+    /(?<=\n\n)(?<commands> {4}\S.*\n(?: {4}.*\n)*)(?:\n```text\n(?<output>(?:(?!```).*\n)*)```\n)?/g,
+  )
   return [...parts].map(({ groups = {} }) => ({
     commands: commandsIn(linesOf(groups.commands ?? '').map((line) => line.slice(4))),
     output: linesOf(groups.output ?? ''),
@@ -24,7 +26,7 @@ export function sectionOf(page: string, heading: string): string {
 
 function commandsIn(lines: readonly string[]): readonly string[] {
   const text = lines.join('\n')
-  return text.match(/^.*<<'EOF'\n(?:.*\n)*?EOF$|^.+$/gm) ?? []
+  return text.match(/^.*<<(?:'EOF'|EOF)\n(?:.*\n)*?EOF$|^.+$/gm) ?? []
 }
 
 /** What is shown and wasn't printed. Times, revisions and ids may be others. */

@@ -20,6 +20,7 @@ const PACKAGES = {
   'redis-server': 'redis-server',
   runc: 'runc',
   script: 'bsdutils',
+  'ssh-agent': 'openssh-client',
   wrk: 'wrk',
 } as const
 

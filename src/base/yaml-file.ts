@@ -92,16 +92,17 @@ function readYaml<T>(
   return undefined
 }
 
-/** The offsets of repeated keys of a map. Two keys are the same if their values and types are the same. */
+/** The offsets of repeated keys of a map. Two keys are the same if they become the same text: `1` and `"1"`. */
 function repeatedKeysOf(document: ReturnType<typeof parseDocument>): readonly number[] {
   const offsets: number[] = []
   visit(document, {
     Map: (_key, { items }) => {
-      const seen = new Set<unknown>()
+      const seen = new Set<string>()
       for (const { key } of items) {
         if (!isScalar(key)) continue
-        if (seen.has(key.value)) offsets.push(key.range?.[0] ?? 0)
-        seen.add(key.value)
+        const name = String(key.value ?? '')
+        if (seen.has(name)) offsets.push(key.range?.[0] ?? 0)
+        seen.add(name)
       }
     },
   })

@@ -1,5 +1,6 @@
 /** Flags that several commands have, each once: its name, its sentence, how its value is read, and its default. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import ms, { type StringValue } from 'ms'
 import { DURATION_FORM, MOMENT_FORMS, readDuration, readMoment, timeFault } from '../base/time.ts'
 import { withCommands, wordHere } from '../present/invocation.ts'
 import type { GivenFlags } from './flags.ts'
@@ -90,6 +91,19 @@ export function lifetime(text: string): number {
 }
 
 /** Reads a time, or a duration before now, as milliseconds since the epoch. */
+const DURATION_FROM_NOW = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/
+
+/** A time to come, in milliseconds since the epoch; `2h` is in two hours. */
+export function futureMoment(text: string): number {
+  const duration = DURATION_FROM_NOW.test(text) ? (ms(text as StringValue) ?? Number.NaN) : Number.NaN
+  const time = Number.isNaN(duration) ? readMoment(text, Date.now()) : Date.now() + duration
+  if (time === undefined) {
+    throw new InvalidArgumentError(`${timeFault(text)}: write ${MOMENT_FORMS}; 2h is in two hours.`)
+  }
+  if (time <= Date.now()) throw new InvalidArgumentError('The time is in the past. Write a later one.')
+  return time
+}
+
 function moment(text: string): number {
   const ago = readDuration(text)
   const time = ago === undefined ? readMoment(text, Date.now()) : Date.now() - ago

@@ -101,6 +101,45 @@ export interface Policy {
   readonly roleGuarantees: readonly RoleGuarantee[]
   /** What the next version may not do: whoever puts a version in force compares it with the former one. */
   readonly ratchets: readonly Ratchet[]
+  /** Who may approve the next version that is published; undefined where a key of POLICY_PUBLIC_KEYS is enough. */
+  readonly approvals: Approvals | undefined
+}
+
+/** approvals.yaml. No decision asks for it. */
+export interface Approvals {
+  /** By name. */
+  readonly people: ReadonlyMap<string, Approver>
+  readonly widens: ApprovalNeed
+  readonly narrows: ApprovalNeed
+  readonly blocks: ApprovalNeed
+  /** In the order of the file. */
+  readonly touches: readonly TouchNeed[]
+}
+
+interface Approver {
+  readonly keys: readonly PersonKey[]
+  readonly groups: readonly string[]
+}
+
+/** A public Ed25519 key. */
+export interface PersonKey {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string
+  /** The 32 bytes, base64url: `x` of a JWK (RFC 8037). */
+  readonly x: string
+}
+
+export interface ApprovalNeed {
+  /** Beside the author. */
+  readonly people: number
+  /** The groups that count; undefined for everybody. */
+  readonly from?: readonly string[] | undefined
+}
+
+/** For changes of a resource, or of files. */
+export interface TouchNeed extends ApprovalNeed {
+  readonly resource?: string | undefined
+  readonly file?: readonly string[] | undefined
 }
 
 /** An entry of guarantees.yaml about rules. */

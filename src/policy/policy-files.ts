@@ -20,7 +20,7 @@ import { unknownFileFault, unknownFiles } from './unknown-files.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** These files may be absent. Their order is part of a revision. */
-const OPTIONAL = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'guarantees.yaml'] as const
+const OPTIONAL = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'guarantees.yaml', 'approvals.yaml'] as const
 
 /** The files that every policy has. */
 export type RequiredFileName = (typeof NAMES)[number]

@@ -105,6 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       config,
       log,
       now,
+      schemas,
       options: {
         resources,
         observe: (event) => observePolicy(event, policyLog, metrics),
@@ -115,10 +116,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     })
     closing.push(() => opened.close())
-    const { policy, channel } = opened
+    const { policy, channel, overdue } = opened
     metrics.policyActivated(policy.active.revision, Date.now())
     const isLost = () => (channel?.state(now().getTime()) ?? 'answers') !== 'answers'
     metrics.watchPolicy(() => policy.faults.length > 0 || isLost())
+    if (overdue) metrics.watchProposals(() => overdue().length)
     metrics.watchLog(options.linesLost ?? (() => 0))
     const warnOfLoss = findLoss(config)
     const { store, seeding, outbox, directory, attempts, migrations } = await openStore(config, resources, policy, now)

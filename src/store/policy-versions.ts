@@ -27,6 +27,13 @@ interface NewVersion extends StoredVersion {
   readonly files: ReadonlyMap<string, string>
 }
 
+/** A proposed version: nothing of it is in force. */
+export interface StoredProposal {
+  /** Counts from 1, without gaps. */
+  readonly number: number
+  readonly signed: string
+}
+
 /** What an instance reported last. */
 export interface InstanceNote {
   readonly name: string
@@ -55,6 +62,16 @@ export interface PolicyVersions {
    * of several publishers with one number, one wins.
    */
   publish(version: NewVersion): Promise<boolean>
+  /** Those with greater numbers, by number; at most MOST_PROPOSALS. */
+  proposalsAfter(number: number): Promise<readonly StoredProposal[]>
+  /** Durable when it returns true; false, and nothing is stored, unless the number is the one after the last proposal's. */
+  propose(proposal: NewVersion): Promise<boolean>
+  /** What people have signed about a proposal, in no order; at most MOST_SIGNATURES. */
+  signaturesOf(proposal: number): Promise<readonly string[]>
+  /** False, and nothing is stored, if the proposal has MOST_SIGNATURES. The same text is stored once. */
+  addSignature(proposal: number, signed: string): Promise<boolean>
+  /** Milliseconds since the epoch, by the clock of the database. */
+  now(): Promise<number>
   /** Replaces what the instance reported before. Forgets instances that reported nothing for a day. */
   note(name: string, state: string): Promise<void>
   forget(name: string): Promise<void>
@@ -65,6 +82,12 @@ export interface PolicyVersions {
 
 /** Publishers write no longer text. Somebody else's could keep instances from reading anything. */
 export const LONGEST_SIGNED = 100_000
+
+/** In one answer. */
+const MOST_PROPOSALS = 1000
+
+/** For one proposal. */
+const MOST_SIGNATURES = 200
 
 /** Instances that reported nothing for so long are forgotten. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60 * 1000
@@ -81,6 +104,10 @@ function policyVersionTables({ number, key, strict }: SqlDialect): readonly stri
     // One row: the id of the database, and a JSON list of the digests of the versions that were there before it.
     `create table if not exists policy_database (
       one ${number} primary key not null, id text not null, former text not null) ${strict}`,
+    `create table if not exists policy_proposals (
+      number ${number} primary key not null, signed text not null) ${strict}`,
+    `create table if not exists policy_signatures (
+      digest ${key} primary key not null, proposal ${number} not null, signed text not null) ${strict}`,
   ]
 }
 
@@ -91,7 +118,7 @@ export async function policyVersionsIn(database: InstanceDatabase): Promise<Poli
   const { dialect } = database
   await makeMissing(database, {
     statements: policyVersionTables(dialect),
-    last: 'policy_database',
+    last: 'policy_signatures',
     rows: HOME,
     fill: function* (): Work<void> {
       const signed = yield sql('select signed from policy_versions')
@@ -146,22 +173,33 @@ class SqlPolicyVersions implements PolicyVersions {
     return this.#textIn(await this.#ask('select content from policy_files where digest = $1', sought(digest)))
   }
 
-  async publish({ number, signed, files }: NewVersion): Promise<boolean> {
+  publish(version: NewVersion): Promise<boolean> {
+    return this.#append('policy_versions', version)
+  }
+
+  propose(proposal: NewVersion): Promise<boolean> {
+    return this.#append('policy_proposals', proposal)
+  }
+
+  async #append(
+    table: 'policy_versions' | 'policy_proposals',
+    { number, signed, files }: NewVersion,
+  ): Promise<boolean> {
     const { text, elements } = this.#dialect
     const [kept, texts] = [text(signed), [...files].map((file) => file.map(text))]
     const made = await this.#database.change(
       sql(
-        `insert into policy_versions (number, signed) select cast($1 as bigint), cast($2 as text)
-          where cast($1 as bigint) = (select coalesce(max(number), 0) + 1 from policy_versions)
+        `insert into ${table} (number, signed) select cast($1 as bigint), cast($2 as text)
+          where cast($1 as bigint) = (select coalesce(max(number), 0) + 1 from ${table})
           on conflict do nothing returning number`,
         number,
         kept,
       ),
-      // Only whoever has published the version stores its files. Somebody may have changed the text of a stored file:
-      // whoever publishes the file again repairs it.
+      // Only whoever has stored the row stores its files. Somebody may have changed the text of a stored file: whoever
+      // stores the file again repairs it.
       sql(
         `insert into policy_files (digest, content) select f.value ->> 0, f.value ->> 1 from ${elements('$3')} as f
-          where exists (select 1 from policy_versions where number = $1 and signed = $2)
+          where exists (select 1 from ${table} where number = $1 and signed = $2)
           on conflict (digest) do update set content = excluded.content
           where policy_files.content <> excluded.content`,
         number,
@@ -170,6 +208,44 @@ class SqlPolicyVersions implements PolicyVersions {
       ),
     )
     return made.length === 1
+  }
+
+  async proposalsAfter(number: number): Promise<readonly StoredProposal[]> {
+    const rows = await this.#ask(
+      `select number, substr(signed, 1, ${LONGEST_SIGNED}) from policy_proposals
+        where number > cast($1 as bigint) order by number limit ${MOST_PROPOSALS}`,
+      number,
+    )
+    return rows.map((row) => this.#stored(row))
+  }
+
+  async signaturesOf(proposal: number): Promise<readonly string[]> {
+    const rows = await this.#ask(
+      `select substr(signed, 1, ${LONGEST_SIGNED}) from policy_signatures where proposal = $1 limit ${MOST_SIGNATURES}`,
+      proposal,
+    )
+    return rows.map(([signed]) => this.#dialect.fromStored(signed))
+  }
+
+  async addSignature(proposal: number, signed: string): Promise<boolean> {
+    const digest = createHash('sha256').update(signed).digest('hex')
+    const { text } = this.#dialect
+    await this.#database.change(
+      sql(
+        `insert into policy_signatures (digest, proposal, signed) select cast($1 as text), cast($2 as bigint), cast($3 as text)
+          where (select count(*) from policy_signatures where proposal = $2) < ${MOST_SIGNATURES}
+          on conflict (digest) do nothing`,
+        text(digest),
+        proposal,
+        text(signed),
+      ),
+    )
+    return (await this.signaturesOf(proposal)).includes(signed)
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#ask(`select ${this.#dialect.now}`)
+    return Number(row?.[0])
   }
 
   async note(name: string, state: string): Promise<void> {

@@ -46,6 +46,7 @@ export function filesOf(texts: Partial<Record<PolicyFileName, string>>): PolicyF
     'views.yaml': file('views.yaml'),
     'limits.yaml': file('limits.yaml', LIMITS),
     ...(texts['conditions.yaml'] === undefined ? {} : { 'conditions.yaml': file('conditions.yaml') }),
+    ...(texts['approvals.yaml'] === undefined ? {} : { 'approvals.yaml': file('approvals.yaml') }),
     ...(texts['guarantees.yaml'] === undefined ? {} : { 'guarantees.yaml': file('guarantees.yaml') }),
     ...(texts['callers.yaml'] === undefined ? {} : { 'callers.yaml': file('callers.yaml') }),
     ...(texts['masks.yaml'] === undefined ? {} : { 'masks.yaml': file('masks.yaml') }),

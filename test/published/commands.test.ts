@@ -4,8 +4,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { holds } from '../output-shapes.ts'
 import { addRules } from '../policy-text.ts'
 import { type Ended, policy } from '../release/command.ts'
 import type { TestServer } from '../server.ts'
@@ -283,10 +283,3 @@ describe('the commands of a published policy', () => {
     expect(String(await failure(key('nobody')))).to.contain('nobody')
   })
 })
-
-/** Fails unless the output has the shape that docs/schemas/ gives. */
-async function holds(name: string, output: string): Promise<void> {
-  const schema = JSON.parse(await readFile(join(ROOT, `docs/schemas/${name}.schema.json`), 'utf8'))
-  const validate = new Ajv2020({ strict: false }).compile(schema)
-  expect(validate(JSON.parse(output)), JSON.stringify(validate.errors)).to.equal(true)
-}

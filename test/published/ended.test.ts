@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { LivePolicy } from '../../src/policy/live/live-policy.ts'
+import { digestOfText } from '../../src/policy/published/signed-version.ts'
 import { reportInstance } from '../../src/server/policy-changes/report-instance.ts'
 import { until } from '../until.ts'
 import { PublishedPolicies, sequenceOf } from './fixture.ts'
@@ -19,7 +20,7 @@ describe('a server with published policies that has ended', () => {
   })
   afterEach(() => published.remove())
 
-  it('has kept the number of the version in force, and the id of its database', async () => {
+  it('has kept the number of the version in force, the id of its database and its digest', async () => {
     const server = await published.start()
     const data = join(server.folder, 'data')
     const file = join(data, 'policy-sequence')
@@ -32,8 +33,10 @@ describe('a server with published policies that has ended', () => {
     expect(await Promise.race([drained, sleep(DRAINED_SOON_MS, 'open')])).to.equal('open')
     await writeFile(file, '0\n')
     await drained
-    const { id } = await published.within(published.versions(), (versions) => versions.home())
-    expect(await readFile(file, 'utf8')).to.equal(`2\n${id}\n`)
+    const [{ id }, signed = ''] = await published.within(published.versions(), async (versions) => {
+      return [await versions.home(), await versions.get(2)] as const
+    })
+    expect(await readFile(file, 'utf8')).to.equal(`2\n${id}\n${digestOfText(signed)}\n`)
     expect((await readdir(data)).filter((name) => name.startsWith('.'))).to.deep.equal([])
   })
 
@@ -46,7 +49,10 @@ describe('a server with published policies that has ended', () => {
         note: () => noted.promise.then(() => void done.push('note')),
         forget: async () => void done.push('forget'),
       },
-      { active: { revision: 'r', sequence: 1 }, faults: [] } as unknown as LivePolicy,
+      {
+        policy: { active: { revision: 'r', sequence: 1 }, faults: [] } as unknown as LivePolicy,
+        overdue: () => [],
+      },
     )
     const forgotten = forget()
     await sleep(20)

@@ -7,8 +7,9 @@ import type { PolicyEvent } from '../../src/policy/live/active-policy.ts'
 import { LivePolicy } from '../../src/policy/live/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
-import { PublishedSource, type VersionReader } from '../../src/policy/published/published-source.ts'
+import { PublishedSource } from '../../src/policy/published/published-source.ts'
 import { digestOfText, signVersion } from '../../src/policy/published/signed-version.ts'
+import type { VersionReader } from '../../src/policy/published/version-chain.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { VersionFollower } from '../../src/server/policy-changes/follow-versions.ts'
 import { withRules } from '../policy-text.ts'
@@ -36,7 +37,11 @@ describe('an instance that follows versions', () => {
     numbers = []
     const reached = (sequence: number) => numbers.push(sequence)
     const resources = await loadResources(`${ROOT}schemas`)
-    const source = new PublishedSource(versions, versions.keys)
+    const source = new PublishedSource(versions, {
+      keys: versions.keys,
+      judge: () => Promise.reject(new Error('nothing was approved')),
+      now: Date.now,
+    })
     await source.look()
     policy = await LivePolicy.open({
       source,
@@ -147,6 +152,10 @@ class MemoryVersions implements VersionReader {
 
   async home() {
     return { id: 'memory', former: [] }
+  }
+
+  async get(number: number) {
+    return this.#signed[number - 1]
   }
 
   async last(): Promise<{ number: number; signed: string } | undefined> {

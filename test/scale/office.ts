@@ -33,12 +33,14 @@ export function revisionOf(kind: PolicyKind, label: string): string {
   return revisionOfContent(contentOf(kind, label), '')
 }
 
+const unapproved = () => Promise.reject(new Error('nothing was approved'))
+
 /** The number of the new version, when it is acknowledged. */
 export async function publish(cluster: Cluster, kind: PolicyKind, label: string): Promise<number> {
   const versions = await openPolicyVersions(databaseOf(cluster))
   if (!versions) throw new Error('the database keeps no policies')
   const signer = await readPolicySigner(cluster.signingKey)
-  const target = await openDatabaseTarget({ versions, signer, keys: await publicHalf(signer) })
+  const target = await openDatabaseTarget({ versions, signer, keys: await publicHalf(signer), judge: unapproved })
   try {
     const about = { over: '', kind: 'applied', reason: undefined, of: undefined, sameRules: false } as const
     const version = await target.put({ ...about, content: contentOf(kind, label), now: new Date(), blocks: [] })

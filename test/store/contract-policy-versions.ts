@@ -38,6 +38,42 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await versions.instances()).to.deep.equal([])
     })
 
+    it('keeps proposals by number, with their files, and one of several with one number', async () => {
+      const [one, two] = [await open(), await open()]
+      expect(await one.proposalsAfter(0)).to.deep.equal([])
+      const files = new Map([['digest', ODD_TEXT]])
+      const made = await Promise.all([
+        one.propose({ number: 1, signed: 'one', files }),
+        two.propose({ number: 1, signed: 'two', files: new Map([['other', 'text']]) }),
+      ])
+      expect(made.toSorted()).to.deep.equal([false, true])
+      expect(await one.file(made[0] ? 'other' : 'digest'), 'nothing of the other one is stored').to.equal(undefined)
+      expect(await one.propose({ number: 3, signed: 'three', files: NO_FILES }), 'no gap').to.equal(false)
+      expect(await two.propose({ number: 2, signed: ODD_TEXT, files: NO_FILES })).to.equal(true)
+      expect(await one.proposalsAfter(1)).to.deep.equal([{ number: 2, signed: ODD_TEXT }])
+      expect((await one.proposalsAfter(0)).map(({ number }) => number)).to.deep.equal([1, 2])
+      expect(await one.latest(), 'a proposal is no version').to.equal(0)
+    })
+
+    it('keeps what people have signed about a proposal, each text once, and not without bound', async () => {
+      const versions = await open()
+      await versions.propose({ number: 1, signed: 'one', files: NO_FILES })
+      expect(await versions.signaturesOf(1)).to.deep.equal([])
+      expect(await versions.addSignature(1, ODD_TEXT)).to.equal(true)
+      expect(await versions.addSignature(1, ODD_TEXT)).to.equal(true)
+      expect(await (await open()).signaturesOf(1)).to.deep.equal([ODD_TEXT])
+      expect(await versions.signaturesOf(2)).to.deep.equal([])
+      for (let i = 0; i < 199; i++) await versions.addSignature(1, `signature ${i}`)
+      expect(await versions.signaturesOf(1)).to.have.length(200)
+      expect(await versions.addSignature(1, 'one too many')).to.equal(false)
+      expect(await versions.signaturesOf(1)).to.have.length(200)
+    })
+
+    it('knows the time of the database', async () => {
+      const now = await (await open()).now()
+      expect(now).to.be.within(Date.now() - 60_000, Date.now() + 60_000)
+    })
+
     it('has one id, which everybody finds who opens it, also at the same time', async () => {
       const homes = await Promise.all(Array.from({ length: 4 }, async () => (await open()).home()))
       expect(new Set(homes.map(({ id }) => id))).to.have.length(1)

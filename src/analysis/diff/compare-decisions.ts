@@ -34,18 +34,43 @@ export function compareDecisions(
   policies: Sides<Policy>,
   { resources, now }: Circumstances,
 ): readonly DecisionChange[] {
+  const spans = spansFrom(policies, { resources, now })
+  const first = spans.findLastIndex(({ from }) => from <= now)
+  return joinSpans(spans.slice(first))
+}
+
+/** By the later version: whoever judges it and whoever tells what it changes compare the same two. */
+const known = new WeakMap<
+  Policy,
+  Circumstances & { readonly before: WeakRef<Policy>; readonly spans: readonly ChangesFrom[] }
+>()
+
+/** Begins at `now`, or earlier. */
+function spansFrom(policies: Sides<Policy>, { resources, now }: Circumstances): readonly ChangesFrom[] {
+  const { before, after } = policies
+  const made = known.get(after)
+  if (made?.before.deref() === before && made.resources === resources && made.now <= now) return made.spans
   const callers = callersOf(policies)
   const listing = actionsListing(resources)
+  const touched = [...resources.byName.values()].flatMap((resource) =>
+    touchedActions(policies, resource).map((action) => ({ resource, action })),
+  )
+  const isTouched = (rule: Rule) => touched.some((about) => isAbout(rule, about))
+  const compared = sidesOf((side) => ({ ...policies[side], rules: policies[side].rules.filter(isTouched) }))
   const findings = new Map<string, readonly TopicFindings[]>()
-  const spans = policiesFrom(policies, { resources, now }).map(({ from, ended, living, direct }) => {
-    for (const resource of resources.byName.values()) {
-      if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
-      const compare = () => compareResource({ living, direct }, resource, { callers, listing })
-      findings.set(resource.name, bounded(compare, { living, resource }))
-    }
-    return { from, changes: groupFindings([...findings.values()].flat(), callers) }
-  })
-  return joinSpans([...spans])
+  const spans = [
+    ...policiesFrom(compared, { resources, now }).map(({ from, ended, living, direct }) => {
+      for (const { resource, action } of touched) {
+        const key = `${resource.name} ${action.name}`
+        if (findings.has(key) && !ended.some((rule) => isAbout(rule, { resource, action }))) continue
+        const compare = () => compareAction({ living, direct }, { resource, action }, { callers, listing })
+        findings.set(key, bounded(compare, { living, resource }))
+      }
+      return { from, changes: groupFindings([...findings.values()].flat(), callers) }
+    }),
+  ]
+  known.set(after, { before: new WeakRef(before), resources, now, spans })
+  return spans
 }
 
 /** The policies now, and whenever rules of them end. */
@@ -116,12 +141,12 @@ interface ComparedCallers {
   readonly listing: ReadonlySet<string>
 }
 
-function compareResource(
+function compareAction(
   { living, direct }: Policies,
-  resource: Resource,
+  { resource, action }: Pick<Topic, 'resource' | 'action'>,
   { callers, listing }: ComparedCallers,
 ): readonly TopicFindings[] {
-  return [...topicsOf(living, resource)].map((topic) => {
+  return [...topicsOf(living, resource, [action])].map((topic) => {
     const here = callersHere(topic, callers)
     const found = [...comparisonsOf(topic, here)].map((one) => ({ one, changes: compareGrants(topic, one) }))
     const byCallers = (count: number) => found.filter(({ one }) => one.callers.length === count)

@@ -40,7 +40,7 @@ function brokenBy(ratchet: Ratchet, changes: readonly PolicyDifference[]): reado
 }
 
 /** They decide nothing about objects, or are about people. */
-const ELSEWHERE: ReadonlySet<PolicyDifference['kind']> = new Set([
+export const ABOUT_NO_RESOURCE: ReadonlySet<PolicyDifference['kind']> = new Set([
   'role',
   'privileged',
   'limit',
@@ -58,7 +58,7 @@ const ELSEWHERE: ReadonlySet<PolicyDifference['kind']> = new Set([
 function isForbidden({ never, resource, actions }: Ratchet, change: PolicyDifference): boolean {
   const direction = directionOf(change)
   const isWay = direction === 'either' || direction === (never === 'widen' ? 'widening' : 'narrowing')
-  if (!isWay || ELSEWHERE.has(change.kind)) return false
+  if (!isWay || ABOUT_NO_RESOURCE.has(change.kind)) return false
   if (change.kind !== 'decision') return change.resource === undefined || change.resource === resource
   const isMeant = actions === undefined || change.actions.some((name) => actions.includes(name))
   return isMeant && change.resources.includes(resource)

@@ -6,13 +6,15 @@ import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES, ofDatabase, versionNamed } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
+import type { JudgeChange } from '../../policy/published/version-chain.ts'
 import { type StoreUnavailable, whileOpen } from '../../store/errors.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import type { PolicyPlace, PublishedPlace } from '../../tools/load-policy.ts'
+import type { SignedVersions } from '../../tools/release/published-versions.ts'
 import type { ReleaseTarget } from '../../tools/release/target.ts'
 
 /** The database, and the keys of its versions. */
-type VersionSettings = Pick<Config, 'dataDirectory' | 'database' | 'published'>
+type VersionSettings = Pick<Config, 'dataDirectory' | 'database' | 'published' | 'schemas'>
 
 /** Anything but `database:` with such a version stays a directory, or a git revision. */
 export function policyPlace(named: string, settings: VersionSettings): PolicyPlace {
@@ -24,21 +26,21 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
   return {
     name: `${DATABASE_POLICIES}${version}`,
     read: () =>
-      inSignedVersions(settings, async (versions, keys) => {
+      inSignedVersions(settings, async (signed) => {
         const { readVersion } = await import('../../tools/release/published-versions.ts')
-        const { readingOf } = await import('../../policy/published/published-source.ts')
-        const found = await readVersion(versions, keys, version)
+        const { readingOf } = await import('../../policy/published/version-chain.ts')
+        const found = await readVersion(signed, version)
         return readingOf(found.version, found.texts)
       }),
     readRevision: (revision) =>
-      inSignedVersions(settings, async (versions, keys) => {
+      inSignedVersions(settings, async (signed) => {
         const { publishedRevision } = await import('../../tools/release/policy-of-revision.ts')
-        return publishedRevision(revision, versions, keys)
+        return publishedRevision(revision, signed)
       }),
     readPast: (wanted) =>
-      inSignedVersions(settings, async (versions, keys) => {
+      inSignedVersions(settings, async (signed) => {
         const { publishedPast } = await import('../../tools/release/policy-of-revision.ts')
-        return publishedPast(wanted, versions, keys)
+        return publishedPast(wanted, signed)
       }),
   }
 }
@@ -69,10 +71,29 @@ function unusable({ database }: VersionSettings): (error: StoreUnavailable) => P
 /** With the keys that are trusted. */
 export async function inSignedVersions<T>(
   settings: VersionSettings,
-  work: (versions: PolicyVersions, keys: VersionKeys) => Promise<T>,
+  work: (signed: SignedVersions) => Promise<T>,
 ): Promise<T> {
-  const keys = await trustedKeys(settings)
-  return inVersions(settings, (versions) => work(versions, keys))
+  const verifier = await verifierOf(settings)
+  return inVersions(settings, (versions) => work({ versions, ...verifier }))
+}
+
+/** What verifies versions, wherever they are read. Throws ConfigError. */
+export async function verifierOf(settings: VersionSettings): Promise<Omit<SignedVersions, 'versions'>> {
+  return { keys: await trustedKeys(settings), judge: judgeWith(settings), now: Date.now }
+}
+
+/** What judges changes that people have approved is loaded for the first one. */
+function judgeWith({ schemas }: Pick<VersionSettings, 'schemas'>): JudgeChange {
+  const load = async () => {
+    const { loadResources } = await import('../../resources/load/load-resources.ts')
+    return loadResources(schemas)
+  }
+  let loaded: ReturnType<typeof load> | undefined
+  return async (change) => {
+    const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
+    loaded ??= load()
+    return judgeApproved(change, await loaded)
+  }
 }
 
 async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
@@ -87,7 +108,7 @@ async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
   const signer = published.signingKey === undefined ? undefined : await readPolicySigner(published.signingKey)
   const keys = await trustedKeys(settings)
   const versions = signer && over !== 'any' ? await makeVersions(settings) : await openVersions(settings)
-  return openDatabaseTarget({ versions, signer, keys, over })
+  return openDatabaseTarget({ versions, signer, keys, judge: judgeWith(settings), over })
 }
 
 /** The keys of POLICY_PUBLIC_KEYS, and the publisher's own. Throws ConfigError without any. */

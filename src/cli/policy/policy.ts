@@ -24,6 +24,7 @@ import {
   withHelp,
 } from '../options.ts'
 import { withProgress } from '../progress.ts'
+import { declareProposals } from './proposals.ts'
 import { declareRelease } from './release.ts'
 import { declareTrim, declareUsage } from './usage.ts'
 
@@ -40,6 +41,7 @@ export function policyCommand(): Command {
     declareTrim,
     declareSuggest,
     declareRelease,
+    declareProposals,
   )
 }
 

@@ -2,20 +2,22 @@
  * sallyport policy apply, promote, rollback, history, export, status, block, unblock: the policy in force and its
  * blocked users.
  */
-import { Argument, type Command, InvalidArgumentError } from 'commander'
-import ms, { type StringValue } from 'ms'
+import { Argument, type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
-import { MOMENT_FORMS, readMoment, timeFault, timeText } from '../../base/time.ts'
+import { timeText } from '../../base/time.ts'
+import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES, versionNamed } from '../../identity/keys/published-settings.ts'
 import { printNote, printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
+import type { ProposedBlock } from '../../tools/approvals/propose-folder.ts'
 import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
 import type { PolicyVersion } from '../../tools/release/version.ts'
 import { openDirectory } from '../identity/directory.ts'
-import { POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
-import { inReleaseTarget, inSignedVersions } from './policy-place.ts'
+import { futureMoment, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
+import { inReleaseTarget, inSignedVersions, inVersions, verifierOf } from './policy-place.ts'
+import { inProposalsAs, proposalNeeds } from './proposals.ts'
 import { declareStatus } from './status.ts'
 
 interface ReleaseFlags {
@@ -24,6 +26,7 @@ interface ReleaseFlags {
   readonly to?: string
   readonly over?: number
   readonly reason?: string
+  readonly recover?: true
   readonly yes?: true
   readonly dryRun?: true
   readonly format: 'text' | 'json'
@@ -71,6 +74,10 @@ Exit code: 0, or 1 when the files have errors or you answer no, or 2 when it cou
       '--over <version>',
       'publish although the last version in the database, with this number, is not valid',
       wholeNumber(1, 999_999),
+    )
+    .option(
+      '--recover',
+      'publish without the approvals that the version in force asks for, with a key of POLICY_PUBLIC_KEYS',
     )
     .action(async (candidate, flags) => apply(candidate, flags))
 }
@@ -122,8 +129,10 @@ Exit code: as for apply.`,
 async function apply(candidate: string, flags: ReleaseFlags): Promise<void> {
   const { planApply } = await import('../../tools/release/plan.ts')
   const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
-  await release(flags, async ({ over, how }) => {
-    return carryOutRelease(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
+  const { recover = false, ...others } = flags
+  await release(others, async ({ over, how }) => {
+    const kind = recover ? 'recovered' : 'applied'
+    return carryOutRelease(await planApply(candidate, over), { ...how, kind, of: undefined })
   })
 }
 
@@ -152,18 +161,34 @@ const KINDS = {
   kept: 'kept (edited files)',
   blocked: 'blocked',
   unblocked: 'unblocked',
+  approved: 'approved',
+  recovered: 'recovered',
 } as const
 
 function declareHistory(policy: Command): void {
   withHelp(policy.command('history'), {
-    about: 'list the versions that were in force, latest first',
-    examples: ['policy history', 'policy history --to database: --format json'],
+    about: 'list the versions that were in force, latest first; --verify checks those of the database',
+    note: `Exit code: 0, 1 when --verify finds a version that is not valid, or 2 when it could not run.`,
+    examples: [
+      'policy history',
+      'policy history --to database: --format json',
+      'policy history --copy history.json',
+      'policy history --verify --from history.json',
+    ],
   })
     .addOption(POLICIES)
     .option('--to <target>', 'the policy directory or database: that `apply` writes to, like --policies')
+    .option(
+      '--verify',
+      'verify the versions of the database one by one, from the first, and stop at one that is not valid',
+    )
+    .addOption(new Option('--from <file>', 'verify a file of --copy, without the database').implies({ verify: true }))
+    .addOption(new Option('--copy <file>', 'write all versions of the database, with their files, into a new file'))
     .addOption(TEXT_OR_JSON)
-    .action(async ({ format, to, ...flags }) => {
+    .action(async ({ format, to, verify, from, copy, ...flags }) => {
       const usual = await settingsWith(flags)
+      if (copy !== undefined) return copyVersions(copy, usual, format)
+      if (verify) return verifyVersions(from, usual, format)
       const policies = to ?? usual.policies
       const target = { ...usual, policies, over: 'any' } as const
       const { versionJson } = await import('../../tools/release/version.ts')
@@ -177,12 +202,45 @@ function declareHistory(policy: Command): void {
     })
 }
 
-function lineOf({ number, revision, time, user, kind, of, reason }: PolicyVersion, inForce: boolean): string {
+type Format = 'text' | 'json'
+
+async function copyVersions(file: string, settings: Config, format: Format): Promise<void> {
+  const { copyHistory } = await import('../../tools/release/verify-history.ts')
+  const versions = await inVersions(settings, (found) => copyHistory(found, file))
+  printResult(format, { file, versions }, `${printable(file)} has ${versions} versions, with their files.\n`)
+}
+
+async function verifyVersions(file: string | undefined, settings: Config, format: Format): Promise<void> {
+  const { readHistoryCopy, verifyHistory } = await import('../../tools/release/verify-history.ts')
+  const { versionJson } = await import('../../tools/release/version.ts')
+  const verifier = await verifierOf(settings)
+  const { verified, broken } =
+    file === undefined
+      ? await inVersions(settings, (versions) => verifyHistory(versions, verifier))
+      : await verifyHistory(await readHistoryCopy(file), verifier)
+  const versions = verified.map((version) => ({ ...version, reason: version.reason, of: version.of }))
+  const lines = versions.map((version) => lineOf(version, false)).join('')
+  const end = broken
+    ? `The first version that is not valid is ${broken.number}: ${printable(broken.why)}.\n`
+    : `All ${versions.length} versions are valid.\n`
+  printResult(format, { versions: versions.map(versionJson), broken: broken ?? null }, `${lines}${end}`)
+  if (broken) setExitCode(1)
+}
+
+function lineOf(version: PolicyVersion, inForce: boolean): string {
+  const { number, revision, time, user, kind, of, reason, proposal, signed } = version
   const what = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
+  const approvers = signed?.approvers.map(({ by }) => by).join(', ') || 'nobody else'
+  const how = signed ? ` (proposal ${proposal}) by ${approvers}` : ''
   const why = reason === undefined ? '' : `: ${reason}`
-  const who = printable(`${user}  ${what}${why}`)
+  const who = printable(`${user}  ${what}${how}${why}`)
   return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${who}\n`
 }
+
+const BLOCK_KEY = [
+  '--key <key>',
+  'where approvals.yaml asks for approvals: your private Ed25519 key, a file or ssh-agent:NAME',
+] as const
 
 const USER = new Argument('<user>', 'user:<id>, or the e-mail address of a user')
 
@@ -200,18 +258,26 @@ If no user of this server has the id, the command blocks it anyway and says so.`
       readEnd,
     )
     .option('--reason <text>', 'the reason, written as a comment into the file')
+    .option(...BLOCK_KEY)
     .addOption(POLICIES)
     .addOption(TEXT_OR_JSON)
-    .action(async (named, { until, reason, format, ...flags }) => {
+    .action(async (named, { until, reason, key, format, ...flags }) => {
       const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')
       const target = await settingsWith(flags)
       const id = soundSubject(await idOf(openDirectory, named))
       const added = { id, until, reason }
-      const changed = (await inReleaseTarget(target, (found) => found.block(added, new Date()))) === 'blocked'
       const who = printable(`user:${id}`)
-      const end = until === undefined ? '' : ` until ${until}`
-      const text = changed ? `${who} is blocked${end}.\n` : `${who} was already blocked for that long.\n`
-      printResult(format, { user: `user:${id}`, blocked: true, changed }, text)
+      const was = `${who} was already blocked for that long.\n`
+      const done = `${who} is blocked${until === undefined ? '' : ` until ${until}`}.\n`
+      const about = { user: `user:${id}`, blocked: true }
+      if (key !== undefined) {
+        const { proposeBlock } = await import('../../tools/approvals/propose-folder.ts')
+        const proposed = await inProposalsAs(key, flags, (parts) => proposeBlock(added, parts))
+        printProposedBlock(format, about, proposed, { was, done })
+      } else {
+        const changed = (await inReleaseTarget(target, (found) => found.block(added, new Date()))) === 'blocked'
+        printResult(format, { ...about, changed }, changed ? done : was)
+      }
       const doubt = await doubtAbout(openDirectory, id)
       if (doubt) printNote(`sallyport: ${printable(doubt)}\n`)
     })
@@ -223,20 +289,53 @@ function declareUnblock(policy: Command): void {
     examples: ['policy unblock user:mallory'],
   })
     .addArgument(USER)
+    .option(...BLOCK_KEY)
     .addOption(POLICIES)
     .addOption(TEXT_OR_JSON)
-    .action(async (named, { format, ...flags }) => {
-      const { emailOwner, idOf } = await import('../../identity/directory/directory-access.ts')
+    .action(async (named, { key, format, ...flags }) => {
+      const { idOf } = await import('../../identity/directory/directory-access.ts')
       const target = await settingsWith(flags)
-      const unblock = (one: string) => inReleaseTarget(target, (found) => found.unblock(one, new Date()))
       const written = await idOf(openDirectory, named)
-      const removed = await unblock(written)
-      // `user:bob@example.com` may mean the user with this address.
-      const id = removed > 0 ? written : ((await emailOwner(openDirectory, written)) ?? written)
-      const changed = removed > 0 || (id !== written && (await unblock(id)) > 0)
-      const text = `${printable(`user:${id}`)} ${changed ? 'is no longer blocked' : 'was not blocked'}.\n`
-      printResult(format, { user: `user:${id}`, blocked: false, changed }, text)
+      const textsOf = (id: string) => {
+        const who = printable(`user:${id}`)
+        return { was: `${who} was not blocked.\n`, done: `${who} is no longer blocked.\n` }
+      }
+      const about = (id: string) => ({ user: `user:${id}`, blocked: false })
+      if (key !== undefined) {
+        const { proposeUnblock } = await import('../../tools/approvals/propose-folder.ts')
+        const [proposed, id] = await answerFor(written, (one) =>
+          inProposalsAs(key, flags, (parts) => proposeUnblock(one, parts)),
+        )
+        printProposedBlock(format, about(id), proposed, textsOf(id))
+        return
+      }
+      const unblock = async (one: string) =>
+        (await inReleaseTarget(target, (found) => found.unblock(one, new Date()))) > 0 || undefined
+      const [changed = false, id] = await answerFor(written, unblock)
+      printResult(format, { ...about(id), changed }, textsOf(id)[changed ? 'done' : 'was'])
     })
+}
+
+/** The answer about a user, and the id: `user:bob@example.com` may mean the user with this address. */
+async function answerFor<T>(written: string, ask: (id: string) => Promise<T | undefined>) {
+  const found = await ask(written)
+  if (found !== undefined) return [found, written] as const
+  const { emailOwner } = await import('../../identity/directory/directory-access.ts')
+  const owner = (await emailOwner(openDirectory, written)) ?? written
+  return [owner === written ? undefined : await ask(owner), owner] as const
+}
+
+function printProposedBlock(
+  format: 'text' | 'json',
+  about: { readonly user: string; readonly blocked: boolean },
+  proposed: ProposedBlock | undefined,
+  { was, done }: { readonly was: string; readonly done: string },
+): void {
+  const { proposal, version, needs = [] } = proposed ?? {}
+  const changed = version !== undefined
+  const waits = `Proposal ${proposal} waits for approvals: ${printable(about.user)} is as before until it is published.\n`
+  const json = { ...about, changed, proposal: proposal ?? null, version: version ?? null, needs }
+  printResult(format, json, changed ? done : proposed ? `${waits}${proposalNeeds(needs)}` : was)
 }
 
 function declareExport(policy: Command): void {
@@ -257,7 +356,7 @@ The folder has the revision of the version, so a server or a reviewer can use it
       const { readVersion } = await import('../../tools/release/published-versions.ts')
       const usual = await settingsWith({})
       const wanted = versionWanted(from ?? usual.policies)
-      const { version, texts } = await inSignedVersions(usual, (versions, keys) => readVersion(versions, keys, wanted))
+      const { version, texts } = await inSignedVersions(usual, (signed) => readVersion(signed, wanted))
       await exportVersion(directory, texts)
       const { number, revision } = version
       const text = `Version ${number}, revision ${revision}, is in ${printable(directory)}. Its signature is valid.\n`
@@ -274,12 +373,5 @@ function versionWanted(named: string): string {
 }
 
 function readEnd(text: string): string {
-  const duration = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/.test(text)
-    ? (ms(text as StringValue) ?? Number.NaN)
-    : Number.NaN
-  const time = Number.isNaN(duration) ? readMoment(text, Date.now()) : Date.now() + duration
-  if (time === undefined)
-    throw new InvalidArgumentError(`${timeFault(text)}: write ${MOMENT_FORMS}; 2h is in two hours.`)
-  if (time <= Date.now()) throw new InvalidArgumentError('The time is in the past. Write a later one.')
-  return timeText(time)
+  return timeText(futureMoment(text))
 }

@@ -21,6 +21,8 @@ interface InstanceStatus {
   /** Since the instance reported its state. */
   readonly ageSeconds: number
   readonly faults: readonly string[]
+  /** Why scheduled proposals are not in force. */
+  readonly overdue: readonly string[]
 }
 
 interface InstancesStatus {
@@ -67,8 +69,8 @@ async function statusOf(versions: PolicyVersions): Promise<InstancesStatus> {
     const read = readInstanceState(text)
     if (!read) return []
     const state = ageMs > SILENT_AFTER_MS ? 'silent' : isCurrent(read, latest) ? 'current' : 'behind'
-    const { sequence, revision, faults } = read
-    return [{ instance: name, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }]
+    const { sequence, revision, faults, overdue } = read
+    return [{ instance: name, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults, overdue }]
   })
   return { database: id, latest, instances }
 }
@@ -88,5 +90,7 @@ function textOf({ database, latest, instances }: InstancesStatus): string {
     return [printable(instance), state, String(sequence), printable(revision), `${ageSeconds.toFixed(1)} s ago`]
   })
   const faults = instances.flatMap(({ instance, faults }) => faults.map((one) => printable(`${instance}: ${one}`)))
-  return `${last}\n${[...table([HEAD, ...rows]), ...(faults.length > 0 ? ['', ...faults] : [])].join('\n')}\n`
+  const overdue = [...new Set(instances.flatMap((one) => one.overdue))].map(printable)
+  const told = [faults, overdue].flatMap((texts) => (texts.length > 0 ? ['', ...texts] : []))
+  return `${last}\n${[...table([HEAD, ...rows]), ...told].join('\n')}\n`
 }

@@ -6,6 +6,7 @@ import { MODEL } from '../../decide/casbin/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyFiles } from '../policy-files.ts'
+import { parseApprovals } from './parse-approvals.ts'
 import { parseCallers } from './parse-callers.ts'
 import { parseConditions } from './parse-conditions.ts'
 import { parseGuarantees, refuseHeirs } from './parse-guarantees.ts'
@@ -31,8 +32,9 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const callers = parseCallers(files['callers.yaml'], { resources, roles, conditions }, report)
   const said = parseGuarantees(files['guarantees.yaml'], names, report)
   refuseHeirs({ roles, links, ...said }, files['policy.csv'], report)
+  const approvals = parseApprovals(files['approvals.yaml'], resources, report)
   faults.throwAny()
-  return { roles, rules, links, ownership, conditions, views, limits, masks, callers, ...said }
+  return { roles, rules, links, ownership, conditions, views, limits, masks, callers, ...said, approvals }
 }
 
 /**

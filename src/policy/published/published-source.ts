@@ -4,26 +4,18 @@
  */
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
-import { type PolicyFiles, revisionOf } from '../policy-files.ts'
-import { BLOCKED_FILE } from '../policy-folder.ts'
+import type { PolicyFiles } from '../policy-files.ts'
 import type { PolicyReading, PolicySource } from '../policy-source.ts'
+import { readApprovedText } from './proposal.ts'
+import { digestOfText, refusal, type VersionHome, type VersionKeys } from './signed-version.ts'
 import {
-  digestOfText,
-  type PublishedVersion,
-  REPUBLISH,
-  refusal,
-  type VersionHome,
-  type VersionKeys,
-  verifyVersion,
-  versionFile,
-} from './signed-version.ts'
-
-/** What a database keeps of versions (src/store/policy-versions.ts). Every method may reject with StoreUnavailable. */
-export interface VersionReader {
-  home(): Promise<VersionHome>
-  last(): Promise<{ readonly number: number; readonly signed: string } | undefined>
-  file(digest: string): Promise<string | undefined>
-}
+  type ChainParts,
+  type JudgeChange,
+  type KnownVersion,
+  readingOf,
+  type VersionReader,
+  validVersion,
+} from './version-chain.ts'
 
 /** What this instance followed before: it takes no older version, and none of another database. */
 export interface KeptVersion {
@@ -31,14 +23,21 @@ export interface KeptVersion {
   readonly sequence: number
   /** The id of the database; undefined if it isn't known. */
   readonly database: string | undefined
+  /** Of its signed text; undefined if it isn't known. */
+  readonly digest?: string | undefined
 }
 
-/** The texts of a version's files, by file name. */
-export type VersionTexts = ReadonlyMap<string, string>
+export interface PublishedOptions {
+  readonly keys: VersionKeys
+  readonly judge: JudgeChange
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly followed?: KeptVersion
+}
 
 export class PublishedSource implements PolicySource {
   readonly #versions: VersionReader
-  readonly #keys: VersionKeys
+  readonly #chain: ChainParts
   readonly #followed: KeptVersion
   /** Asked for once: whoever writes to the database can't exchange it while the instance runs. */
   #home: VersionHome | undefined
@@ -48,16 +47,45 @@ export class PublishedSource implements PolicySource {
   #texts: ReadonlyMap<string, string> = new Map()
   #reading: (PolicyReading & { readonly sequence: number }) | undefined
   #refused: FileError | undefined
+  /** When a version that was refused for what may pass is looked at again: milliseconds since the epoch. */
+  #againAt = Number.POSITIVE_INFINITY
+  #judging = false
+  /** The last good version. */
+  #known: KnownVersion | undefined
 
-  constructor(versions: VersionReader, keys: VersionKeys, followed: KeptVersion = NEW) {
+  constructor(versions: VersionReader, { keys, judge, now, followed = NEW }: PublishedOptions) {
     this.#versions = versions
-    this.#keys = keys
+    // Files of the last good version needn't be asked for again.
+    const file = async (digest: string) => this.#texts.get(digest) ?? versions.file(digest)
+    this.#chain = { versions: { get: (number) => versions.get(number), file }, keys, judge, now }
     this.#followed = followed
+    const { sequence: number, digest } = followed
+    this.#known = digest === undefined ? undefined : { number, digest }
+  }
+
+  /** The files of the last good version. */
+  get files(): PolicyFiles | undefined {
+    return this.#reading?.files()
+  }
+
+  /** The last good version. */
+  get known(): KnownVersion | undefined {
+    return this.#known
   }
 
   /** The id of the database, after a look. */
   get database(): string | undefined {
     return this.#home?.id
+  }
+
+  /** Whether a look has been answered by the database, and takes long because a change is judged. */
+  get isJudging(): boolean {
+    return this.#judging
+  }
+
+  /** Resolves when the database answers. Rejects with StoreUnavailable. */
+  async listen(): Promise<void> {
+    await this.#versions.last()
   }
 
   /** Looks for a newer version; true if there is one, good or bad. Rejects with StoreUnavailable. */
@@ -66,19 +94,24 @@ export class PublishedSource implements PolicySource {
     if (this.#hasSeen(last)) return false
     const { number, signed } = last
     this.#home ??= await this.#versions.home()
+    this.#judging = readApprovedText(signed) !== undefined
     try {
       this.#refuseBack(number)
       this.#refuseOther(number, this.#home)
-      const version = await verifyVersion(number, signed, this.#keys, this.#home)
-      const texts = await readTexts(version, {
-        file: async (digest) => this.#texts.get(digest) ?? this.#versions.file(digest),
-      })
+      this.#refuseExchanged(last)
+      const { version, texts } = await validVersion(last, this.#home, this.#known, this.#chain)
       this.#reading = readingOf(version, texts)
+      this.#known = { number, digest: digestOfText(signed) }
       this.#texts = new Map(Object.entries(version.files).map(([name, digest]) => [digest, texts.get(name) ?? '']))
       this.#refused = undefined
     } catch (error) {
       if (!(error instanceof FileError)) throw error
       this.#refused = error
+      this.#againAt = error.diagnostics.some(({ code }) => PASSING.includes(code))
+        ? this.#chain.now() + AGAIN_AFTER_MS
+        : Number.POSITIVE_INFINITY
+    } finally {
+      this.#judging = false
     }
     this.#seen = last
     return true
@@ -87,7 +120,7 @@ export class PublishedSource implements PolicySource {
   /** In the place of a refused version, the true one of its number may stand later. */
   #hasSeen({ number, signed }: { readonly number: number; readonly signed: string }): boolean {
     if (number !== this.#seen?.number) return false
-    return this.#refused === undefined || signed === this.#seen.signed
+    return this.#refused === undefined || (signed === this.#seen.signed && this.#chain.now() < this.#againAt)
   }
 
   /** Call `look` first. */
@@ -112,6 +145,13 @@ export class PublishedSource implements PolicySource {
     throw refusal(1, 'version-missing', 'was not published yet', FIRST)
   }
 
+  /** A number stands for one version: also for one that other people have approved as well. */
+  #refuseExchanged({ number, signed }: { readonly number: number; readonly signed: string }): void {
+    const { sequence, digest } = this.#followed
+    if (number !== sequence || digest === undefined || digestOfText(signed) === digest) return
+    throw refusal(number, 'version-number', 'is another one than this instance had under this number', RESTORED)
+  }
+
   #refuseOther(number: number, { id }: VersionHome): void {
     const { database } = this.#followed
     if (database === undefined || database === id) return
@@ -120,47 +160,16 @@ export class PublishedSource implements PolicySource {
   }
 }
 
+/** Faults of approved versions that end by themselves: they come too early, or could not be judged. */
+const PASSING = ['approval-window', 'approval-unjudged']
+const AGAIN_AFTER_MS = 10_000
+
 const NEW: KeptVersion = { sequence: 0, database: undefined }
 const NOTHING = { number: 0, signed: '' }
 
 const RESTORED =
   'find out who writes to the database; if you changed to an older or another one, delete `policy-sequence` in DATA_DIR'
 const FIRST = 'run `sallyport policy apply DIR --to database:`'
-
-/** Throws FileError if the stored files aren't those that were signed. */
-export async function readTexts(
-  { number, files }: PublishedVersion,
-  stored: Pick<VersionReader, 'file'>,
-): Promise<VersionTexts> {
-  // Asked together, so that they share the way to the database and back.
-  const found = await Promise.all(
-    Object.entries(files).map(async ([name, digest]) => [name, digest, await stored.file(digest)] as const),
-  )
-  const texts = new Map<string, string>()
-  for (const [name, digest, text] of found) {
-    if (text === undefined || digestOfText(text) !== digest) {
-      throw refusal(number, 'version-file', `has a file ${name} that was changed after it was signed`, REPUBLISH)
-    }
-    texts.set(name, text)
-  }
-  return texts
-}
-
-/** Throws FileError if the version has parts that this program doesn't know. */
-export function readingOf(
-  version: PublishedVersion,
-  texts: VersionTexts,
-): PolicyReading & { readonly sequence: number } {
-  const { number } = version
-  const sources = new Map([...texts].map(([name, text]) => [name, { name: versionFile(number, name), text }]))
-  const blocked = sources.get(BLOCKED_FILE) ?? { name: versionFile(number, BLOCKED_FILE), text: '' }
-  sources.delete(BLOCKED_FILE)
-  const files = Object.fromEntries(sources) as unknown as PolicyFiles
-  if (revisionOf(files, blocked) !== version.revision) {
-    throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
-  }
-  return { files: () => files, blocked: () => blocked, refusal: undefined, sequence: number }
-}
 
 /** What an instance reports about the published version that it has in force. */
 export interface InstanceState {
@@ -169,6 +178,8 @@ export interface InstanceState {
   readonly revision: string
   /** Why a later version isn't in force, a sentence each. */
   readonly faults: readonly string[]
+  /** Why scheduled proposals are not in force, a sentence each. */
+  readonly overdue: readonly string[]
 }
 
 /** An instance reports its state every five seconds; without a word for so long, it has ended or has lost the database. */
@@ -179,10 +190,17 @@ export function readInstanceState(text: string): InstanceState | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return undefined
-    const { sequence, revision, faults } = value
+    const { sequence, revision, faults, overdue } = value
     const isState = Number.isSafeInteger(sequence) && typeof revision === 'string' && Array.isArray(faults)
-    return isState ? { sequence: Number(sequence), revision, faults: faults.map(String) } : undefined
+    return isState
+      ? { sequence: Number(sequence), revision, faults: faults.map(String), overdue: textsIn(overdue) }
+      : undefined
   } catch {
     return undefined
   }
+}
+
+/** Earlier versions of sallyport knew no proposals. */
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }

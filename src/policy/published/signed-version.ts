@@ -21,7 +21,7 @@ export interface PublishedVersion {
   readonly time: string
   /** The operating system's user who ran the command. */
   readonly user: string
-  readonly kind: 'applied' | 'rolled-back' | 'blocked' | 'unblocked'
+  readonly kind: 'applied' | 'rolled-back' | 'blocked' | 'unblocked' | 'approved' | 'recovered'
   readonly reason?: string | undefined
   /** The number of the version that a rollback restored. */
   readonly of?: number | undefined
@@ -29,6 +29,21 @@ export interface PublishedVersion {
   readonly digest: string
   /** The digests of the files' texts, by file name. */
   readonly files: Readonly<Record<string, string>>
+  /** For a version that people have approved: the number of its proposal, and who has signed it. */
+  readonly proposal?: number | undefined
+  readonly signed?: SignedByPeople | undefined
+}
+
+/** A person of approvals.yaml, and the key. */
+export interface SignedName {
+  readonly by: string
+  readonly kid: string
+}
+
+export interface SignedByPeople {
+  readonly author: SignedName
+  /** Without the author; each once. */
+  readonly approvers: readonly SignedName[]
 }
 
 export interface VersionSigner {
@@ -59,7 +74,7 @@ export function signVersion(version: PublishedVersion, { kid, privateKey }: Vers
   return new CompactSign(Buffer.from(JSON.stringify(version))).setProtectedHeader(header).sign(privateKey)
 }
 
-/** The version that is stored under this number in this database. Throws FileError. */
+/** The version that a key has signed, and that is stored under this number in this database. Throws FileError. */
 export async function verifyVersion(
   number: number,
   signed: string,

@@ -17,6 +17,7 @@ interface MetricReports {
   policyFailed(): void
   /** Asked at every scrape. */
   watchPolicy(isDegraded: () => boolean): void
+  watchProposals(overdue: () => number): void
   decisionLost(): void
   /** Asked at every scrape: lines of the log that were lost since the start. */
   watchLog(linesLost: () => number): void
@@ -82,6 +83,7 @@ export function createMetrics(): Metrics {
     },
     policyFailed: () => failures.inc(),
     watchPolicy: (isDegraded) => watchPolicy(registry, isDegraded),
+    watchProposals: (overdue) => watchProposals(registry, overdue),
     decisionLost: () => lost.inc(),
     watchLog: (linesLost) => watchLog(registry, linesLost),
     limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
@@ -111,6 +113,18 @@ function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
     registers: [registry],
     collect() {
       this.set(isDegraded() ? 1 : 0)
+    },
+  })
+}
+
+function watchProposals(registry: Registry, overdue: () => number): void {
+  new Gauge({
+    name: 'sallyport_policy_proposals_overdue',
+    aggregator: 'max',
+    help: 'Proposals whose time has come, but that are not in force, because something is missing',
+    registers: [registry],
+    collect() {
+      this.set(overdue())
     },
   })
 }

@@ -9,10 +9,14 @@ import { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
+import type { JudgeChange } from '../../policy/published/version-chain.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { KeptSequence, logChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
+import { ChangeJudge } from '../policy-changes/judge-apart.ts'
+import { DueProposals, logDue } from '../policy-changes/publish-when-due.ts'
 import { reportInstance } from '../policy-changes/report-instance.ts'
 import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
 
@@ -34,7 +38,9 @@ export async function openPublishedPolicy(parts: OpeningParts): Promise<OpenedPo
 export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
   const versions = await openVersions(config)
   try {
-    const source = new PublishedSource(versions, await trustedKeys(config))
+    const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
+    const judge: JudgeChange = async (change) => judgeApproved(change, await loadResources(config.schemas))
+    const source = new PublishedSource(versions, { keys: await trustedKeys(config), judge, now: Date.now })
     await source.look()
     return (await source.read()).files()
   } finally {
@@ -51,29 +57,45 @@ async function trustedKeys({ published: { publicKeys } }: Config): Promise<Versi
 }
 
 async function follow(
-  { config, log, now, options }: OpeningParts,
+  { config, log, now, options, schemas }: OpeningParts,
   versions: PolicyVersions,
   keys: VersionKeys,
 ): Promise<OpenedPolicy> {
   const { maxAgeMs } = config.published
   await openDataFolder(config.dataDirectory)
   const kept = new KeptSequence(config.dataDirectory, log)
-  const source = new PublishedSource(versions, keys, await kept.read())
+  const changes = new ChangeJudge({ schemas }, options.resources)
+  const clock = () => now().getTime()
+  const chain = { versions, keys, judge: changes.judge, now: clock }
+  const source = new PublishedSource(versions, { ...chain, followed: await kept.read() })
   await source.look()
   const policy = await LivePolicy.open({ ...options, source })
-  const keep = (sequence: number) => kept.keep({ sequence, database: source.database })
+  const keep = (sequence: number) => {
+    const digest = source.known?.number === sequence ? source.known.digest : undefined
+    return kept.keep({ sequence, database: source.database, digest })
+  }
   await keep(policy.active.sequence ?? 0)
   const report = logChannel(log, maxAgeMs)
   const reached = (sequence: number) => void keep(sequence)
-  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), reached, report })
-  const forget = reportInstance(config.instance, versions, policy)
+  const channel = new VersionFollower({ policy, source, maxAgeMs, now: clock, reached, report })
+  const due = new DueProposals({
+    ...chain,
+    resources: options.resources,
+    inForce: () => source.files,
+    known: () => source.known,
+    report: logDue(log),
+  })
+  const overdue = () => due.overdue
+  const forget = reportInstance(config.instance, versions, { policy, overdue })
   const close = async () => {
     channel.close()
+    await due.close()
+    await changes.close()
     await kept.close()
     await forget()
     await versions.close()
   }
-  return { policy, channel, close }
+  return { policy, channel, overdue, close }
 }
 
 async function openVersions({ database, published }: Config): Promise<PolicyVersions> {

@@ -2,12 +2,15 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import type { LivePolicy, LivePolicyOptions } from '../../policy/live/live-policy.ts'
+import type { SourceText } from '../../resources/schema/schema-file.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 
 export interface OpenedPolicy {
   readonly policy: LivePolicy
   /** Undefined for a folder. */
   readonly channel: PolicyChannel | undefined
+  /** Why scheduled proposals are not in force, a sentence each; undefined for a policy from a folder. */
+  readonly overdue?: () => readonly string[]
   readonly close: () => unknown
 }
 
@@ -16,4 +19,6 @@ export interface OpeningParts {
   readonly log: Logger
   readonly now: () => Date
   readonly options: Omit<LivePolicyOptions, 'source'>
+  /** The schema files of the resources. */
+  readonly schemas: readonly SourceText[]
 }

@@ -1,13 +1,20 @@
 /** Compares policies in a thread of its own, which is started when it is needed and ended when it isn't. */
 import { Worker } from 'node:worker_threads'
+import { FileError } from '../../base/diagnostic.ts'
+import type { ApprovedChange, JudgeChange } from '../../policy/published/version-chain.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
-import type { ChangeSummary, FromThread, PolicyChange, ThreadData } from './summary.ts'
+import type { ChangeSummary, FromThread, PolicyChange, ThreadData, ToCompareThread } from './summary.ts'
 
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
 
 /** A comparison that takes longer is cancelled. */
 const PATIENCE_MS = 30_000
+
+function reasonOf(answer: FromThread): string {
+  if (answer.kind === 'faulty') return answer.diagnostics[0]?.message ?? 'the files have errors'
+  return answer.kind === 'failed' ? answer.reason : 'the thread answered another question'
+}
 
 export interface ComparerOptions {
   readonly schemas: readonly SourceText[]
@@ -27,6 +34,24 @@ export class Comparer {
 
   /** Rejects when the policies can't be compared, the thread ends, or it takes too long. */
   async compare(change: PolicyChange): Promise<ChangeSummary> {
+    const answer = await this.#ask({ kind: 'compare', change })
+    if (answer.kind === 'compared') return answer.summary
+    throw new Error(reasonOf(answer))
+  }
+
+  /** Rejects as `compare` does, and with FileError for files that a server would refuse. */
+  async judge({ before, after, ...change }: ApprovedChange): ReturnType<JudgeChange> {
+    const sources = (one: ApprovedChange['before']) => ({ files: one.files(), blocked: one.blocked() })
+    const answer = await this.#ask({
+      kind: 'judge',
+      change: { ...change, before: sources(before), after: sources(after) },
+    })
+    if (answer.kind === 'judged') return answer.judged
+    if (answer.kind === 'faulty') throw new FileError(answer.diagnostics, answer.more)
+    throw new Error(reasonOf(answer))
+  }
+
+  async #ask(asked: ToCompareThread): Promise<FromThread> {
     this.#thread ??= this.#start()
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
@@ -37,10 +62,10 @@ export class Comparer {
     ).unref()
     const ended = () => reject(new Error('the thread of the comparison ended'))
     thread.once('message', resolve).once('error', reject).once('exit', ended)
-    thread.postMessage(change)
+    thread.postMessage(asked)
     try {
       const answer = await promise
-      if (answer.kind === 'compared') return answer.summary
+      if (answer.kind !== 'failed') return answer
       throw new Error(answer.reason)
     } catch (error) {
       // The thread may be in any state, so the next comparison gets a new one.

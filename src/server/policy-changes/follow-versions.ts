@@ -46,6 +46,7 @@ export class VersionFollower implements PolicyChannel {
   #heard: { readonly now: number; readonly here: number }
   #failure: { readonly error: unknown } | undefined
   #asking = false
+  #listening = false
   #loading = false
   /** Something came while rules were loaded. */
   #more = false
@@ -78,7 +79,10 @@ export class VersionFollower implements PolicyChannel {
 
   async #poll(): Promise<void> {
     this.#reportChange()
-    if (this.#asking) return
+    if (this.#asking) {
+      if (this.#options.source.isJudging) await this.#listen()
+      return
+    }
     this.#asking = true
     try {
       const asked = this.#clocks()
@@ -92,6 +96,20 @@ export class VersionFollower implements PolicyChannel {
     }
     this.#asking = false
     this.#reportChange()
+  }
+
+  /** A change of very many rules takes seconds to judge, and meanwhile the database may fall silent. */
+  async #listen(): Promise<void> {
+    if (this.#listening) return
+    this.#listening = true
+    try {
+      const asked = this.#clocks()
+      await this.#options.source.listen()
+      this.#heard = asked
+    } catch {
+      // Without an answer the age grows.
+    }
+    this.#listening = false
   }
 
   async #load(): Promise<void> {
@@ -152,8 +170,8 @@ export function logChannel(log: Logger, maxAgeMs: number): (state: ChannelState,
 }
 
 const SEQUENCE_FILE = 'policy-sequence'
-/** Earlier versions of sallyport wrote no id. */
-const SEQUENCE_TEXT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n)?$/
+/** Earlier versions of sallyport wrote no id, and no digest. */
+const SEQUENCE_TEXT = /^(?<sequence>\d{1,15})\n(?:(?<database>\S{1,100})\n(?:(?<digest>[0-9a-f]{64})\n)?)?$/
 
 /**
  * Keeps the number of the version in force, and the id of its database, beside the keys of the instance: somebody who
@@ -172,8 +190,8 @@ export class KeptSequence {
 
   async read(): Promise<KeptVersion> {
     const text = await readFile(this.#file, 'utf8').catch(() => '')
-    const { sequence = 0, database } = SEQUENCE_TEXT.exec(text)?.groups ?? {}
-    return { sequence: Number(sequence), database }
+    const { sequence = 0, database, digest } = SEQUENCE_TEXT.exec(text)?.groups ?? {}
+    return { sequence: Number(sequence), database, digest }
   }
 
   /** Never rejects: a full disk must not keep a version from being in force. */
@@ -187,12 +205,13 @@ export class KeptSequence {
     return this.#queue
   }
 
-  async #write({ sequence, database }: KeptVersion): Promise<void> {
+  async #write({ sequence, database, digest }: KeptVersion): Promise<void> {
     try {
       const kept = await this.read()
-      if (sequence <= kept.sequence && kept.database !== undefined) return
-      const lines = [Math.max(sequence, kept.sequence), database]
-      await replaceFile(this.#file, `${lines.join('\n')}\n`, 0o600)
+      const isNew = sequence > kept.sequence || (sequence === kept.sequence && digest !== undefined)
+      if ((!isNew || digest === kept.digest) && sequence <= kept.sequence && kept.database !== undefined) return
+      const lines = [Math.max(sequence, kept.sequence), database, isNew ? digest : kept.digest]
+      await replaceFile(this.#file, `${lines.filter((line) => line !== undefined).join('\n')}\n`, 0o600)
     } catch (error) {
       this.#log.warn({ err: error, file: this.#file }, "the number of the policy in force can't be kept")
     }

@@ -12,7 +12,7 @@ const MOST_FAULTS = 5
 export function reportInstance(
   instance: string,
   versions: Pick<PolicyVersions, 'note' | 'forget'>,
-  policy: LivePolicy,
+  told: { readonly policy: LivePolicy; readonly overdue: () => readonly string[] },
 ): () => Promise<void> {
   const name = `${instance}/${process.pid}`
   let reported = ''
@@ -20,7 +20,7 @@ export function reportInstance(
   /** Two connections may take a note and its end in any order. */
   let noted = Promise.resolve()
   const look = () => {
-    const state = JSON.stringify(stateOf(policy))
+    const state = JSON.stringify(stateOf(told.policy, told.overdue()))
     const at = performance.now()
     if (state === reported && at - reportedAt < REPORT_EVERY_MS) return
     reported = state
@@ -39,7 +39,12 @@ export function reportInstance(
   }
 }
 
-function stateOf({ active, faults }: LivePolicy): InstanceState {
+function stateOf({ active, faults }: LivePolicy, overdue: readonly string[]): InstanceState {
   const texts = faults.flatMap((fault) => (fault instanceof FileError ? fault.message.split('\n') : [String(fault)]))
-  return { sequence: active.sequence ?? 0, revision: active.revision, faults: texts.slice(0, MOST_FAULTS) }
+  return {
+    sequence: active.sequence ?? 0,
+    revision: active.revision,
+    faults: texts.slice(0, MOST_FAULTS),
+    overdue: overdue.slice(0, MOST_FAULTS),
+  }
 }

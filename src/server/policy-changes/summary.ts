@@ -1,11 +1,13 @@
 /** Summarizes a change of the policy for one line of the log. */
 
+import { changedPolicy } from '../../analysis/approvals/changed-policy.ts'
+import { judgeApproved } from '../../analysis/approvals/judge.ts'
 import { changeSentence, type Direction } from '../../analysis/diff/change.ts'
 import type { Circumstances } from '../../analysis/diff/compare-decisions.ts'
 import { countsOf, reportOn, sectionsOf } from '../../analysis/diff/compare-policies.ts'
+import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PolicySources } from '../../policy/live/active-policy.ts'
-import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
-import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import type { ApprovedChange, JudgeChange } from '../../policy/published/version-chain.ts'
 import { plainText } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
@@ -32,9 +34,18 @@ export interface ThreadData {
   readonly schemas: readonly SourceText[]
 }
 
+/** An approved change, with the files of both versions. */
+export interface JudgedSources extends Omit<ApprovedChange, 'before' | 'after'>, PolicyChange {}
+
+export type ToCompareThread =
+  | { readonly kind: 'compare'; readonly change: PolicyChange }
+  | { readonly kind: 'judge'; readonly change: JudgedSources }
+
 /** The answer of the thread. */
 export type FromThread =
   | { readonly kind: 'compared'; readonly summary: ChangeSummary }
+  | { readonly kind: 'judged'; readonly judged: Awaited<ReturnType<JudgeChange>> }
+  | { readonly kind: 'faulty'; readonly diagnostics: readonly Diagnostic[]; readonly more: number }
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** Throws Incomparable for what can't be compared, and FileError for files that these schemas don't fit. */
@@ -47,6 +58,16 @@ export function summarize({ before, after }: PolicyChange, { resources, now }: C
   return { counts: countsOf(report), sentences: shown, more: sentences.length - shown.length }
 }
 
+/** Throws FileError for files that these schemas don't fit. */
+export function judgeSources({ before, after, ...change }: JudgedSources, resources: Resources) {
+  const reading = ({ files, blocked }: PolicySources) => ({
+    files: () => files,
+    blocked: () => blocked,
+    refusal: undefined,
+  })
+  return judgeApproved({ ...change, before: reading(before), after: reading(after) }, resources)
+}
+
 function reviewed({ files, blocked }: PolicySources, resources: Resources) {
-  return { policy: parsePolicy(files, resources), blocked: parseBlocked(blocked), files, blockedFile: blocked }
+  return changedPolicy(files, blocked, resources)
 }

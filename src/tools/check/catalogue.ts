@@ -4,6 +4,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
+import { APPROVALS } from './rules/approvals.ts'
 import { BLOCKED_CHECKS } from './rules/blocked.ts'
 import { ESCALATION } from './rules/escalation.ts'
 import { WHOLE_FILES } from './rules/files.ts'
@@ -22,6 +23,7 @@ const OF_POLICY: readonly PolicyCheck[] = [
   ...UNUSED,
   ...ROUTES_AND_LIMITS,
   ...WHOLE_FILES,
+  ...APPROVALS,
 ]
 
 interface CataloguedCode extends CodeEntry {

@@ -75,7 +75,11 @@ export const CELL = {
   inherits: 2,
 } as const
 
-type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'> | 'conditions.yaml' | 'callers.yaml'
+type YamlName =
+  | Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
+  | 'conditions.yaml'
+  | 'callers.yaml'
+  | 'approvals.yaml'
 
 export interface CheckedPolicy {
   /** The rules that haven't ended at `now`. */

@@ -276,6 +276,26 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Name fewer relations and conditions, or correct the guarantee',
   ),
   entry(
+    'approvals-key',
+    'A key of `approvals.yaml` is private, of another kind than Ed25519, cut, written twice, or a key that two people have',
+    'Give each person a key of their own, made with `ssh-keygen -t ed25519`, and write its public half',
+  ),
+  entry(
+    'unknown-group',
+    'A need of `approvals.yaml` names a group that nobody in `people` is in',
+    'Correct it, or add the group to the people',
+  ),
+  entry(
+    'approvals-unmet',
+    'A need of `approvals.yaml` asks for more people than there are beside the author, so it would refuse each later version',
+    'Lower the number, or add people',
+  ),
+  entry(
+    'approvals-touch',
+    'An entry of `touches` in `approvals.yaml` names a resource and a file, neither, or a file that no policy has',
+    'Name one resource, or files of the policy',
+  ),
+  entry(
     'blocked-line',
     'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`; for example, its time lacks `until=`',
     'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',

@@ -6,7 +6,7 @@ import { ConfigError } from '../../config/values.ts'
 import { requiredRecorder } from '../../decision-log/recorder.ts'
 import type { TokenVerifier } from '../../identity/caller.ts'
 import { createAccountCheck } from '../../identity/directory/account-status.ts'
-import { loadResources } from '../../resources/load/load-resources.ts'
+import { loadSchemas } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { openInProcess } from '../../server/in-process.ts'
 import { createFaultLog } from '../../server/observe/fault-log.ts'
@@ -47,11 +47,11 @@ export async function openCommandServer(options: CommandServerOptions): Promise<
 async function open(options: CommandServerOptions, closing: (() => unknown)[]): Promise<Pipeline> {
   const { config } = options
   const now = () => new Date()
-  const resources = await loadResources(config.schemas)
+  const { resources, sources: schemas } = await loadSchemas(config.schemas)
   const log = createLog('silent', commandProcess().stderr)
   const opened = await openStoreBeside(config, resources, now)
   closing.push(() => opened.store.close())
-  const policy = await openPolicy({ config, log, now, options: { resources, observe: () => {} } })
+  const policy = await openPolicy({ config, log, now, schemas, options: { resources, observe: () => {} } })
   closing.push(() => policy.close())
   const checkAccount = createAccountCheck(opened.directory, () => now().getTime())
   const caller = await callerOfCommand(options, {

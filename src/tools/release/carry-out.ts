@@ -7,7 +7,8 @@ import { CHECK_FORMATS } from '../check/check-policy.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ToolError } from '../load-policy.ts'
 import type { VersionChange } from './folder/put-in-force.ts'
-import type { ReleasePlan } from './plan.ts'
+import type { PlannedFiles, ReleasePlan } from './plan.ts'
+import type { ReleaseTarget } from './target.ts'
 import { type PolicyVersion, versionJson } from './version.ts'
 
 export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
@@ -27,7 +28,7 @@ interface ReleaseResult {
  */
 export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
   const report = how.format === 'text' ? (text: string) => printReport('text', text) : () => true
-  report(describe(plan))
+  report(describePlan(plan))
   const result = await decide(plan, how)
   if (how.format === 'json') print(toJson(plan, result))
   else report(`${conclusion(plan, result)}\n`)
@@ -56,7 +57,12 @@ async function agrees(): Promise<boolean> {
   }
 }
 
-function describe({ check, diff, blocks, target, sameRules }: ReleasePlan): string {
+interface DescribedPlan extends PlannedFiles {
+  readonly target: Pick<ReleaseTarget, 'name' | 'isEmpty'>
+}
+
+/** The findings, and what would change. */
+export function describePlan({ check, diff, blocks, target, sameRules }: DescribedPlan): string {
   const found = check.findings.length === 0 ? '' : `${CHECK_FORMATS.text(check)}\n`
   if (check.errors > 0) return found
   const incomparable = target.isEmpty

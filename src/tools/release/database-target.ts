@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { revisionOfContent } from '../../policy/policy-files.ts'
 import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
-import type { VersionTexts } from '../../policy/published/published-source.ts'
 import {
   digestOfText,
   type PublishedVersion,
@@ -14,6 +13,7 @@ import {
   type VersionSigner,
   versionFile,
 } from '../../policy/published/signed-version.ts'
+import type { JudgeChange, VersionTexts } from '../../policy/published/version-chain.ts'
 import { LONGEST_SIGNED, type PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
@@ -34,6 +34,7 @@ export interface DatabaseTargetOptions {
   /** Undefined for commands that only read. */
   readonly signer: VersionSigner | undefined
   readonly keys: VersionKeys
+  readonly judge: JudgeChange
   /** The number of a last version that isn't valid, to publish over it; `any` for commands that only list versions. */
   readonly over?: number | 'any' | undefined
 }
@@ -155,6 +156,9 @@ class DatabaseTarget implements ReleaseTarget {
     { now, ...about }: VersionOrigin,
   ): Promise<PublishedVersion | undefined> {
     const { versions, signer } = this.#options
+    const [needs, recovers] = [this.#present.has('approvals.yaml'), about.kind === 'recovered']
+    if (needs && !recovers) throw new ToolError(NEEDS_APPROVALS)
+    if (recovers && !needs) throw new ToolError('the version in force asks for no approvals: leave --recover out')
     if (!signer) throw new ToolError('POLICY_SIGNING_KEY is not set: set it to a file with a private Ed25519 key')
     const texts = new Map([...content].map(([name, bytes]) => [name, textOf(name, bytes)]))
     texts.set(BLOCKED_FILE, blocked)
@@ -176,10 +180,10 @@ class DatabaseTarget implements ReleaseTarget {
 
   /** Throws ToolError if the last version isn't valid, or an instance has a later one: their blocks would be lost. */
   async #readLast(): Promise<void> {
-    const { versions, keys, over } = this.#options
+    const { versions, keys, judge, over } = this.#options
     // Asked before the versions, which only grow: an instance has no later one then.
     const notes = await versions.instances()
-    this.#history = await verifiedHistory(versions, keys)
+    this.#history = await verifiedHistory({ versions, keys, judge, now: Date.now })
     const { last, refused } = this.#history
     const present = this.#history.versions.at(-1)
     let invalid = last > 0 && present?.number !== last ? refused.at(-1) : undefined
@@ -203,6 +207,10 @@ class DatabaseTarget implements ReleaseTarget {
     }
   }
 }
+
+const NEEDS_APPROVALS =
+  'the version in force asks for approvals (approvals.yaml), so nothing was done: use `sallyport policy propose`, or give ' +
+  '--key to `block` and `unblock`; if too many keys are lost, `sallyport policy apply --recover` with a key of POLICY_PUBLIC_KEYS'
 
 function notValid(last: number, { message, code }: Diagnostic): ToolError {
   const first = FIRST_ADVICE.get(code)

@@ -21,8 +21,11 @@ import type { PolicyVersion } from './version.ts'
 
 const RULES = 'policy.csv'
 
-export interface ReleasePlan {
+export interface ReleasePlan extends PlannedFiles {
   readonly target: ReleaseTarget
+}
+
+export interface PlannedFiles {
   readonly content: PolicyContent
   /** Faults and warnings of the new files. */
   readonly check: FindingReport
@@ -50,7 +53,7 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
   if ((await realpath(candidate)) === (await realpath(folder))) {
     throw new ToolError(`${candidate} is the directory in force: prepare the change in a copy of it`)
   }
-  return planFrom(candidate, candidate, options)
+  return { target: options.target, ...(await planFrom(candidate, candidate, options)) }
 }
 
 /** The plan for a rollback to the files of a version; blocked.txt stays the current one. */
@@ -59,7 +62,7 @@ async function planReturn(version: PolicyVersion, content: PolicyContent, option
   // A rollback must not depend on blocked.txt, which may be the broken file.
   return withTemporaryFiles([...whole, ['blocked.txt', '']], async (folder) => {
     const plan = await planFrom(folder, `version ${version.number}`, options)
-    return { ...plan, check: relocated(plan.check, folder, options.target.placeOf(version)) }
+    return { ...plan, target: options.target, check: relocated(plan.check, folder, options.target.placeOf(version)) }
   })
 }
 
@@ -77,20 +80,31 @@ function withEnd(content: PolicyContent): PolicyContent {
 }
 
 /** The findings, with the paths that the files will have. */
-function relocated(check: FindingReport, from: string, to: string): FindingReport {
+export function relocated(check: FindingReport, from: string, to: string): FindingReport {
   const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
   const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
   return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
 }
 
-async function planFrom(source: string, name: string, { target, resources, now }: PlanOptions): Promise<ReleasePlan> {
+interface PlanPlace {
+  readonly target: Pick<ReleaseTarget, 'folder' | 'name' | 'isHeldBack'>
+  readonly resources: Resources
+  readonly now: Date
+}
+
+/** Throws ToolError if the files change meanwhile. */
+export async function planFrom(
+  source: string,
+  name: string,
+  { target, resources, now }: PlanPlace,
+): Promise<PlannedFiles> {
   const content = await readContent(source)
   const present = await readContent(target.folder)
   const over = digestOf(present)
   const options = { policies: source, resources, users: undefined, now, endKnown: saysEnd(present) }
   // A server would refuse the new files, too, beside a file that no policy has.
   const checked = withErrors(await checkPolicy(options), await findUnknownFiles(target.folder))
-  const blocks = await missingBlocks(source, target.folder)
+  const blocks = missingBlocks(await blockedIn(source), await blockedIn(target.folder))
   const diff = await compare({ source, name, target, blocks, resources, now })
   const check = withErrors(checked, diff?.refusals.map(({ fault }) => fault) ?? [])
   // The files are read once: the same bytes are checked, compared and applied.
@@ -98,20 +112,17 @@ async function planFrom(source: string, name: string, { target, resources, now }
     throw new ToolError(`the files of ${name} changed while they were checked: try again`)
   }
   const sameRules = digestOf(content) === over && !(await target.isHeldBack())
-  return { target, content, check, diff, blocks, over, sameRules }
+  return { content, check, diff, blocks, over, sameRules }
 }
 
 function withErrors(check: FindingReport, errors: readonly Diagnostic[]): FindingReport {
   return { ...check, findings: [...errors, ...check.findings], errors: check.errors + errors.length }
 }
 
-interface PlanInput {
+interface PlanInput extends PlanPlace {
   readonly source: string
   readonly name: string
-  readonly target: ReleaseTarget
-  readonly blocks: ReleasePlan['blocks']
-  readonly resources: Resources
-  readonly now: Date
+  readonly blocks: PlannedFiles['blocks']
 }
 
 async function compare({ source, name, target, blocks, resources, now }: PlanInput): Promise<PolicyDiff | undefined> {
@@ -127,9 +138,8 @@ async function compare({ source, name, target, blocks, resources, now }: PlanInp
   }
 }
 
-/** The check reports faults; a file that can't be read adds no block. */
-async function missingBlocks(source: string, directory: string): Promise<readonly string[]> {
-  const [wanted, present] = await Promise.all([blockedIn(source), blockedIn(directory)])
+/** Lines for the blocks that some files have and those in force lack. */
+function missingBlocks(wanted: Blocked, present: Blocked): readonly string[] {
   const missing = [...wanted.values()].filter(({ id, until = Number.POSITIVE_INFINITY }) => {
     const known = present.get(id)
     return !known || (known.until ?? Number.POSITIVE_INFINITY) < until
@@ -139,6 +149,7 @@ async function missingBlocks(source: string, directory: string): Promise<readonl
   )
 }
 
+/** The check reports faults; a file that can't be read adds no block. */
 async function blockedIn(directory: string): Promise<Blocked> {
   try {
     return parseBlocked(await readBlockedFile(directory))

@@ -1,15 +1,15 @@
 /** Finds the policy that made a decision: the current files, or a kept or published version. */
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { PolicyReading } from '../../policy/policy-source.ts'
-import { readingOf } from '../../policy/published/published-source.ts'
-import type { PublishedVersion, VersionKeys } from '../../policy/published/signed-version.ts'
+import type { PublishedVersion } from '../../policy/published/signed-version.ts'
+import { readingOf } from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, loadPolicy, type PastVersion, type PolicyPlace, parseReading } from '../load-policy.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
 import type { PolicyContent } from './content.ts'
 import { homeOf } from './folder/layout.ts'
-import { textsOf, verifiedHistory } from './published-versions.ts'
+import { type SignedVersions, textsOf, verifiedHistory } from './published-versions.ts'
 import { isIntact, readHistory, readIntact, readVersion } from './version.ts'
 
 interface PolicySearch {
@@ -76,13 +76,9 @@ function versionIn<V extends { readonly number: number; readonly time: string }>
   return history.findLast(({ time }) => Date.parse(time) <= wanted.at)
 }
 
-export async function publishedPast(
-  wanted: PastVersion,
-  versions: PolicyVersions,
-  keys: VersionKeys,
-): Promise<PolicyReading | undefined> {
-  const version = versionIn((await verifiedHistory(versions, keys)).versions, wanted)
-  return version && reader(versions)(version)
+export async function publishedPast(wanted: PastVersion, signed: SignedVersions): Promise<PolicyReading | undefined> {
+  const version = versionIn((await verifiedHistory(signed)).versions, wanted)
+  return version && reader(signed.versions)(version)
 }
 
 // ---- The published policy that instances named by a revision.
@@ -94,13 +90,9 @@ const MOST_RULES = 20
  * A version, or the blocks of one with the rules of an earlier one: while an instance refuses the rules of a version,
  * its blocks are in force. Throws FileError for stored files that aren't those that were signed.
  */
-export async function publishedRevision(
-  revision: string,
-  versions: PolicyVersions,
-  keys: VersionKeys,
-): Promise<PolicyReading | undefined> {
-  const latestFirst = (await verifiedHistory(versions, keys)).versions.toReversed()
-  const read = reader(versions)
+export async function publishedRevision(revision: string, signed: SignedVersions): Promise<PolicyReading | undefined> {
+  const latestFirst = (await verifiedHistory(signed)).versions.toReversed()
+  const read = reader(signed.versions)
   const whole = latestFirst.find((one) => one.revision === revision)
   if (whole) return read(whole)
   for (const [at, version] of latestFirst.entries()) {

@@ -1,15 +1,28 @@
 /** The published versions of a database as a publisher and a reader see them: verified one by one. */
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import { readInstanceState, SILENT_AFTER_MS } from '../../policy/published/published-source.ts'
+import type { PublishedVersion, VersionKeys } from '../../policy/published/signed-version.ts'
 import {
-  readInstanceState,
+  type JudgeChange,
+  nextVersion,
   readTexts,
-  SILENT_AFTER_MS,
+  type ValidVersion,
   type VersionTexts,
-} from '../../policy/published/published-source.ts'
-import { type PublishedVersion, type VersionKeys, verifyVersion } from '../../policy/published/signed-version.ts'
+  validVersion,
+  type WholeVersion,
+} from '../../policy/published/version-chain.ts'
 import { printable } from '../../present/quote.ts'
 import type { InstanceNote, PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
+
+/** The versions of a database, and what tells whether they are valid. */
+export interface SignedVersions {
+  readonly versions: PolicyVersions
+  readonly keys: VersionKeys
+  readonly judge: JudgeChange
+  /** Milliseconds since the epoch, by the clock of this machine. */
+  readonly now: () => number
+}
 
 export interface VerifiedHistory {
   /** The id of the database. */
@@ -22,19 +35,20 @@ export interface VerifiedHistory {
   readonly last: number
 }
 
-export async function verifiedHistory(versions: PolicyVersions, keys: VersionKeys): Promise<VerifiedHistory> {
-  const home = await versions.home()
-  const stored = await versions.all()
-  const verified: PublishedVersion[] = []
+export async function verifiedHistory(signed: SignedVersions): Promise<VerifiedHistory> {
+  const home = await signed.versions.home()
+  const stored = await signed.versions.all()
+  const verified: ValidVersion[] = []
   const refused: Diagnostic[] = []
-  for (const { number, signed } of stored) {
+  for (const one of stored) {
     try {
-      verified.push(await verifyVersion(number, signed, keys, home))
+      verified.push({ ...one, version: await nextVersion(one, verified.at(-1), home, signed) })
     } catch (error) {
       refused.push(faultOf(error))
     }
   }
-  return { database: home.id, versions: verified, refused, last: stored.at(-1)?.number ?? 0 }
+  const versions = verified.map(({ version }) => version)
+  return { database: home.id, versions, refused, last: stored.at(-1)?.number ?? 0 }
 }
 
 /**
@@ -54,31 +68,21 @@ export function faultOfLoss(notes: readonly InstanceNote[], last: number): strin
   )
 }
 
-/** A version and its files. */
-export interface WholeVersion {
-  readonly version: PublishedVersion
-  readonly texts: VersionTexts
-}
-
 /**
  * `wanted`: a number or a revision; empty for the last version. Throws FileError for a version that isn't valid, and
  * ToolError if no version fits.
  */
-export async function readVersion(versions: PolicyVersions, keys: VersionKeys, wanted: string): Promise<WholeVersion> {
-  const version = await findVersion(versions, keys, wanted)
-  return { version, texts: await textsOf(versions, version) }
-}
-
-async function findVersion(versions: PolicyVersions, keys: VersionKeys, wanted: string): Promise<PublishedVersion> {
+export async function readVersion(from: SignedVersions, wanted: string): Promise<WholeVersion> {
+  const { versions } = from
   const last = await versions.latest()
   if (last === 0) throw new ToolError(NOTHING_PUBLISHED)
   if (wanted.length < REVISION_LENGTH) {
     const number = wanted === '' ? last : Number(wanted)
     const signed = await versions.get(number)
-    if (signed !== undefined) return verifyVersion(number, signed, keys, await versions.home())
+    if (signed !== undefined) return validVersion({ number, signed }, await versions.home(), undefined, from)
   }
-  const named = (await verifiedHistory(versions, keys)).versions.findLast(({ revision }) => revision === wanted)
-  if (named) return named
+  const named = (await verifiedHistory(from)).versions.findLast(({ revision }) => revision === wanted)
+  if (named) return { version: named, texts: await textsOf(versions, named) }
   throw new ToolError(`there is no version \`${wanted}\`: take one from \`sallyport policy history\``)
 }
 

@@ -3,7 +3,8 @@ import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
-import type { VersionTexts } from '../../policy/published/published-source.ts'
+import type { SignedByPeople, SignedName } from '../../policy/published/signed-version.ts'
+import type { VersionTexts } from '../../policy/published/version-chain.ts'
 import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { type Home, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
@@ -21,10 +22,13 @@ export interface PolicyVersion {
    * `kept`: files that were there, or were edited by hand, before the next version. Blocks make versions only in a
    * database.
    */
-  readonly kind: 'applied' | 'rolled-back' | 'kept' | 'blocked' | 'unblocked'
+  readonly kind: 'applied' | 'rolled-back' | 'kept' | 'blocked' | 'unblocked' | 'approved' | 'recovered'
   readonly reason: string | undefined
   /** The number of the version that a rollback restored. */
   readonly of: number | undefined
+  /** For a version that people have approved: the number of its proposal, and who has signed it. */
+  readonly proposal?: number | undefined
+  readonly signed?: SignedByPeople | undefined
   /** SHA-256 of the files, hexadecimal: shows whether somebody has edited them since. */
   readonly digest: string
 }
@@ -107,8 +111,14 @@ export function versionJson({
   kind,
   reason,
   of,
+  proposal,
+  signed,
 }: PolicyVersion): Readonly<Record<string, unknown>> {
-  return { number, revision, time, user, kind, reason: reason ?? null, of: of ?? null }
+  const version = { number, revision, time, user, kind, reason: reason ?? null, of: of ?? null }
+  if (!signed) return version
+  const { author, approvers } = signed
+  const json = ({ by, kid }: SignedName) => ({ by, key: kid })
+  return { ...version, proposal: { number: proposal, author: json(author), approvers: approvers.map(json) } }
 }
 
 async function versionNames({ versions }: Home): Promise<readonly string[]> {

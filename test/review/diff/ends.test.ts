@@ -1,7 +1,13 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
+import fc from 'fast-check'
+import { compareDecisions } from '../../../src/analysis/diff/compare-decisions.ts'
 import { fails, type PolicyDiff } from '../../../src/analysis/diff/compare-policies.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
+import { endingPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
+import { RESOURCES } from '../../policy/fixture.ts'
+import { runs } from '../../runs.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
 
@@ -84,6 +90,20 @@ describe('an end in a policy diff', () => {
       until: '2032-01-01T00:00:00Z',
       direction: 'widening',
     })
+  })
+
+  it('is told the same from a later moment on, whether an earlier one was asked about or not', () => {
+    const pairs = fc.tuple(endingPolicy, endingPolicy, randomTime)
+    const told = ({ files }: WrittenPolicy) => parsePolicy(files, RESOURCES)
+    const property = fc.property(pairs, ([one, other, now]) => {
+      const fresh = compareDecisions({ before: told(one), after: told(other) }, { resources: RESOURCES, now })
+      const again = { before: told(one), after: told(other) }
+      compareDecisions(again, { resources: RESOURCES, now: 0 })
+      expect(compareDecisions(again, { resources: RESOURCES, now })).to.deep.equal(fresh)
+      compareDecisions({ ...again, before: again.after }, { resources: RESOURCES, now: 0 })
+      expect(compareDecisions(again, { resources: RESOURCES, now })).to.deep.equal(fresh)
+    })
+    fc.assert(property, { numRuns: runs(200) })
   })
 
   it('is looked at from the time that --at says', async () => {

@@ -15,7 +15,7 @@ export type Edits = Readonly<Record<string, readonly (readonly [found: string, p
 export const POLICIES = pathOf('policies')
 export const SCHEMAS = pathOf('schemas')
 
-const resources = await loadResources(SCHEMAS)
+export const resources = await loadResources(SCHEMAS)
 const shippedFiles = await readPolicyFiles(POLICIES)
 const shippedBlocked = await readBlockedFile(POLICIES)
 
@@ -32,7 +32,7 @@ export function applyEdits(text: string, edits: readonly (readonly [string, stri
   }, text)
 }
 
-function edited(edits: Edits): LoadedPolicy {
+export function edited(edits: Edits): LoadedPolicy {
   const rewrite = ({ name, text }: SourceFile, file: string) => ({ name, text: applyEdits(text, edits[file] ?? []) })
   const files = Object.fromEntries(
     Object.entries(filesToEdit(edits)).map(([name, file]) => [name, rewrite(file, name)]),
@@ -43,7 +43,7 @@ function edited(edits: Edits): LoadedPolicy {
 
 /** The optional files aren't shipped. */
 function filesToEdit(edits: Edits): PolicyFiles {
-  const added = ['masks.yaml', 'conditions.yaml', 'callers.yaml'].filter((name) => edits[name])
+  const added = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'approvals.yaml'].filter((name) => edits[name])
   return { ...shippedFiles, ...Object.fromEntries(added.map((name) => [name, { name, text: '' }])) }
 }
 

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { byText } from '../../../base/by-text.ts'
 import { type NewFile, takenNames, writeNew } from '../../../base/files/new-files.ts'
-import { ToolError } from '../../load-policy.ts'
+import { orTell, ToolError } from '../../load-policy.ts'
 import { replaceAll } from '../../release/folder/replace-all.ts'
 import type { Cell } from '../predict/cell-fixture.ts'
 import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
@@ -103,7 +103,7 @@ export async function storeNew(
   if (taken.length > 0) {
     throw new ToolError(`${taken.join(', ')} would be overwritten: ${whatToDo}`)
   }
-  if (files.length > 0) await writeNew(folder, files)
+  if (files.length > 0) await orTell(folder, () => writeNew(folder, files))
   return pathsOf(folder, files)
 }
 

@@ -17,7 +17,7 @@ export interface VersionChange {
    * The digest of the files in force when the change was planned; another digest means that they were changed since.
    */
   readonly over: string
-  readonly kind: 'applied' | 'rolled-back'
+  readonly kind: 'applied' | 'rolled-back' | 'recovered'
   readonly reason: string | undefined
   readonly of: number | undefined
   readonly now: Date
@@ -29,6 +29,7 @@ export interface VersionChange {
  */
 export async function putInForce(given: Home, change: VersionChange): Promise<PolicyVersion> {
   const { directory } = given
+  if (change.kind === 'recovered') throw new ToolError('a folder asks for no approvals: leave --recover out')
   return withLock(directory, async () => {
     await refuseChanged(directory, change.over)
     const home = await settleHome(given)

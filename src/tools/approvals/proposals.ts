@@ -1,0 +1,271 @@
+/** Proposals in the database: how each stands, and what people do with them. */
+import { type FoundNeed, NEEDS_VERSION, needsOf, type UnmetNeed, unmetNeeds } from '../../analysis/approvals/needs.ts'
+import type { Approvals } from '../../decide/policy.ts'
+import { revisionOfContent } from '../../policy/policy-files.ts'
+import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
+import {
+  type Approval,
+  type PersonSigner,
+  type PolicyProposal,
+  readApproval,
+  readApprovedText,
+  readProposal,
+  type SignedBy,
+  signApproval,
+  signProposal,
+} from '../../policy/published/proposal.ts'
+import { publishApproved } from '../../policy/published/publish-approved.ts'
+import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
+import { readingIn, readingOf, type ValidVersion, validVersion } from '../../policy/published/version-chain.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { LONGEST_SIGNED, type PolicyVersions, type StoredProposal } from '../../store/policy-versions.ts'
+import { type LoadedPolicy, parseReading, ToolError } from '../load-policy.ts'
+import { digestOf, type PolicyContent } from '../release/content.ts'
+import { NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
+
+/**
+ * `open`: it may be approved, and published once it has what it needs. `void`: another version is in force than the one
+ * that it changes. `unsigned`: nobody of the approvals.yaml in force has signed it, or it was changed.
+ */
+type ProposalState = 'open' | 'published' | 'rejected' | 'withdrawn' | 'expired' | 'void' | 'unsigned'
+
+export interface ProposalStatus extends StoredProposal {
+  readonly state: ProposalState
+  /** The end of the sentence `proposal 3 …`, for one that is neither open nor published. */
+  readonly why: string | undefined
+  /** Undefined for one that is unsigned. */
+  readonly proposal: SignedBy<PolicyProposal> | undefined
+  readonly approvals: readonly SignedBy<Approval>[]
+}
+
+/** The last version, which proposals change. */
+export interface ProposalBase extends ValidVersion {
+  readonly home: VersionHome
+  readonly policy: LoadedPolicy
+  readonly approvals: Approvals
+}
+
+const AGAIN = 'run the command again'
+
+/** Throws ToolError where nothing is published, or the last version has no approvals.yaml. */
+export async function readBase(signed: SignedVersions, resources: Resources): Promise<ProposalBase> {
+  const { versions } = signed
+  const last = await versions.last()
+  if (!last) throw new ToolError(NOTHING_PUBLISHED)
+  const home = await versions.home()
+  const { version, texts } = await validVersion(last, home, undefined, signed)
+  const policy = parseReading(readingOf(version, texts), resources)
+  const { approvals } = policy.policy
+  if (!approvals) {
+    throw new ToolError(
+      'the version in force has no approvals.yaml, so a publishing key is enough: use `sallyport policy apply`, or ' +
+        'publish a version with that file first',
+    )
+  }
+  return { ...last, version, home, policy, approvals }
+}
+
+export interface NewProposal {
+  readonly title: string
+  readonly ticket?: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly notBefore?: number | undefined
+  readonly expires: number
+  readonly content: PolicyContent
+  /** The text of blocked.txt. */
+  readonly blocked: string
+}
+
+const MOST_ATTEMPTS = 10
+
+/** The proposal, as it is stored. Throws ToolError if the key is nobody's. */
+export async function propose(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  { title, ticket, notBefore, expires, content, blocked }: NewProposal,
+  signer: PersonSigner,
+): Promise<StoredProposal> {
+  const texts = new Map([...content].map(([name, bytes]) => [name, new TextDecoder().decode(bytes)] as const))
+  texts.set(BLOCKED_FILE, blocked)
+  const files = new Map([...texts.values()].map((text) => [digestOfText(text), text]))
+  const timeOf = (time: number) => new Date(time).toISOString()
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const number = ((await allProposals(versions)).at(-1)?.number ?? 0) + 1
+    const proposal: PolicyProposal = {
+      proposal: number,
+      database: base.home.id,
+      base: { number: base.number, digest: digestOfText(base.signed) },
+      title,
+      ...(ticket === undefined ? {} : { ticket }),
+      revision: revisionOfContent(content, blocked),
+      digest: digestOf(content),
+      files: Object.fromEntries([...texts].map(([name, text]) => [name, digestOfText(text)])),
+      time: timeOf(await versions.now()),
+      ...(notBefore === undefined ? {} : { notBefore: timeOf(notBefore) }),
+      expires: timeOf(expires),
+      needs: NEEDS_VERSION,
+    }
+    const signed = await signProposal(proposal, signer)
+    if (signed.length > LONGEST_SIGNED / 4) throw new ToolError('the title is too long for a proposal: shorten it')
+    if (await versions.propose({ number, signed, files })) return { number, signed }
+  }
+  throw new ToolError(`other commands keep proposing changes: ${AGAIN}`)
+}
+
+async function allProposals(versions: PolicyVersions): Promise<readonly StoredProposal[]> {
+  const all: StoredProposal[] = []
+  for (;;) {
+    const page = await versions.proposalsAfter(all.at(-1)?.number ?? 0)
+    if (page.length === 0) return all
+    all.push(...page)
+  }
+}
+
+/** Who signs. Throws ToolError. */
+export function refuseStranger({ people }: Approvals, { kid }: PersonSigner): string {
+  const [found] = [...people].filter(([, { keys }]) => keys.some((key) => key.kid === kid))
+  if (found) return found[0]
+  throw new ToolError(
+    `nobody in the approvals.yaml in force has this key (${kid}): give the key of a person there, or have it added`,
+  )
+}
+
+/** By number. */
+export async function readProposals(versions: PolicyVersions, base: ProposalBase): Promise<readonly ProposalStatus[]> {
+  const published = new Set((await versions.all()).map(({ signed }) => readApprovedText(signed)?.proposal))
+  const now = await versions.now()
+  const read: ProposalStatus[] = []
+  for (const stored of await allProposals(versions)) {
+    const signatures = await versions.signaturesOf(stored.number)
+    read.push(statusOf(stored, { signatures, isPublished: published.has(stored.signed), base, now }))
+  }
+  return read
+}
+
+interface StoredFacts {
+  readonly signatures: readonly string[]
+  readonly isPublished: boolean
+  readonly base: ProposalBase
+  /** Milliseconds since the epoch, by the clock of the database. */
+  readonly now: number
+}
+
+function statusOf(stored: StoredProposal, { signatures, isPublished, base, now }: StoredFacts): ProposalStatus {
+  const { approvals } = base
+  const { number, signed } = stored
+  const proposal = readProposal(signed, approvals)
+  const nothing = { why: undefined, approvals: [] }
+  if (isPublished) return { ...stored, ...nothing, state: 'published', proposal }
+  if (proposal?.said.proposal !== number) {
+    const why = 'was signed by nobody of the approvals.yaml in force, or was changed after it was signed'
+    return { ...stored, ...nothing, state: 'unsigned', why, proposal: undefined }
+  }
+  const read = signatures.flatMap((one) => readApproval(one, { proposal: signed, approvals }) ?? [])
+  return { ...stored, ...stateOf(proposal, read, base, now), proposal, approvals: read }
+}
+
+function stateOf(
+  { by, said }: SignedBy<PolicyProposal>,
+  read: readonly SignedBy<Approval>[],
+  base: ProposalBase,
+  now: number,
+): Pick<ProposalStatus, 'state' | 'why'> {
+  const closed = read.find((one) => one.said.says === 'rejected' || (one.said.says === 'withdrawn' && one.by === by))
+  if (closed?.said.says === 'withdrawn') return { state: 'withdrawn', why: `was withdrawn by \`${by}\`` }
+  if (closed) return { state: 'rejected', why: `was rejected by \`${closed.by}\`` }
+  if (Date.parse(said.expires) < now) return { state: 'expired', why: `ended at ${said.expires}` }
+  if (said.base.digest !== digestOfText(base.signed)) {
+    const why =
+      said.base.number === base.number
+        ? `changes another version ${base.number} than the one in force`
+        : `changes version ${said.base.number}, and version ${base.number} is in force now`
+    return { state: 'void', why: `${why}, so its approvals don't count: propose it again` }
+  }
+  return { state: 'open', why: undefined }
+}
+
+/** Throws ToolError. */
+export async function findProposal(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  number: number,
+): Promise<ProposalStatus> {
+  const [stored] = await versions.proposalsAfter(number - 1)
+  if (stored?.number !== number) {
+    throw new ToolError(`there is no proposal ${number}: take a number from \`sallyport policy proposals\``)
+  }
+  const isPublished = (await versions.all()).some(({ signed }) => readApprovedText(signed)?.proposal === stored.signed)
+  const signatures = await versions.signaturesOf(number)
+  return statusOf(stored, { signatures, isPublished, base, now: await versions.now() })
+}
+
+export interface NeedsOfProposal {
+  readonly needs: readonly FoundNeed[]
+  readonly unmet: readonly UnmetNeed[]
+  readonly after: LoadedPolicy
+}
+
+/** What the proposal means, and whose approval that needs. Throws FileError for files that a server would refuse. */
+export async function needsOfProposal(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  { number, proposal, approvals, why }: ProposalStatus,
+  resources: Resources,
+): Promise<NeedsOfProposal> {
+  if (!proposal) throw new ToolError(`proposal ${number} ${why}`)
+  const { by: author, said } = proposal
+  const version = { ...said, number: base.number + 1, user: author, kind: 'approved' as const }
+  const after = parseReading(await readingIn(version, versions), resources)
+  const needs = needsOf({ before: base.policy, after }, resources)
+  const approved = [...new Set(approvals.filter((one) => one.said.says === 'approved').map(({ by }) => by))]
+  return { needs, unmet: unmetNeeds(needs, base.approvals, { author, approved }), after }
+}
+
+// ---- What people do with a proposal ---------------------------------------------------------------------------------
+
+/** Who says it. Throws ToolError for one that is closed, and for an author who approves. */
+export async function respond(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  { number, signed, state, why, proposal, approvals }: ProposalStatus,
+  approval: Pick<Approval, 'says' | 'reason'>,
+  signer: PersonSigner,
+): Promise<string> {
+  const person = refuseStranger(base.approvals, signer)
+  if (state !== 'open' || !proposal)
+    throw new ToolError(`proposal ${number} ${why ?? 'is published'}: nothing was done`)
+  const isAuthor = person === proposal.by
+  if (approval.says === 'approved' && isAuthor) {
+    throw new ToolError(`\`${person}\` proposed it, and nobody approves a change of their own: ask somebody else`)
+  }
+  if (approval.says === 'withdrawn' && !isAuthor) {
+    throw new ToolError(`only \`${proposal.by}\` may withdraw it: use \`sallyport policy reject ${number}\``)
+  }
+  if (approvals.some(({ by, said }) => by === person && said.says === approval.says)) return person
+  const time = new Date(await versions.now()).toISOString()
+  const text = await signApproval({ of: digestOfText(signed), ...approval, time }, signer)
+  if (text.length > LONGEST_SIGNED / 4) throw new ToolError('the reason is too long: shorten it')
+  if (await versions.addSignature(number, text)) return person
+  throw new ToolError(`proposal ${number} has too many signatures: find out who writes to the database`)
+}
+
+/** The number of the new version. Throws ToolError while something is missing. */
+export async function publishProposal(
+  signed: SignedVersions,
+  base: ProposalBase,
+  status: ProposalStatus,
+  resources: Resources,
+): Promise<number> {
+  const { number, state, why, proposal } = status
+  if (state !== 'open') throw new ToolError(`proposal ${number} ${why ?? 'is published'}: nothing was done`)
+  const { notBefore } = proposal?.said ?? {}
+  if (notBefore !== undefined && Date.parse(notBefore) > (await signed.versions.now())) {
+    throw new ToolError(
+      `proposal ${number} may not be in force before ${notBefore}: once it has its approvals, instances publish it then`,
+    )
+  }
+  const found = await publishApproved(status, base, base.home, { ...signed, resources })
+  if ('version' in found) return found.version
+  if ('outrun' in found) throw new ToolError(`another version was published meanwhile, so nothing was done: ${AGAIN}`)
+  throw new ToolError(`proposal ${number} ${found.message}: ${found.hint}`)
+}

@@ -1,0 +1,119 @@
+/** Verifies the versions of a database one by one, from the first to the last; also offline, of a copy in a file. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { FileError } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
+import type { PublishedVersion, VersionHome } from '../../policy/published/signed-version.ts'
+import { nextVersion, readingIn, type ValidVersion } from '../../policy/published/version-chain.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { ToolError } from '../load-policy.ts'
+import type { SignedVersions } from './published-versions.ts'
+
+/** What is verified: the versions of a database, or those of a copy. */
+export type VersionsToVerify = Pick<PolicyVersions, 'home' | 'all' | 'get' | 'file'>
+
+export interface VerifiedChain {
+  readonly verified: readonly PublishedVersion[]
+  /** The first version that isn't valid, and why; undefined if all are. */
+  readonly broken: { readonly number: number; readonly why: string } | undefined
+}
+
+export async function verifyHistory(
+  versions: VersionsToVerify,
+  { keys, judge, now }: Omit<SignedVersions, 'versions'>,
+): Promise<VerifiedChain> {
+  const home = await versions.home()
+  const verified: ValidVersion[] = []
+  const done = (broken: VerifiedChain['broken']) => ({ verified: verified.map(({ version }) => version), broken })
+  for (const one of await versions.all()) {
+    const number = verified.length + 1
+    if (one.number !== number) return done({ number, why: `version ${number} is missing` })
+    try {
+      const version = await nextVersion(one, verified.at(-1), home, { versions, keys, judge, now })
+      await readingIn(version, versions)
+      verified.push({ ...one, version })
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+      return done({ number, why: error.diagnostics[0]?.message ?? 'it is not valid' })
+    }
+  }
+  return done(undefined)
+}
+
+// ---- A copy in a file -----------------------------------------------------------------------------------------------
+
+interface HistoryCopy {
+  readonly format: typeof COPY_FORMAT
+  readonly database: VersionHome
+  readonly versions: readonly { readonly number: number; readonly signed: string }[]
+  /** By digest. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+const COPY_FORMAT = 'sallyport-policy-history-1'
+
+/** The number of versions. Throws ToolError if the file exists, or can't be written. */
+export async function copyHistory(versions: VersionsToVerify, file: string): Promise<number> {
+  const all = await versions.all()
+  const files: Record<string, string> = {}
+  for (const digest of new Set(all.flatMap(({ signed }) => digestsIn(signed)))) {
+    const text = await versions.file(digest)
+    if (text !== undefined) files[digest] = text
+  }
+  const { id, former } = await versions.home()
+  const copy: HistoryCopy = { format: COPY_FORMAT, database: { id, former }, versions: all, files }
+  await writeFile(file, `${JSON.stringify(copy)}\n`, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'it exists already' : String(error.code)
+    throw new ToolError(`${file} can't be written (${why}): name a new file in a folder that exists`)
+  })
+  return all.length
+}
+
+/** Throws ToolError for a file that is no copy. */
+export async function readHistoryCopy(file: string): Promise<VersionsToVerify> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ToolError(`${file} can't be read (${error.code}): name a file of \`policy history --copy\``)
+  })
+  const copy = copyIn(text)
+  if (!copy)
+    throw new ToolError(`${file} is no copy of a history: make one with \`sallyport policy history --copy FILE\``)
+  const files = new Map(Object.entries(copy.files))
+  return {
+    home: async () => copy.database,
+    all: async () => copy.versions,
+    get: async (number) => copy.versions.find((one) => one.number === number)?.signed,
+    file: async (digest) => files.get(digest),
+  }
+}
+
+function copyIn(text: string): HistoryCopy | undefined {
+  const copy = parsed(text)
+  if (!isObject(copy) || copy.format !== COPY_FORMAT || !isObject(copy.database) || !isObject(copy.files))
+    return undefined
+  const { database, versions, files } = copy
+  const { id, former } = database
+  if (typeof id !== 'string' || !Array.isArray(former) || !Array.isArray(versions)) return undefined
+  const isVersion = (one: unknown) =>
+    isObject(one) && Number.isSafeInteger(one.number) && typeof one.signed === 'string'
+  const isWhole = versions.every(isVersion) && Object.values(files).every((one) => typeof one === 'string')
+  return isWhole ? (copy as unknown as HistoryCopy) : undefined
+}
+
+/** Of the files that a version names; none for a text that isn't one. */
+function digestsIn(signed: string): readonly string[] {
+  const [, payload = ''] = (signed.startsWith('{') ? proposalIn(signed) : signed).split('.')
+  const said = parsed(Buffer.from(payload, 'base64url').toString())
+  return isObject(said) && isObject(said.files) ? Object.values(said.files).map(String) : []
+}
+
+function proposalIn(signed: string): string {
+  const approved = parsed(signed)
+  return isObject(approved) ? String(approved.proposal) : ''
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,136 @@
+/** Proposals with a time: instances publish them then by themselves, if they still fit, and say so if not. */
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { sequenceOf } from '../published/fixture.ts'
+import { policy } from '../release/command.ts'
+import type { TestServer } from '../server.ts'
+import { createSchema, type TestSchema } from '../store/postgres-schemas.ts'
+import { until } from '../until.ts'
+import { ApprovedPolicies, type Name } from './people.ts'
+
+const WIDER = 'p, anonymous, notes, list, any, *, allow\n'
+const uncheckedBecause = 'the published policy grants more than the folder of the checker'
+const HOUR = 60 * 60 * 1000
+
+describe('a proposal that was approved for a time', function () {
+  this.timeout(120_000)
+  let approved: ApprovedPolicies
+  let count = 0
+
+  const run = (...args: readonly string[]) => policy(args, approved.environment())
+  const as = (name: Name, ...args: readonly string[]) => run(...args, '--key', approved.keyOf(name))
+  const schedule = async (from: Date, lines = WIDER, ...args: readonly string[]) => {
+    const folder = await approved.folderWith(`next-${++count}`, lines)
+    const about = ['--title', 't', '--not-before', from.toISOString(), ...args]
+    const { stdout, stderr } = await as('ada', 'propose', folder, ...about)
+    expect(stderr).to.equal('')
+    return String(/Proposal (\d+) /.exec(stdout)?.[1])
+  }
+  const approve = async (proposal: string) => {
+    for (const name of ['zoe', 'tim'] as const) await as(name, 'approve', proposal)
+  }
+  const inMs = (ms: number) => new Date(Date.now() + ms)
+  const seenBy = async (servers: readonly TestServer[], number: number) => {
+    const numbers = await Promise.all(servers.map(sequenceOf))
+    return numbers.every((one) => one === number)
+  }
+
+  describe('on PostgreSQL, with three instances whose clocks are an hour apart', () => {
+    let schema: TestSchema
+    before(async () => {
+      schema = await createSchema()
+      approved = await ApprovedPolicies.make(schema.url)
+    })
+    after(async () => {
+      await approved.remove()
+      await schema.remove()
+    })
+
+    it('is in force everywhere when its time has come by the clock of the database, and not before', async () => {
+      const servers = await Promise.all(
+        [-HOUR, 0, HOUR].map((offset) =>
+          approved.published.start({ DATABASE_POOL: '4' }, { uncheckedBecause, now: () => inMs(offset) }),
+        ),
+      )
+      const from = inMs(5000)
+      const proposal = await schedule(from)
+      await approve(proposal)
+      const early = await run('publish', proposal)
+      expect(early.stderr).to.contain(`may not be in force before ${from.toISOString()}`)
+      expect(await seenBy(servers, 1)).to.equal(true)
+      await until(() => seenBy(servers, 2))
+      expect(Date.now()).to.be.at.least(from.getTime())
+      const { versions } = JSON.parse((await run('history', '--format', 'json')).stdout)
+      expect(Date.parse(versions[0].time)).to.be.within(from.getTime(), from.getTime() + 5000)
+      for (const server of servers) expect((await server.ask('GET', '/api/v1/notes')).status).to.equal(200)
+      const published = servers.flatMap(({ log }) => log.filter(({ version }) => version === 2))
+      expect(published, 'one instance has stored it').to.have.length(1)
+    })
+  })
+
+  describe('on SQLite', () => {
+    let server: TestServer
+    beforeEach(async () => {
+      approved = await ApprovedPolicies.make()
+      server = await approved.published.start({}, { uncheckedBecause })
+    })
+    afterEach(() => approved.remove())
+
+    const overdue = () => server.log.filter(({ msg }) => String(msg).includes('which was to be in force at'))
+    const metric = async () => /^sallyport_policy_proposals_overdue (\d+)$/m.exec(await server.app.metrics.text())?.[1]
+
+    it('stays out while an approval is missing, says so, and is in force once it is there', async () => {
+      const proposal = await schedule(inMs(2000))
+      await as('zoe', 'approve', proposal)
+      await until(() => overdue().length > 0)
+      expect(overdue()[0]?.msg).to.contain(`proposal ${proposal}, which was to be in force at `)
+      expect(overdue()[0]?.msg).to.contain('is not: it lacks 1 approval: it needs 2 people of `security`')
+      expect(await metric()).to.equal('1')
+      const status = async () => (await run('status')).stdout
+      await until(async () => (await status()).includes('lacks 1 approval'))
+      expect(await seenBy([server], 1)).to.equal(true)
+      await as('tim', 'approve', proposal)
+      await until(() => seenBy([server], 2))
+      expect(await metric()).to.equal('0')
+      expect(overdue()).to.have.length(1)
+    })
+
+    it('stays out, and says so, if another version is in force by then', async () => {
+      const proposal = await schedule(inMs(4000))
+      await approve(proposal)
+      const other = await approved.folderWith('other', '# reviewed\n')
+      await as('tim', 'propose', other, '--title', 'a comment')
+      await as('kim', 'approve', String(Number(proposal) + 1))
+      await run('publish', String(Number(proposal) + 1))
+      await until(() => seenBy([server], 2))
+      await until(() => overdue().length > 0)
+      expect(overdue()[0]?.msg).to.contain('is not: version 2 is in force, and it changes version 1')
+      expect(await metric()).to.equal('1')
+      expect(await seenBy([server], 2)).to.equal(true)
+    })
+
+    it('stays out in silence if it was withdrawn', async () => {
+      const withdrawn = await schedule(inMs(2500))
+      await approve(withdrawn)
+      await as('ada', 'withdraw', withdrawn)
+      const later = await schedule(inMs(4000), '# a comment\n')
+      await approve(later)
+      await until(() => seenBy([server], 2))
+      const { proposals } = JSON.parse((await run('proposals', '--format', 'json')).stdout)
+      expect(proposals.map(({ proposal, state }: Record<string, unknown>) => [String(proposal), state])).to.deep.equal([
+        [later, 'published'],
+        [withdrawn, 'withdrawn'],
+      ])
+      expect(overdue()).to.deep.equal([])
+    })
+
+    it('stays out, and says so, if it ends without its approvals, also after a restart', async () => {
+      const proposal = await schedule(inMs(2000), WIDER, '--expires', '1s')
+      await until(() => overdue().some(({ msg }) => String(msg).includes('it ended at')))
+      expect(join(String(overdue().at(-1)?.proposal))).to.equal(proposal)
+      expect(await seenBy([server], 1)).to.equal(true)
+      const again = await approved.published.start({}, { uncheckedBecause })
+      await until(() => again.log.some(({ msg }) => String(msg).includes('it ended at')))
+    })
+  })
+})
