@@ -46,7 +46,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   server: 9650,
   analysis: 4950,
   config: 500,
-  identity: 2700,
+  identity: 2750,
   migrations: 850,
   'decision-log': 1200,
   limits: 650,

@@ -18,6 +18,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   POLICY_PUBLIC_KEYS: '<file>',
   POLICY_SIGNING_KEY: '<file>',
   POLICY_DATABASE: '<id>',
+  POLICY_KNOWN: '<number>:<digest>',
   POLICY_MAX_AGE: '5m',
   REDIS_URL: 'redis://127.0.0.1:6379',
   LIMIT_INSTANCES: '1',

@@ -79,7 +79,12 @@ export async function inSignedVersions<T>(
 
 /** What verifies versions, wherever they are read. Throws ConfigError. */
 export async function verifierOf(settings: VersionSettings): Promise<Omit<SignedVersions, 'versions'>> {
-  return { keys: await trustedKeys(settings), judge: judgeWith(settings), now: Date.now }
+  return {
+    keys: await trustedKeys(settings),
+    judge: judgeWith(settings),
+    trusted: settings.published.known,
+    now: Date.now,
+  }
 }
 
 /** What judges changes that people have approved is loaded for the first one. */
@@ -108,7 +113,7 @@ async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
   const signer = published.signingKey === undefined ? undefined : await readPolicySigner(published.signingKey)
   const keys = await trustedKeys(settings)
   const versions = signer && over !== 'any' ? await makeVersions(settings) : await openVersions(settings)
-  return openDatabaseTarget({ versions, signer, keys, judge: judgeWith(settings), over })
+  return openDatabaseTarget({ versions, signer, keys, judge: judgeWith(settings), trusted: published.known, over })
 }
 
 /** The keys of POLICY_PUBLIC_KEYS, and the publisher's own. Throws ConfigError without any. */

@@ -214,7 +214,7 @@ async function verifyVersions(file: string | undefined, settings: Config, format
   const { readHistoryCopy, verifyHistory } = await import('../../tools/release/verify-history.ts')
   const { versionJson } = await import('../../tools/release/version.ts')
   const verifier = await verifierOf(settings)
-  const { verified, broken } =
+  const { verified, broken, last } =
     file === undefined
       ? await inVersions(settings, (versions) => verifyHistory(versions, verifier))
       : await verifyHistory(await readHistoryCopy(file), verifier)
@@ -223,7 +223,9 @@ async function verifyVersions(file: string | undefined, settings: Config, format
   const end = broken
     ? `The first version that is not valid is ${broken.number}: ${printable(broken.why)}.\n`
     : `All ${versions.length} versions are valid.\n`
-  printResult(format, { versions: versions.map(versionJson), broken: broken ?? null }, `${lines}${end}`)
+  const known = last ? `POLICY_KNOWN=${last.number}:${last.digest}\n` : ''
+  const json = { versions: versions.map(versionJson), broken: broken ?? null, last: last ?? null }
+  printResult(format, json, `${lines}${end}${known}`)
   if (broken) setExitCode(1)
 }
 

@@ -1,5 +1,6 @@
 /** The settings of a policy that is published in the database. */
 import { readDuration } from '../../base/time.ts'
+import type { KnownVersion } from '../../policy/published/version-chain.ts'
 import { withoutSecrets } from '../../present/without-secrets.ts'
 import { KeyError } from './key-error.ts'
 
@@ -21,6 +22,8 @@ export interface PublishedSettings {
   readonly signingKey: string | undefined
   /** The id of the database whose versions are valid; undefined takes the one that the database has. */
   readonly databaseId: string | undefined
+  /** A version that an operator has verified: what people approved before it isn't judged again. */
+  readonly known: KnownVersion | undefined
   /** How long the last good policy decides while the published versions can't be read. */
   readonly maxAgeMs: number
 }
@@ -47,6 +50,16 @@ interface ClosableVersions {
   close(): Promise<void>
 }
 
+function knownVersion(text: string | undefined): KnownVersion | undefined {
+  if (text === undefined) return undefined
+  const { number, digest } = /^(?<number>[1-9]\d{0,8}):(?<digest>[0-9a-f]{64})$/.exec(text)?.groups ?? {}
+  if (number !== undefined && digest !== undefined) return { number: Number(number), digest }
+  throw new KeyError(
+    `POLICY_KNOWN is ${JSON.stringify(withoutSecrets(text))}; set it to a number and a digest, as \`sallyport policy ` +
+      'history --verify` prints them',
+  )
+}
+
 /** Throws KeyError. */
 export function readPublishedSettings(environment: Readonly<Record<string, string | undefined>>): PublishedSettings {
   const age = environment.POLICY_MAX_AGE || '5m'
@@ -60,6 +73,7 @@ export function readPublishedSettings(environment: Readonly<Record<string, strin
     publicKeys: environment.POLICY_PUBLIC_KEYS || undefined,
     signingKey: environment.POLICY_SIGNING_KEY || undefined,
     databaseId: environment.POLICY_DATABASE || undefined,
+    known: knownVersion(environment.POLICY_KNOWN || undefined),
     maxAgeMs,
   })
 }

@@ -7,15 +7,8 @@ import { isObject } from '../../base/is-object.ts'
 import type { PolicyFiles } from '../policy-files.ts'
 import type { PolicyReading, PolicySource } from '../policy-source.ts'
 import { readApprovedText } from './proposal.ts'
-import { digestOfText, refusal, type VersionHome, type VersionKeys } from './signed-version.ts'
-import {
-  type ChainParts,
-  type JudgeChange,
-  type KnownVersion,
-  readingOf,
-  type VersionReader,
-  validVersion,
-} from './version-chain.ts'
+import { digestOfText, refusal, type VersionHome } from './signed-version.ts'
+import { type ChainParts, type KnownVersion, readingOf, type VersionReader, validVersion } from './version-chain.ts'
 
 /** What this instance followed before: it takes no older version, and none of another database. */
 export interface KeptVersion {
@@ -27,11 +20,7 @@ export interface KeptVersion {
   readonly digest?: string | undefined
 }
 
-export interface PublishedOptions {
-  readonly keys: VersionKeys
-  readonly judge: JudgeChange
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
+export interface PublishedOptions extends Omit<ChainParts, 'versions'> {
   readonly followed?: KeptVersion
 }
 
@@ -53,11 +42,11 @@ export class PublishedSource implements PolicySource {
   /** The last good version. */
   #known: KnownVersion | undefined
 
-  constructor(versions: VersionReader, { keys, judge, now, followed = NEW }: PublishedOptions) {
+  constructor(versions: VersionReader, { followed = NEW, ...parts }: PublishedOptions) {
     this.#versions = versions
     // Files of the last good version needn't be asked for again.
     const file = async (digest: string) => this.#texts.get(digest) ?? versions.file(digest)
-    this.#chain = { versions: { get: (number) => versions.get(number), file }, keys, judge, now }
+    this.#chain = { ...parts, versions: { get: (number) => versions.get(number), file } }
     this.#followed = followed
     const { sequence: number, digest } = followed
     this.#known = digest === undefined ? undefined : { number, digest }

@@ -61,6 +61,8 @@ export interface ChainParts {
   readonly versions: Pick<VersionReader, 'get' | 'file'>
   readonly keys: VersionKeys
   readonly judge: JudgeChange
+  /** A version that an operator has verified (POLICY_KNOWN). */
+  readonly trusted?: KnownVersion | undefined
   /** Milliseconds since the epoch, by the clock of this machine. */
   readonly now: () => number
 }
@@ -102,6 +104,7 @@ export async function nextVersion(
 ): Promise<PublishedVersion> {
   const approved = readApprovedText(signed)
   if (!approved) return verifyVersion(number, signed, parts.keys, home)
+  if (isTrusted({ number, signed }, parts.trusted)) return claimedVersion(number, approved)
   if (base?.number !== number - 1) throw noBase(number)
   const found = await judgeNext(approved, base, home, parts)
   if ('code' in found) throw refusal(number, found.code, found.message, found.hint)
@@ -156,9 +159,9 @@ function noBase(number: number) {
 async function chainTo(
   last: StoredText,
   known: KnownVersion | undefined,
-  { versions }: ChainParts,
+  { versions, trusted }: ChainParts,
 ): Promise<readonly StoredText[]> {
-  const isKnown = ({ number, signed }: StoredText) => number === known?.number && digestOfText(signed) === known.digest
+  const isKnown = (one: StoredText) => isSame(one, known) || isTrusted(one, trusted)
   const chain = [last]
   for (let one = last; readApprovedText(one.signed) && !isKnown(one); ) {
     const number = one.number - 1
@@ -168,6 +171,17 @@ async function chainTo(
     chain.unshift(one)
   }
   return chain
+}
+
+function isSame({ number, signed }: StoredText, known: KnownVersion | undefined): boolean {
+  return number === known?.number && digestOfText(signed) === known.digest
+}
+
+/** Throws FileError for another version under its number. */
+function isTrusted(one: StoredText, trusted: KnownVersion | undefined): boolean {
+  if (one.number !== trusted?.number || isSame(one, trusted)) return one.number === trusted?.number
+  const hint = 'compare POLICY_KNOWN with `sallyport policy history --verify` of a machine that you trust'
+  throw refusal(one.number, 'version-number', 'is another one than POLICY_KNOWN names', hint)
 }
 
 async function beginning(one: StoredText, home: VersionHome, { keys }: ChainParts): Promise<PublishedVersion> {

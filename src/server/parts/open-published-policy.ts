@@ -7,9 +7,9 @@ import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
 import { ofDatabase } from '../../identity/keys/published-settings.ts'
 import { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import { PublishedSource } from '../../policy/published/published-source.ts'
+import { type KeptVersion, PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
-import type { JudgeChange } from '../../policy/published/version-chain.ts'
+import type { JudgeChange, KnownVersion } from '../../policy/published/version-chain.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
@@ -40,7 +40,12 @@ export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
   try {
     const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
     const judge: JudgeChange = async (change) => judgeApproved(change, await loadResources(config.schemas))
-    const source = new PublishedSource(versions, { keys: await trustedKeys(config), judge, now: Date.now })
+    const source = new PublishedSource(versions, {
+      keys: await trustedKeys(config),
+      judge,
+      trusted: config.published.known,
+      now: Date.now,
+    })
     await source.look()
     return (await source.read()).files()
   } finally {
@@ -66,8 +71,8 @@ async function follow(
   const kept = new KeptSequence(config.dataDirectory, log)
   const changes = new ChangeJudge({ schemas }, options.resources)
   const clock = () => now().getTime()
-  const chain = { versions, keys, judge: changes.judge, now: clock }
-  const source = new PublishedSource(versions, { ...chain, followed: await kept.read() })
+  const chain = { versions, keys, judge: changes.judge, trusted: config.published.known, now: clock }
+  const source = new PublishedSource(versions, { ...chain, followed: later(await kept.read(), chain.trusted) })
   await source.look()
   const policy = await LivePolicy.open({ ...options, source })
   const keep = (sequence: number) => {
@@ -96,6 +101,12 @@ async function follow(
     await versions.close()
   }
   return { policy, channel, overdue, close }
+}
+
+/** An instance with an empty DATA_DIR begins where its operator says. */
+function later(kept: KeptVersion, trusted: KnownVersion | undefined): KeptVersion {
+  if (!trusted || trusted.number <= kept.sequence) return kept
+  return { sequence: trusted.number, database: kept.database, digest: trusted.digest }
 }
 
 async function openVersions({ database, published }: Config): Promise<PolicyVersions> {

@@ -49,9 +49,14 @@ const AGAIN = 'run the command again'
 
 /** Throws ToolError where nothing is published, or the last version has no approvals.yaml. */
 export async function readBase(signed: SignedVersions, resources: Resources): Promise<ProposalBase> {
-  const { versions } = signed
+  const { versions, trusted } = signed
   const last = await versions.last()
   if (!last) throw new ToolError(NOTHING_PUBLISHED)
+  if (trusted && last.number < trusted.number) {
+    throw new ToolError(
+      `version ${trusted.number}, which POLICY_KNOWN names, is not in the database: find out who writes to it`,
+    )
+  }
   const home = await versions.home()
   const { version, texts } = await validVersion(last, home, undefined, signed)
   const policy = parseReading(readingOf(version, texts), resources)

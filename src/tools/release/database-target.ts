@@ -13,7 +13,7 @@ import {
   type VersionSigner,
   versionFile,
 } from '../../policy/published/signed-version.ts'
-import type { JudgeChange, VersionTexts } from '../../policy/published/version-chain.ts'
+import type { JudgeChange, KnownVersion, VersionTexts } from '../../policy/published/version-chain.ts'
 import { LONGEST_SIGNED, type PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
@@ -35,6 +35,7 @@ export interface DatabaseTargetOptions {
   readonly signer: VersionSigner | undefined
   readonly keys: VersionKeys
   readonly judge: JudgeChange
+  readonly trusted?: KnownVersion | undefined
   /** The number of a last version that isn't valid, to publish over it; `any` for commands that only list versions. */
   readonly over?: number | 'any' | undefined
 }
@@ -180,15 +181,15 @@ class DatabaseTarget implements ReleaseTarget {
 
   /** Throws ToolError if the last version isn't valid, or an instance has a later one: their blocks would be lost. */
   async #readLast(): Promise<void> {
-    const { versions, keys, judge, over } = this.#options
+    const { over, ...signed } = this.#options
     // Asked before the versions, which only grow: an instance has no later one then.
-    const notes = await versions.instances()
-    this.#history = await verifiedHistory({ versions, keys, judge, now: Date.now })
+    const notes = await signed.versions.instances()
+    this.#history = await verifiedHistory({ ...signed, now: Date.now })
     const { last, refused } = this.#history
     const present = this.#history.versions.at(-1)
     let invalid = last > 0 && present?.number !== last ? refused.at(-1) : undefined
     try {
-      this.#present = present ? await textsOf(versions, present) : new Map()
+      this.#present = present ? await textsOf(signed.versions, present) : new Map()
     } catch (error) {
       invalid ??= faultOf(error)
       this.#present = new Map()

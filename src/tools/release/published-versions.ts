@@ -4,6 +4,7 @@ import { readInstanceState, SILENT_AFTER_MS } from '../../policy/published/publi
 import type { PublishedVersion, VersionKeys } from '../../policy/published/signed-version.ts'
 import {
   type JudgeChange,
+  type KnownVersion,
   nextVersion,
   readTexts,
   type ValidVersion,
@@ -20,6 +21,8 @@ export interface SignedVersions {
   readonly versions: PolicyVersions
   readonly keys: VersionKeys
   readonly judge: JudgeChange
+  /** See ChainParts. */
+  readonly trusted?: KnownVersion | undefined
   /** Milliseconds since the epoch, by the clock of this machine. */
   readonly now: () => number
 }

@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { FileError } from '../../base/diagnostic.ts'
 import { isObject } from '../../base/is-object.ts'
-import type { PublishedVersion, VersionHome } from '../../policy/published/signed-version.ts'
-import { nextVersion, readingIn, type ValidVersion } from '../../policy/published/version-chain.ts'
+import { digestOfText, type PublishedVersion, type VersionHome } from '../../policy/published/signed-version.ts'
+import { type KnownVersion, nextVersion, readingIn, type ValidVersion } from '../../policy/published/version-chain.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import type { SignedVersions } from './published-versions.ts'
@@ -15,20 +15,26 @@ export interface VerifiedChain {
   readonly verified: readonly PublishedVersion[]
   /** The first version that isn't valid, and why; undefined if all are. */
   readonly broken: { readonly number: number; readonly why: string } | undefined
+  /** The last of `verified`. */
+  readonly last: KnownVersion | undefined
 }
 
 export async function verifyHistory(
   versions: VersionsToVerify,
-  { keys, judge, now }: Omit<SignedVersions, 'versions'>,
+  verifier: Omit<SignedVersions, 'versions'>,
 ): Promise<VerifiedChain> {
   const home = await versions.home()
   const verified: ValidVersion[] = []
-  const done = (broken: VerifiedChain['broken']) => ({ verified: verified.map(({ version }) => version), broken })
+  const done = (broken: VerifiedChain['broken']) => {
+    const last = verified.at(-1)
+    const known = last && { number: last.number, digest: digestOfText(last.signed) }
+    return { verified: verified.map(({ version }) => version), broken, last: known }
+  }
   for (const one of await versions.all()) {
     const number = verified.length + 1
     if (one.number !== number) return done({ number, why: `version ${number} is missing` })
     try {
-      const version = await nextVersion(one, verified.at(-1), home, { versions, keys, judge, now })
+      const version = await nextVersion(one, verified.at(-1), home, { ...verifier, versions })
       await readingIn(version, versions)
       verified.push({ ...one, version })
     } catch (error) {
