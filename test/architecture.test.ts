@@ -41,7 +41,7 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4000,
+  cli: 4050,
   tools: 27550,
   server: 9650,
   analysis: 4950,

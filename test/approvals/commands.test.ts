@@ -85,6 +85,13 @@ describe('the commands of proposals', () => {
     )
     expect(stdout).to.contain('anonymous').and.to.contain('approved by `zoe`').and.to.contain(': seen\n')
     expect(stdout).to.contain('1 missing, `tim` may')
+    const folder = join(approved.published.root, 'proposed')
+    expect(await json('export', folder, '--proposal', '1')).to.deep.include({
+      directory: folder,
+      number: 2,
+      proposal: 1,
+    })
+    expect(await readFile(join(folder, 'policy.csv'), 'utf8')).to.contain(WIDER)
     const review = await json('review', '1')
     expect(review.needs).to.have.length(1)
     expect(review.needs[0]).to.deep.include({ missing: 1, open: ['tim'] })

@@ -20,14 +20,14 @@ const EXPIRES = new Option('--expires <duration>', 'how long it may be approved 
   .argParser(lifetime)
   .default(7 * 24 * 60 * 60 * 1000, '7d')
 
-interface InProposals {
+interface ProposalWork {
   readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
 }
 
 /** In the database, whatever POLICIES is. Throws ConfigError, FileError and ToolError. */
-async function inProposals<T>(flags: object, work: (parts: InProposals) => Promise<T>): Promise<T> {
+export async function inProposals<T>(flags: object, work: (parts: ProposalWork) => Promise<T>): Promise<T> {
   const usual = await settingsWith(flags)
   const { loadResources } = await import('../../resources/load/load-resources.ts')
   const { readBase } = await import('../../tools/approvals/proposals.ts')

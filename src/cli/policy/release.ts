@@ -17,7 +17,7 @@ import type { PolicyVersion } from '../../tools/release/version.ts'
 import { openDirectory } from '../identity/directory.ts'
 import { futureMoment, POLICIES, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
 import { inReleaseTarget, inSignedVersions, inVersions, verifierOf } from './policy-place.ts'
-import { inProposalsAs, proposalNeeds } from './proposals.ts'
+import { inProposals, inProposalsAs, proposalNeeds } from './proposals.ts'
 import { declareStatus } from './status.ts'
 
 interface ReleaseFlags {
@@ -342,18 +342,28 @@ function printProposedBlock(
 
 function declareExport(policy: Command): void {
   withHelp(policy.command('export'), {
-    about: 'write the files of a version in the database into a new folder',
+    about: 'write the files of a version in the database, or of a proposal, into a new folder',
     note: `The version must be signed with a key of POLICY_PUBLIC_KEYS. All its files are written, or none.
 The folder has the revision of the version, so a server or a reviewer can use it as a policy directory.`,
-    examples: ['policy export policies-copy --from database:', 'policy export policies-of-friday --from database:12'],
+    examples: [
+      'policy export policies-copy --from database:',
+      'policy export policies-of-friday --from database:12',
+      'policy export proposed --proposal 3',
+    ],
   })
     .argument('<dir>', 'a folder that does not exist, or is empty')
     .option(
       '--from <version>',
       'database: for the last version, or database: with a number or a revision of `policy history` (POLICIES)',
     )
+    .addOption(
+      new Option('--proposal <number>', 'the files of a proposal (`policy proposals`), to test them')
+        .argParser(wholeNumber(1, 999_999))
+        .conflicts('from'),
+    )
     .addOption(TEXT_OR_JSON)
-    .action(async (directory, { from, format }) => {
+    .action(async (directory, { from, proposal, format }) => {
+      if (proposal !== undefined) return exportProposal(proposal, directory, format)
       const { exportVersion } = await import('../../tools/release/version.ts')
       const { readVersion } = await import('../../tools/release/published-versions.ts')
       const usual = await settingsWith({})
@@ -364,6 +374,18 @@ The folder has the revision of the version, so a server or a reviewer can use it
       const text = `Version ${number}, revision ${revision}, is in ${printable(directory)}. Its signature is valid.\n`
       printResult(format, { directory, number, revision, files: [...texts.keys()] }, text)
     })
+}
+
+async function exportProposal(proposal: number, directory: string, format: Format): Promise<void> {
+  const { exportVersion } = await import('../../tools/release/version.ts')
+  const { findProposal, wholeProposal } = await import('../../tools/approvals/proposals.ts')
+  const { version, texts } = await inProposals({}, async ({ signed: { versions }, base }) => {
+    return wholeProposal(versions, base, await findProposal(versions, base, proposal))
+  })
+  await exportVersion(directory, texts)
+  const { number, revision } = version
+  const text = `Proposal ${proposal}, revision ${revision}, is in ${printable(directory)}. Its signature is valid.\n`
+  printResult(format, { directory, number, revision, files: [...texts.keys()], proposal }, text)
 }
 
 function versionWanted(named: string): string {

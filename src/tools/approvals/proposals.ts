@@ -16,7 +16,13 @@ import {
 } from '../../policy/published/proposal.ts'
 import { publishApproved } from '../../policy/published/publish-approved.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
-import { readingIn, readingOf, type ValidVersion, validVersion } from '../../policy/published/version-chain.ts'
+import {
+  readingOf,
+  readTexts,
+  type ValidVersion,
+  validVersion,
+  type WholeVersion,
+} from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { LONGEST_SIGNED, type PolicyVersions, type StoredProposal } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, parseReading, ToolError } from '../load-policy.ts'
@@ -210,20 +216,30 @@ export interface NeedsOfProposal {
   readonly after: LoadedPolicy
 }
 
+/** The version that it would become, and its files. Throws FileError for changed files, ToolError for an unsigned one. */
+export async function wholeProposal(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  { number, proposal, why }: ProposalStatus,
+): Promise<WholeVersion> {
+  if (!proposal) throw new ToolError(`proposal ${number} ${why}`)
+  const { by: user, said } = proposal
+  const version = { ...said, number: base.number + 1, user, kind: 'approved' as const }
+  return { version, texts: await readTexts(version, versions) }
+}
+
 /** What the proposal means, and whose approval that needs. Throws FileError for files that a server would refuse. */
 export async function needsOfProposal(
   versions: PolicyVersions,
   base: ProposalBase,
-  { number, proposal, approvals, why }: ProposalStatus,
+  status: ProposalStatus,
   resources: Resources,
 ): Promise<NeedsOfProposal> {
-  if (!proposal) throw new ToolError(`proposal ${number} ${why}`)
-  const { by: author, said } = proposal
-  const version = { ...said, number: base.number + 1, user: author, kind: 'approved' as const }
-  const after = parseReading(await readingIn(version, versions), resources)
+  const { version, texts } = await wholeProposal(versions, base, status)
+  const after = parseReading(readingOf(version, texts), resources)
   const needs = needsOf({ before: base.policy, after }, resources)
-  const approved = [...new Set(approvals.filter((one) => one.said.says === 'approved').map(({ by }) => by))]
-  return { needs, unmet: unmetNeeds(needs, base.approvals, { author, approved }), after }
+  const approved = [...new Set(status.approvals.filter((one) => one.said.says === 'approved').map(({ by }) => by))]
+  return { needs, unmet: unmetNeeds(needs, base.approvals, { author: version.user, approved }), after }
 }
 
 // ---- What people do with a proposal ---------------------------------------------------------------------------------
