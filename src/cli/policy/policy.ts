@@ -1,4 +1,4 @@
-/** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
+/** sallyport policy …: examines policy files without a running server; release.ts, history.ts and blocks.ts put one in force. */
 import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printNote, printReport } from '../../present/print.ts'
