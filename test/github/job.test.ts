@@ -3,8 +3,10 @@ import { appendFile, cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { approvalsText, Person } from '../approvals/people.ts'
 import { blocksOf, sectionOf } from '../documented.ts'
 import { removeFolder } from '../ends-with-tests.ts'
+import { addRules } from '../policy-text.ts'
 import { ranIn } from '../project/projects.ts'
 import { sarifFaults } from '../sarif.ts'
 import { type CommentsApi, startCommentsApi } from './comments-api.ts'
@@ -66,6 +68,7 @@ describe('sallyport ci github', () => {
       .to.include('| **widening** |')
       .and.include('| matrices | **failed** |')
       .and.include('| coverage |')
+      .and.not.include('approvals.yaml')
     expect(red.summary).to.equal(comment?.body.replace(/^.*\n/, ''))
     const log = JSON.parse(await readFile(sarif, 'utf8'))
     expect(sarifFaults(log)).to.deep.equal([])
@@ -89,6 +92,33 @@ describe('sallyport ci github', () => {
     expect([red.code, red.outputs['check-exit-code'], red.outputs['diff-exit-code']]).to.deep.equal([1, '0', '1'])
     expect(red.stdout).to.match(/^::error file=policies\/guarantees\.yaml,line=1,.*title=guarantee-broken::/m)
     expect(red.summary.split('\n')[0]).to.match(/^\*\*Not as guaranteed:\*\* .*users never open by accident/)
+  })
+
+  it('comments which approvals the change needs by approvals.yaml of the base, which the change itself cannot lower', async () => {
+    one = await openRepository()
+    const file = join(one.project, 'policies/approvals.yaml')
+    const people = { ada: new Person(), zoe: new Person(), kim: new Person() }
+    await writeFile(file, approvalsText(people, 'needs: { widens: { people: 2 } }\n'))
+    const event = await pullRequest(one, async () => {
+      await one.openHole()
+      await writeFile(file, approvalsText(people, 'needs: { widens: { people: 1 } }\n'))
+    })
+    const ran = await runJob(one, { api: api.url, event })
+    expect(ran.stdout).to.match(/needs the approval of\n {2}2 people, because member gains .* on users/)
+    expect(api.comments[0]?.body).to.match(/^\| By approvals\.yaml of the base, .*\n\| --- \|\n\| <code>2 people/m)
+  })
+
+  it('comments that somebody must approve a comment in a file, which changes no decision', async () => {
+    one = await openRepository()
+    const people = { ada: new Person(), zoe: new Person() }
+    await writeFile(
+      join(one.project, 'policies/approvals.yaml'),
+      approvalsText(people, 'needs: { widens: { people: 1 } }\n'),
+    )
+    const event = await pullRequest(one, () => addRules(join(one.project, 'policies/policy.csv'), '# reviewed\n'))
+    const ran = await runJob(one, { api: api.url, event })
+    expect([ran.code, ran.outputs.comment]).to.deep.equal([0, 'created'])
+    expect(ran.stdout).to.contain('  1 person, because the text of policy.csv changes\n')
   })
 
   it('goes on without a comment where the token may only read, and obeys nothing that the files say', async () => {

@@ -1,5 +1,6 @@
 /** What a change means: the policy of the base, as it was there, against the policy of the working tree. */
 import { basename, dirname, resolve } from 'node:path'
+import { type FoundNeed, needsOf } from '../../../analysis/approvals/needs.ts'
 import { type PolicyDiff, reportOn } from '../../../analysis/diff/compare-policies.ts'
 import { FileError } from '../../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../../policy/policy-files.ts'
@@ -16,6 +17,8 @@ import type { ProjectFolders } from './check-staged.ts'
 export interface BaseComparison {
   /** Absent if the two policies can't be compared; `remark` then says why. */
   readonly policies?: PolicyDiff
+  /** Whose approval the change needs, by the approvals.yaml of the base. */
+  readonly needs?: readonly FoundNeed[]
   /** Absent if the schemas are the same. */
   readonly schemas?: SchemaDiff
   readonly remark?: string
@@ -39,6 +42,7 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
     const between = { before: commit, after: schemas, schemas, policies, earlier, matrices: matrix, now }
     return {
       policies: reportOn(names, sides, { resources, now: now.getTime() }),
+      needs: needsOf(sides, resources),
       ...(changed && old.length > 0 ? { schemas: await schemasBetween(between) } : {}),
     }
   }

@@ -1,9 +1,12 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
 
+import { type FoundNeed, needSentence } from '../../../analysis/approvals/needs.ts'
 import { Incomparable } from '../../../analysis/diff/compare-decisions.ts'
 import { countsOf, type FAIL_ON, fails, type PolicyDiff } from '../../../analysis/diff/compare-policies.ts'
 import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
+import { markdownText, say } from '../../../present/phrase.ts'
 import { printable } from '../../../present/quote.ts'
+import { markdownTable } from '../../../present/report.ts'
 import type { SarifRun } from '../../../present/sarif.ts'
 import { count, percentText } from '../../../present/text.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
@@ -124,9 +127,10 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   // A change that must not widen anything can't pass unseen.
   const unseen = diffFailOn === undefined ? 0 : 2
   if ('missing' in base) return { ...none, code: unseen, result: `not compared: ${base.missing}`, text: '' }
-  const { policies, schemas, remark } = await compareWithBase(base.commit, folders, now)
+  const { policies, needs = [], schemas, remark } = await compareWithBase(base.commit, folders, now)
   const ofSchemas = schemas && schemas.changes.length > 0 ? schemas : undefined
-  const shown = [policies && DIFF_FORMATS.text(policies), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
+  const ofPolicies = policies && DIFF_FORMATS.text(policies)
+  const shown = [ofPolicies, needsText(needs), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
   if (!policies) return { ...none, code: unseen, result: remark ?? '', text: remark ?? '', changes: true }
   const { refusals } = policies
   const counts = countsOf(policies)
@@ -137,12 +141,30 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
     findings: refusals.map(({ fault }) => fault),
     result: resultOf(policies),
     text: shown.filter((text) => text !== undefined).join('\n'),
-    markdown: [ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas), isChanged && DIFF_FORMATS.markdown(policies)]
+    markdown: [
+      needsMarkdown(needs),
+      ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas),
+      isChanged && DIFF_FORMATS.markdown(policies),
+    ]
       .filter(Boolean)
       .join('\n'),
-    changes: isChanged || ofSchemas !== undefined,
+    changes: isChanged || ofSchemas !== undefined || needs.length > 0,
     outputs: counts,
   }
+}
+
+const NEEDED = 'By approvals.yaml of the base, this change needs the approval of'
+
+/** Both are undefined for a change that needs nobody. */
+function needsText(needs: readonly FoundNeed[]): string | undefined {
+  if (needs.length === 0) return undefined
+  return `${NEEDED}\n${needs.map((need) => `  ${printable(needSentence(need))}\n`).join('')}`
+}
+
+function needsMarkdown(needs: readonly FoundNeed[]): string | undefined {
+  if (needs.length === 0) return undefined
+  const rows = needs.map((need) => [markdownText(say`${needSentence(need)}`)])
+  return `${markdownTable({ head: [NEEDED], rows, more: { where: 'the log of the job has', column: 0 } })}\n`
 }
 
 async function matrixStep({ testMatrices }: JobWishes): Promise<JobStep> {
