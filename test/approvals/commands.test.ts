@@ -73,6 +73,10 @@ describe('the commands of proposals', () => {
       { by: 'kim', key: kim.kid },
     ])
     expect(await stateOf(1)).to.equal('published')
+    const over = await run(['review', '1'])
+    expect(over.stdout)
+      .to.contain('It is published.')
+      .and.to.not.match(/approve it|needs the approval|sallyport-files/)
     expect((await as('tim', 'approve', '1')).stderr).to.contain('proposal 1 is published: nothing was done')
   })
 
@@ -84,7 +88,7 @@ describe('the commands of proposals', () => {
       /^Proposal 1 by `ada`, \S+: guests list notes\nhttps:\/\/tickets\.example\/7\nIt may be approved/,
     )
     expect(stdout).to.contain('anonymous').and.to.contain('approved by `zoe`').and.to.contain(': seen\n')
-    expect(stdout).to.contain('1 missing, `tim` may')
+    expect(stdout).to.contain('1 missing, `tim` may').and.to.contain('"version 1" -> "proposal 1": 1 widening')
     const folder = join(approved.published.root, 'proposed')
     expect(await json('export', folder, '--proposal', '1')).to.deep.include({
       directory: folder,
@@ -114,7 +118,7 @@ describe('the commands of proposals', () => {
     expect((await as('ada', 'withdraw', '2')).stdout).to.contain('has withdrawn proposal 2')
     await proposed('ada', WIDER, '--expires', '1s')
     await until(async () => (await stateOf(3)) === 'expired')
-    expect((await run(['publish', '3'])).stderr).to.match(/proposal 3 ended at .*: nothing was done/)
+    expect((await run(['publish', '3'])).stderr).to.match(/proposal 3 expired at .*: nothing was done/)
     await proposed('ada')
     await as('zoe', 'approve', '4')
     await as('tim', 'approve', '4')
@@ -161,6 +165,9 @@ describe('the commands of proposals', () => {
     const propose = (...args: readonly string[]) => run(['propose', folder, '--title', 't', ...args])
     expect((await propose('--key', stranger)).stderr).to.contain('nobody in the approvals.yaml in force has this key')
     expect((await propose('--key', folder)).stderr).to.contain("can't be read (EISDIR)")
+    expect((await as('ada', 'propose', folder, '--title', ' ')).stderr).to.contain(
+      '--title is empty: say in a sentence',
+    )
     expect((await propose('--key', approved.keyOf('ada'), '--not-before', '2020-01-01')).stderr).to.contain(
       'The time is in the past.',
     )
@@ -188,6 +195,25 @@ describe('the commands of proposals', () => {
     expect(recovered.stderr).to.equal('')
     expect((await json('history')).versions[0]).to.deep.include({ number: 2, kind: 'recovered', reason: 'lost keys' })
     expect((await as('ada', 'propose', next, '--title', 't')).stderr).to.contain('has this key')
+  })
+
+  it('say that a proposal is published, also when the key of its author is no longer in approvals.yaml', async () => {
+    await proposed('ada', '# a comment\n')
+    await as('kim', 'approve', '1')
+    await run(['publish', '1'])
+    const next = await approved.folderWith('next', WIDER)
+    const text = approvalsText({ new: new Person(), newer: new Person() }, 'needs:\n  widens: { people: 1 }\n')
+    await writeFile(join(next, 'approvals.yaml'), text)
+    await run(['apply', next, '--recover', '--yes'], { POLICY_SIGNING_KEY: approved.published.privateKey() })
+    for (const args of [
+      ['review', '1'],
+      ['publish', '1'],
+    ]) {
+      expect((await run(args)).stderr).to.contain("proposal 1 is published, and its author's key is no longer in")
+    }
+    expect((await run(['proposals'])).stdout)
+      .to.contain('published')
+      .and.to.not.contain('undefined')
   })
 
   it('block with one approval, and tell what is missing', async () => {

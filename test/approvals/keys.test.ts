@@ -108,7 +108,7 @@ describe('the key of a person in a file', () => {
       await keygen('ecdsa', { type: 'ecdsa' }),
     ]) {
       expect(await refusal(file)).to.equal(
-        `${file} is not a private Ed25519 key; make one with \`ssh-keygen -t ed25519\``,
+        `${file} is not a private Ed25519 key; name a file with one, as made by \`ssh-keygen -t ed25519\``,
       )
     }
   })
@@ -206,8 +206,8 @@ describe('the key of a person in an SSH agent', () => {
     const signer = await openPersonSigner('ssh-agent:ada@laptop', env)
     await lock('-x')
     expect(await refusal('ssh-agent:ada@laptop', env)).to.equal(
-      'the SSH agent has no Ed25519 key named ada@laptop; give the name of one that it has: ' +
-        'it has none: add it with `ssh-add`, or unlock the agent',
+      'the SSH agent has no Ed25519 key named ada@laptop; ' +
+        'it shows no such keys: add yours with `ssh-add`, or unlock the agent',
     )
     expect(await signer.sign(BYTES).catch(String)).to.include('the SSH agent refuses; try `ssh-add -l`')
     await lock('-X')

@@ -126,11 +126,11 @@ describe('a proposal that was approved for a time', function () {
 
     it('stays out, and says so, if it ends without its approvals, also after a restart', async () => {
       const proposal = await schedule(inMs(2000), WIDER, '--expires', '1s')
-      await until(() => overdue().some(({ msg }) => String(msg).includes('it ended at')))
+      await until(() => overdue().some(({ msg }) => String(msg).includes('it expired at')))
       expect(join(String(overdue().at(-1)?.proposal))).to.equal(proposal)
       expect(await seenBy([server], 1)).to.equal(true)
       const again = await approved.published.start({}, { uncheckedBecause })
-      await until(() => again.log.some(({ msg }) => String(msg).includes('it ended at')))
+      await until(() => again.log.some(({ msg }) => String(msg).includes('it expired at')))
     })
   })
 })

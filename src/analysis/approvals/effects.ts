@@ -1,6 +1,6 @@
 /**
- * What a change of the policy may bring about: the differences of its diff, and what no difference tells, since it
- * changes no decision by itself. Where a direction isn't proved, the change may go either way.
+ * What a change of the policy may do: the differences of its diff, and changes that the diff doesn't show, because they
+ * change no decision by themselves. A change whose direction isn't proved may go either way.
  */
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
 import { type Guarantee, type GuaranteedAct, type Policy, type Term, USERS } from '../../decide/policy.ts'
@@ -21,7 +21,7 @@ export interface ApprovalEffect {
   readonly concerns: (resource: string) => boolean
 }
 
-/** Rules that have ended, and those that end, count as if they lived: no clock may make a change smaller. */
+/** Rules with an end count as if they never ended: no clock may make a change smaller. */
 const BEFORE_ALL_ENDS = 0
 
 /** Throws Incomparable for policies with too many relations to compare, and FileError. */

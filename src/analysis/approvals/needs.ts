@@ -44,12 +44,12 @@ function comparedEffects(sides: Sides<ChangedPolicy>, resources: Resources): App
   }
 }
 
-/** Files that say what later versions may do, or what records show: a change that narrows nothing may still open doors. */
+/** Files that say what later versions may do, or what records show: a change of them may allow more later. */
 const OPENING = ['approvals.yaml', 'guarantees.yaml', 'masks.yaml']
 
 /**
- * No change needs nobody: texts that mean the same as before, such as comments, count as narrowing, and in blocked.txt as
- * blocking.
+ * Each changed text needs somebody: one that means the same as before, such as a comment, counts as narrowing, and in
+ * blocked.txt as blocking.
  */
 function textEffects(effects: readonly ApprovalEffect[], files: readonly string[]): readonly ApprovalEffect[] {
   const textOf = (way: ApprovalEffect['way'], is: (name: string) => boolean): readonly ApprovalEffect[] =>
@@ -128,7 +128,7 @@ export function unmetNeeds(
   })
 }
 
-/** `2 people of security must approve, 1 more: member gains read on orders (any)`. */
+/** ``2 people of `security`, because member gains read on orders (any)``. */
 export function needSentence({ people, from, because: why }: FoundNeed): string {
   const who = from ? ` of ${namesText(from, ' or ')}` : ''
   return `${people === 1 ? '1 person' : `${people} people`}${who}, because ${why}`

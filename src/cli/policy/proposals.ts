@@ -13,7 +13,10 @@ import { futureMoment, lifetime, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumbe
 import { inSignedVersions } from './policy-place.ts'
 
 /** Who proposes or approves. */
-const KEY = ['--key <key>', 'your private Ed25519 key: a file, or ssh-agent:NAME for a key in the SSH agent'] as const
+const KEY = [
+  '--key <key>',
+  'your private Ed25519 key: a file, or ssh-agent:NAME with the comment of a key in the SSH agent (ssh-add -l)',
+] as const
 
 const NUMBER = wholeNumber(1, 999_999)
 const EXPIRES = new Option('--expires <duration>', 'how long it may be approved and published: 7d, 12h')
@@ -75,6 +78,7 @@ Exit code: 0, 1 when the files have errors, or 2 when it could not run.`,
     .addOption(SCHEMAS)
     .addOption(TEXT_OR_JSON)
     .action(async (directory, { title, ticket, notBefore, expires, key, format, ...flags }) => {
+      if (title.trim() === '') throw new ConfigError('--title is empty: say in a sentence what the change is for')
       const { proposeFolder } = await import('../../tools/approvals/propose-folder.ts')
       const { describePlan } = await import('../../tools/release/carry-out.ts')
       const { needSentence } = await import('../../analysis/approvals/needs.ts')
@@ -171,7 +175,8 @@ function declareReview(policy: Command): void {
 
 function headOf({ number, state, why, proposal }: ProposalStatus): string {
   const { by, said } = proposal ?? {}
-  const begin = said?.notBefore === undefined ? '' : ` It is to be in force at ${said.notBefore}.`
+  const begin =
+    said?.notBefore === undefined ? '' : ` It ${state === 'open' ? 'is' : 'was'} to be in force at ${said.notBefore}.`
   const stand = state === 'open' ? `It may be approved until ${said?.expires}.` : `It ${why ?? 'is published'}.`
   const ticket = said?.ticket === undefined ? [] : [said.ticket]
   const about = [`Proposal ${number} by \`${by}\`, ${said?.time}: ${said?.title}`, ...ticket, `${stand}${begin}`]
@@ -179,14 +184,19 @@ function headOf({ number, state, why, proposal }: ProposalStatus): string {
 }
 
 const SAYING = [
-  { name: 'approve', says: 'approved', about: 'approve a proposal, so that it may become the next version' },
-  { name: 'reject', says: 'rejected', about: 'reject a proposal: then no command publishes it any more' },
-  { name: 'withdraw', says: 'withdrawn', about: 'withdraw a proposal of your own' },
+  { name: 'approve', says: 'approved', about: 'approve a proposal, so that it may become the next version', more: '' },
+  {
+    name: 'reject',
+    says: 'rejected',
+    about: 'reject a proposal: it can no longer be published (--reason is required)',
+    more: ' --reason "too much"',
+  },
+  { name: 'withdraw', says: 'withdrawn', about: 'withdraw a proposal of your own', more: '' },
 ] as const
 
 function declareSaying(policy: Command): void {
-  for (const { name, says, about } of SAYING) {
-    withHelp(policy.command(name), { about, examples: [`policy ${name} 3 --key ~/.ssh/id_ed25519`] })
+  for (const { name, says, about, more } of SAYING) {
+    withHelp(policy.command(name), { about, examples: [`policy ${name} 3 --key ~/.ssh/id_ed25519${more}`] })
       .argument('<number>', 'a number of `policy proposals`', NUMBER)
       .option('--reason <text>', 'the reason, kept with the proposal')
       .requiredOption(...KEY)

@@ -49,7 +49,7 @@ function privateKeyOf(file: string, text: string): KeyObject {
       throw new KeyError(`the key ${file} has a passphrase; ${hint}`)
     }
   }
-  throw new KeyError(`${file} is not a private Ed25519 key; make one with \`ssh-keygen -t ed25519\``)
+  throw new KeyError(`${file} is not a private Ed25519 key; name a file with one, as made by \`ssh-keygen -t ed25519\``)
 }
 
 /** Throws Locked for a key with a passphrase, and the errors of node:crypto. */
@@ -146,10 +146,11 @@ async function agentSigner(name: string, agent: SshAgent): Promise<PersonSigner>
   const [key, ...more] = keys.filter(isNamed)
   if (!key) {
     const names = keys.slice(0, 10).map(({ comment }) => quote(comment))
-    const has = keys.length === 0 ? 'it has none: add it with `ssh-add`, or unlock the agent' : names.join(', ')
-    throw new KeyError(
-      `the SSH agent has no Ed25519 key named ${quote(name)}; give the name of one that it has: ${has}`,
-    )
+    const hint =
+      keys.length === 0
+        ? 'it shows no such keys: add yours with `ssh-add`, or unlock the agent'
+        : `give the name of one that it has: ${names.join(', ')}`
+    throw new KeyError(`the SSH agent has no Ed25519 key named ${quote(name)}; ${hint}`)
   }
   if (more.length > 0) {
     const names = [key, ...more].map(({ blob }) => `${AGENT}${fingerprintOf(blob)}`)

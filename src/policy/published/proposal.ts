@@ -1,6 +1,6 @@
 /**
  * Proposals and approvals: JWS (RFC 7515, compact, Ed25519), signed by people of the approvals.yaml in force. A proposal
- * names the version that it changes, so it can become that one's next version and no other; an approval names the
+ * names the version that it changes, so it can become the version after that one, and no other; an approval names the
  * proposal by its digest, so it counts for nothing else.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'

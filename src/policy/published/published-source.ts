@@ -36,7 +36,7 @@ export class PublishedSource implements PolicySource {
   #texts: ReadonlyMap<string, string> = new Map()
   #reading: (PolicyReading & { readonly sequence: number }) | undefined
   #refused: FileError | undefined
-  /** When a version that was refused for what may pass is looked at again: milliseconds since the epoch. */
+  /** When a version with a fault that may end by itself is looked at again: milliseconds since the epoch. */
   #againAt = Number.POSITIVE_INFINITY
   #judging = false
   /** The last good version. */

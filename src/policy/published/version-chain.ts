@@ -78,7 +78,7 @@ export interface KnownVersion {
   readonly digest: string
 }
 
-/** So many versions without one that a key signed, or that is known, are not looked through. */
+/** How many versions are read at most, to find one that a key signed or that is known. */
 const LONGEST_CHAIN = 10_000
 
 /** Throws FileError. */
@@ -133,7 +133,7 @@ export async function readingIn(version: PublishedVersion, versions: Pick<Versio
 
 /**
  * The time in an approved version is that of the database, whose administrator can set it. The clock of this machine
- * may be wrong too, so it only has a say where the two are far apart.
+ * may be wrong too, so it counts only where the two are far apart.
  */
 const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
 

@@ -1,6 +1,6 @@
 /**
- * Publishes approved proposals when their time has come, by the clock of the database. Each instance tries, and one of
- * them stores the version, which all follow then.
+ * Publishes approved proposals when their time has come, by the clock of the database. Each instance tries, one of them
+ * stores the version, and all follow it.
  */
 import type { Logger } from 'pino'
 import type { Approvals } from '../../decide/policy.ts'
@@ -13,9 +13,9 @@ import { type KnownVersion, type ValidVersion, validVersion } from '../../policy
 import type { PolicyVersions, StoredProposal } from '../../store/policy-versions.ts'
 
 const LOOK_MS = 500
-/** A due proposal that lacks something is tried again so often: its approvals may come later. */
+/** How often a due proposal that lacks something is tried again: its approvals may come later. */
 const AGAIN_MS = 5000
-/** How long a proposal that stayed out is told of. */
+/** How long an overdue proposal is reported after its end. */
 const TOLD_MS = 24 * 60 * 60 * 1000
 
 export interface DueOptions extends Omit<PublishParts, 'versions'> {
@@ -43,7 +43,7 @@ export class DueProposals {
   readonly #options: DueOptions
   readonly #timer: NodeJS.Timeout
   readonly #waiting = new Map<number, Scheduled>()
-  /** Why proposals are not in force although their time has come, and until when that is told. */
+  /** Why proposals are not in force although their time has come, and until when that is reported. */
   readonly #overdue = new Map<number, { readonly why: string; readonly until: number }>()
   #read = 0
   #home: VersionHome | undefined
@@ -111,7 +111,7 @@ export class DueProposals {
     }
     if (now > scheduled.until) {
       this.#waiting.delete(number)
-      return this.#tell(scheduled, `it ended at ${said.expires} without all that it needs`, now + TOLD_MS)
+      return this.#tell(scheduled, `it expired at ${said.expires} before it was published`, now + TOLD_MS)
     }
     this.#home ??= await this.#options.versions.home()
     const found = await publishApproved(scheduled, base, this.#home, this.#options)

@@ -37,9 +37,9 @@ type ProposalState = 'open' | 'published' | 'rejected' | 'withdrawn' | 'expired'
 
 export interface ProposalStatus extends StoredProposal {
   readonly state: ProposalState
-  /** The end of the sentence `proposal 3 …`, for one that is neither open nor published. */
+  /** The end of the sentence `proposal 3 …`, for one that can't be approved or shown. */
   readonly why: string | undefined
-  /** Undefined for one that is unsigned. */
+  /** Undefined if nobody of the approvals.yaml in force has signed it. */
   readonly proposal: SignedBy<PolicyProposal> | undefined
   readonly approvals: readonly SignedBy<Approval>[]
 }
@@ -153,6 +153,8 @@ export async function readProposals(versions: PolicyVersions, base: ProposalBase
   return read
 }
 
+const GONE = "is published, and its author's key is no longer in approvals.yaml: `sallyport policy history` names it"
+
 interface StoredFacts {
   readonly signatures: readonly string[]
   readonly isPublished: boolean
@@ -166,7 +168,7 @@ function statusOf(stored: StoredProposal, { signatures, isPublished, base, now }
   const { number, signed } = stored
   const proposal = readProposal(signed, approvals)
   const nothing = { why: undefined, approvals: [] }
-  if (isPublished) return { ...stored, ...nothing, state: 'published', proposal }
+  if (isPublished) return { ...stored, ...nothing, state: 'published', why: proposal ? undefined : GONE, proposal }
   if (proposal?.said.proposal !== number) {
     const why = 'was signed by nobody of the approvals.yaml in force, or was changed after it was signed'
     return { ...stored, ...nothing, state: 'unsigned', why, proposal: undefined }
@@ -184,7 +186,7 @@ function stateOf(
   const closed = read.find((one) => one.said.says === 'rejected' || (one.said.says === 'withdrawn' && one.by === by))
   if (closed?.said.says === 'withdrawn') return { state: 'withdrawn', why: `was withdrawn by \`${by}\`` }
   if (closed) return { state: 'rejected', why: `was rejected by \`${closed.by}\`` }
-  if (Date.parse(said.expires) < now) return { state: 'expired', why: `ended at ${said.expires}` }
+  if (Date.parse(said.expires) < now) return { state: 'expired', why: `expired at ${said.expires}` }
   if (said.base.digest !== digestOfText(base.signed)) {
     const why =
       said.base.number === base.number

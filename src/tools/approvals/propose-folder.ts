@@ -44,7 +44,7 @@ export async function proposeFolder(
   refuseStranger(base.approvals, signer)
   const now = await signed.versions.now()
   if (notBefore !== undefined && notBefore < now) throw new ToolError('--not-before is in the past: give a later time')
-  const plan = await planOf(folder, base, resources, now)
+  const plan = await planOf(folder, base, resources, { now })
   if (plan.check.errors > 0) return { proposal: undefined, plan, needs: [] }
   if (plan.sameRules && plan.blocks.length === 0) {
     throw new ToolError('nothing to propose: the version in force has these files already')
@@ -58,17 +58,17 @@ export async function proposeFolder(
   return { proposal: number, plan, needs }
 }
 
-/** What the files of a folder change. */
+/** What the files of a folder change. `now`: milliseconds since the epoch; `name`: of the files, for people. */
 export async function planOf(
   folder: string,
   base: ProposalBase,
   resources: Resources,
-  now: number,
+  { now, name = folder }: { readonly now: number; readonly name?: string },
 ): Promise<PlannedFiles> {
   const files = [...contentOf(base.policy), [BLOCKED_FILE, base.policy.blockedFile.text] as const]
   return withTemporaryFiles(files, (present) => {
     const target = { folder: present, name: `version ${base.number}`, isHeldBack: async () => false }
-    return planFrom(folder, folder, { target, resources, now: new Date(now) })
+    return planFrom(folder, name, { target, resources, now: new Date(now) })
   })
 }
 

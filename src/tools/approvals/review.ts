@@ -37,17 +37,20 @@ export async function reviewProposal(
   const texts = Object.entries(after.files).map(([name, { text }]) => [name, text] as const)
   const now = await versions.now()
   const plan = await withTemporaryFiles([...texts, [BLOCKED_FILE, after.blockedFile.text]], async (folder) => {
-    const found = await planOf(folder, base, resources, now)
-    return { ...found, check: relocated(found.check, folder, `proposal ${status.number}`) }
+    const name = `proposal ${status.number}`
+    const found = await planOf(folder, base, resources, { now, name })
+    return { ...found, check: relocated(found.check, folder, name) }
   })
-  const stand = needs.map((need) => {
+  // Nobody can approve a closed proposal, and one that is published changes nothing any more.
+  const isOpen = status.state === 'open'
+  const stand = (isOpen ? needs : []).map((need) => {
     const { missing = 0, open = [] } = unmet.find((one) => one.because === need.because && one.from === need.from) ?? {}
     return { sentence: needSentence(need), missing, open }
   })
   const { findings } = plan.check
   const diff = plan.diff && JSON.parse(DIFF_FORMATS.json(plan.diff))
   const described = describePlan({ ...plan, target: { name: `version ${base.number}`, isEmpty: false } })
-  return { needs: stand, findings, diff, text: `${described}\n${needsText(stand)}${saidText(status)}` }
+  return { needs: stand, findings, diff, text: `${described}\n${isOpen ? needsText(stand) : ''}${saidText(status)}` }
 }
 
 function needsText(needs: readonly ReviewedNeed[]): string {
