@@ -74,8 +74,8 @@ describe('a list on PostgreSQL in whose order the caller comes last', () => {
   }
 
   /** The ids, and the milliseconds of a second reading. */
-  async function read(inOrderMs: number, query = QUERY) {
-    const reads = { ...READ_BOUNDS, listMs: 120_000, inOrderMs }
+  async function read(inOrderMs: number, query = QUERY, sortedSoon = READ_BOUNDS.sortedSoon) {
+    const reads = { ...READ_BOUNDS, listMs: 120_000, inOrderMs, sortedSoon }
     const { store } = await openPostgres({ ...opening(), url: schema.url, reads })
     stores.push(store)
     await store.list('tasks', query)
@@ -89,6 +89,12 @@ describe('a list on PostgreSQL in whose order the caller comes last', () => {
     expect(otherwise.ids).to.have.length(50)
     expect(otherwise.ids).to.deep.equal(inOrder.ids)
     expect(otherwise.ms, `${inOrder.ms} in order`).to.be.below(inOrder.ms / 2)
+  })
+
+  it('has the order for longer where the other way would have very many objects to sort', async () => {
+    const [soon, large] = [await read(20), await read(20, QUERY, TASKS / 2)]
+    expect(large.ids).to.deep.equal(soon.ids)
+    expect(large.ms, `${soon.ms} for few`).to.be.at.least(20 + 4 * 20)
   })
 
   it('is read another way row by row, too, when a document is larger than its share of a page', async () => {

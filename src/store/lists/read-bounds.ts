@@ -4,8 +4,12 @@ import type { Most } from '../../base/under-way.ts'
 export interface ReadBounds {
   /** How long an engine may hold up the thread that answers requests, before it reads on beside it. */
   readonly hereMs: number
-  /** A list by related objects is read in the order of an index for so long, and then the other way (PostgreSQL). */
+  /**
+   * A list by related objects is read in the order of an index for so long, and then the other way (PostgreSQL). Of a
+   * table with more than `sortedSoon` objects, the other way may take seconds, so the order has four times as long.
+   */
   readonly inOrderMs: number
+  readonly sortedSoon: number
   /** A list that takes longer fails. */
   readonly listMs: number
   /** A count that takes longer says how many it has found so far. */
@@ -16,7 +20,8 @@ export interface ReadBounds {
 
 export const READ_BOUNDS: ReadBounds = {
   hereMs: 5,
-  inOrderMs: 250,
+  inOrderMs: 60,
+  sortedSoon: 400_000,
   listMs: 10_000,
   countMs: 2000,
   most: { ofCaller: 32, ofAll: 128 },

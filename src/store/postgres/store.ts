@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
     const page =
       'texts' in asked
         ? await this.#pageTurns.run(by ?? { whose: '' }, () => this.#gatheredPages.memo(asked.text).of(...asked.texts))
-        : (await this.#inOrder((order) => pageStatement(query, table, tableOf, order), by))[0]
+        : (await this.#inOrder(table, (order) => pageStatement(query, table, tableOf, order), by))[0]
     const question = `${asked.text}${JSON.stringify('texts' in asked ? asked.texts : asked.values)}`
     const rows = this.#keptPages.rows(question, page ?? [], (row) => readPage(row, query))
     return rows ?? this.#listExactly(table, query, by)
@@ -107,21 +107,40 @@ export class PostgresStore implements Store {
    * The planner expects that what is related is spread evenly over the order of the list. Where it isn't, a page in the
    * order of an index takes long, and all objects of the list are found first.
    */
-  async #inOrder(write: (order?: typeof unindexedOrderSql) => Statement, by?: ReadBy): Promise<readonly Row[]> {
+  async #inOrder(
+    table: QueriedTable,
+    write: (order?: typeof unindexedOrderSql) => Statement,
+    by?: ReadBy,
+  ): Promise<readonly Row[]> {
     const asked = write()
     if (!asked.plannedAnew) return this.#long(asked, by)
+    const { inOrderMs } = this.#engine.bounds
+    const found = await this.#within(inOrderMs, asked, by)
+    if (found) return found
+    const again = (await this.#isLarge(table)) ? await this.#within(4 * inOrderMs, asked, by) : undefined
+    return again ?? this.#long(write(unindexedOrderSql), by)
+  }
+
+  async #within(ms: number, asked: Statement, by?: ReadBy): Promise<readonly Row[] | undefined> {
     try {
-      return await this.#long(asked, by, this.#engine.bounds.inOrderMs)
+      return await this.#long(asked, by, ms)
     } catch (error) {
-      if (!(error instanceof ReadTooLong)) throw error
-      return this.#long(write(unindexedOrderSql), by)
+      if (error instanceof ReadTooLong) return undefined
+      throw error
     }
+  }
+
+  /** By the database's own estimate. */
+  async #isLarge({ name }: QueriedTable): Promise<boolean> {
+    const text = 'select reltuples::float8 from pg_class where oid = to_regclass($1)'
+    const [row] = await this.#engine.connections.quick({ text, values: [name] })
+    return Number(row?.[0]) > this.#engine.bounds.sortedSoon
   }
 
   /** Row by row: for documents of any size, and for texts of any length that the list is sorted by. */
   async #listExactly(table: QueriedTable, query: ObjectQuery, by?: ReadBy): Promise<readonly ListedObject[]> {
     const tableOf = this.#queriedOf
-    const rows = await this.#inOrder((order) => listStatement(query, table, tableOf, order), by)
+    const rows = await this.#inOrder(table, (order) => listStatement(query, table, tableOf, order), by)
     if (!canMisplace(query)) return rows.map(listed)
     if (!rows.some((row) => row.at(-1) === true)) return rows.map((row) => listed(row.slice(0, -1)))
     return (await this.#long(listStatement(query, table, tableOf, wholeOrderSql), by)).map(listed)
