@@ -48,8 +48,8 @@ export interface PolicyVersions {
   /** The number of the last version; 0 without any. */
   latest(): Promise<number>
   /**
-   * The last version; of a longer text only the first LONGEST_SIGNED characters, which no key has signed. Each instance
-   * asks many times a second; it doesn't wait behind the other questions.
+   * The last version; of a longer text only the first LONGEST_SIGNED characters, which no key has signed; so too of other
+   * versions. Each instance asks many times a second; it doesn't wait behind the other questions.
    */
   last(): Promise<StoredVersion | undefined>
   get(number: number): Promise<string | undefined>
@@ -82,6 +82,7 @@ export interface PolicyVersions {
 
 /** Publishers write no longer text. Somebody else's could keep instances from reading anything. */
 export const LONGEST_SIGNED = 100_000
+const SIGNED = `substr(signed, 1, ${LONGEST_SIGNED})`
 
 /** In one answer. */
 const MOST_PROPOSALS = 1000
@@ -152,19 +153,18 @@ class SqlPolicyVersions implements PolicyVersions {
   }
 
   async last(): Promise<StoredVersion | undefined> {
-    const signed = `substr(signed, 1, ${LONGEST_SIGNED})`
     const [row] = await this.#database.look(
-      sql(`select number, ${signed} from policy_versions order by number desc limit 1`),
+      sql(`select number, ${SIGNED} from policy_versions order by number desc limit 1`),
     )
     return row && this.#stored(row)
   }
 
   async get(number: number): Promise<string | undefined> {
-    return this.#textIn(await this.#ask('select signed from policy_versions where number = $1', number))
+    return this.#textIn(await this.#ask(`select ${SIGNED} from policy_versions where number = $1`, number))
   }
 
   async all(): Promise<readonly StoredVersion[]> {
-    const rows = await this.#ask('select number, signed from policy_versions order by number')
+    const rows = await this.#ask(`select number, ${SIGNED} from policy_versions order by number`)
     return rows.map((row) => this.#stored(row))
   }
 
@@ -212,7 +212,7 @@ class SqlPolicyVersions implements PolicyVersions {
 
   async proposalsAfter(number: number): Promise<readonly StoredProposal[]> {
     const rows = await this.#ask(
-      `select number, substr(signed, 1, ${LONGEST_SIGNED}) from policy_proposals
+      `select number, ${SIGNED} from policy_proposals
         where number > cast($1 as bigint) order by number limit ${MOST_PROPOSALS}`,
       number,
     )
@@ -221,7 +221,7 @@ class SqlPolicyVersions implements PolicyVersions {
 
   async signaturesOf(proposal: number): Promise<readonly string[]> {
     const rows = await this.#ask(
-      `select substr(signed, 1, ${LONGEST_SIGNED}) from policy_signatures where proposal = $1 limit ${MOST_SIGNATURES}`,
+      `select ${SIGNED} from policy_signatures where proposal = $1 limit ${MOST_SIGNATURES}`,
       proposal,
     )
     return rows.map(([signed]) => this.#dialect.fromStored(signed))
