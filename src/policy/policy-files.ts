@@ -18,16 +18,23 @@ import {
 } from './policy-folder.ts'
 import { unknownFileFault, unknownFiles } from './unknown-files.ts'
 
-const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
+export const REQUIRED_FILES = [
+  'model.conf',
+  'policy.csv',
+  'roles.yaml',
+  'ownership.yaml',
+  'views.yaml',
+  'limits.yaml',
+] as const
 /** These files may be absent. Their order is part of a revision. */
 const OPTIONAL = ['masks.yaml', 'conditions.yaml', 'callers.yaml', 'guarantees.yaml', 'approvals.yaml'] as const
 
 /** The files that every policy has. */
-export type RequiredFileName = (typeof NAMES)[number]
+export type RequiredFileName = (typeof REQUIRED_FILES)[number]
 type OptionalFileName = (typeof OPTIONAL)[number]
 export type PolicyFileName = RequiredFileName | OptionalFileName
 /** The files that make a revision of the rules: all but blocked.txt. */
-export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, ...OPTIONAL]
+export const RULE_FILES: readonly PolicyFileName[] = [...REQUIRED_FILES, ...OPTIONAL]
 export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
 
 /** The wait before another reading while a program is writing files. */
@@ -207,7 +214,7 @@ export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
  */
 export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, blocked: string): Revision {
   const hash = createHash('sha256')
-  for (const bytes of [...NAMES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
+  for (const bytes of [...REQUIRED_FILES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
     hash.update(`${bytes.length}\n`).update(bytes)
   }
   for (const name of OPTIONAL) {

@@ -218,6 +218,38 @@ describe('a version that somebody made of signed proposals and approvals', funct
     await isRefused(await changed({ needs: 2 }), 'approval-program')
   })
 
+  it('is refused if a time in it has another meaning in another time zone', async () => {
+    const soon = new Date(Date.now() + 1000).toString().slice(0, 24)
+    await isRefused(versionOf(await both(), signed, soon), 'version-signature')
+    await forgotten()
+    await isRefused(await changed({ expires: '2999-01-01T00:00' }), 'version-unknown')
+  })
+
+  it('is refused, and the database still counts as readable, whatever an unsigned proposal claims', async () => {
+    const without = Object.fromEntries(Object.entries(proposal.files).filter(([name]) => name !== 'policy.csv'))
+    const claims = [
+      { files: {} },
+      { files: {}, revision: revisionOfContent(new Map(), '') },
+      { files: without },
+      { files: { ...proposal.files, 'policy.csv': '\0' } },
+      { files: { ...proposal.files, 'policy.csv': '\ud800' } },
+      { base: { number: -1, digest: '' } },
+      { expires: '+275760-09-13T00:00:00.000Z', notBefore: '-271821-04-20T00:00:00.000Z' },
+    ]
+    for (const changes of claims) {
+      const faults = server.log.length
+      const text = await signProposal({ ...proposal, ...changes }, new Person())
+      store(versionOf([], text))
+      await until(() => server.log.slice(faults).some((line) => line.faults || line.err))
+      expect(
+        server.log.slice(faults).filter(({ err }) => err),
+        JSON.stringify(changes).slice(0, 200),
+      ).to.deep.equal([])
+      expect(await sequenceOf(server)).to.equal(1)
+      await forgotten()
+    }
+  })
+
   it('is refused if its files are not those that were signed', async () => {
     await isRefused(await changed({ files: { ...proposal.files, 'policy.csv': digestOfText('none') } }), 'version-file')
     await forgotten()

@@ -141,8 +141,10 @@ function isApproval(value: unknown): value is Approval {
   return isObject(value) && typeof value.of === 'string' && SAYS.includes(String(value.says)) && isTime(value.time)
 }
 
+/** As commands write it. Other forms have another meaning in another time zone, so instances would disagree. */
 function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return !Number.isNaN(time) && new Date(time).toISOString() === value
 }
 
 // ---- The signed text of a version that people have approved ---------------------------------------------------------

@@ -2,7 +2,7 @@
  * Whether a version is valid: a key of POLICY_PUBLIC_KEYS has signed it, or people have approved it, as the version before
  * it asks. So the version before it must be valid too, back to one that such a key has signed, or that is known.
  */
-import { POLICY_FILES, type PolicyFiles, revisionOf } from '../policy-files.ts'
+import { POLICY_FILES, type PolicyFiles, REQUIRED_FILES, revisionOf } from '../policy-files.ts'
 import { BLOCKED_FILE } from '../policy-folder.ts'
 import type { PolicyReading } from '../policy-source.ts'
 import { type ApprovedVersion, claimedProposal, readApprovedText } from './proposal.ts'
@@ -173,7 +173,7 @@ async function chainTo(
   return chain
 }
 
-function isSame({ number, signed }: StoredText, known: KnownVersion | undefined): boolean {
+export function isSame({ number, signed }: StoredText, known: KnownVersion | undefined): boolean {
   return number === known?.number && digestOfText(signed) === known.digest
 }
 
@@ -228,7 +228,8 @@ export function readingOf(
   const blocked = sources.get(BLOCKED_FILE) ?? { name: versionFile(number, BLOCKED_FILE), text: '' }
   sources.delete(BLOCKED_FILE)
   const files = Object.fromEntries(sources) as unknown as PolicyFiles
-  if (revisionOf(files, blocked) !== version.revision) {
+  const isWhole = REQUIRED_FILES.every((name) => sources.has(name))
+  if (!isWhole || revisionOf(files, blocked) !== version.revision) {
     throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
   }
   return { files: () => files, blocked: () => blocked, refusal: undefined, sequence: number }
