@@ -1,7 +1,8 @@
 /** Makes a proposal that enough people have approved the next version. No key is needed, so any instance may do it. */
+import type { Approvals } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { approvalsOf } from '../parse/parse-approvals.ts'
-import { approvedText, readApproval } from './proposal.ts'
+import { approvedText, claimedProposal, readApproval } from './proposal.ts'
 import type { VersionHome } from './signed-version.ts'
 import {
   type ChainParts,
@@ -42,11 +43,38 @@ export async function publishApproved(
   const { versions, resources } = parts
   const approvals = approvalsOf((await readingIn(base.version, versions)).files(), resources)
   const signatures = await versions.signaturesOf(proposal.number)
-  const valid = signatures.filter((one) => approvals && readApproval(one, { proposal: proposal.signed, approvals }))
   const time = new Date(await versions.now()).toISOString()
-  const approved = { proposal: proposal.signed, approvals: valid, time }
+  const signed = proposal.signed
+  const approved = { proposal: signed, approvals: approvals ? chosen(signatures, signed, approvals) : [], time }
   const found = await judgeNext(approved, base, home, parts)
   if ('code' in found) return found
   const stored = { number: found.number, signed: approvedText(approved), files: new Map() }
   return (await versions.publish(stored)) ? { version: found.number } : { outrun: true }
+}
+
+/** Characters; less than stores read of a version (LONGEST_SIGNED). */
+const MOST_TEXT = 99_000
+
+/**
+ * The first that closes the proposal; else one approval of each person, the shortest ones, as many as a version holds: one
+ * person with much to say must not make a version that nobody can read.
+ */
+function chosen(signatures: readonly string[], proposal: string, approvals: Approvals): readonly string[] {
+  const read = signatures
+    .toSorted((a, b) => a.length - b.length)
+    .flatMap((text) => {
+      const found = readApproval(text, { proposal, approvals })
+      return found ? [{ text, by: found.by, says: found.said.says, time: Date.parse(found.said.time) }] : []
+    })
+  const closing = read.find(({ says }) => says !== 'approved')
+  if (closing) return [closing.text]
+  const end = Date.parse(claimedProposal(proposal)?.expires ?? '')
+  let left = MOST_TEXT - proposal.length
+  return read
+    .filter(({ time }) => time <= end)
+    .filter(({ by }, i, all) => all.findIndex((one) => one.by === by) === i)
+    .flatMap(({ text }) => {
+      left -= text.length + '"",'.length
+      return left >= 0 ? [text] : []
+    })
 }

@@ -150,7 +150,7 @@ export class PublishedSource implements PolicySource {
 }
 
 /** Faults of approved versions that end by themselves: they come too early, or could not be judged. */
-const PASSING = ['approval-window', 'approval-unjudged']
+export const PASSING = ['approval-window', 'approval-unjudged']
 const AGAIN_AFTER_MS = 10_000
 
 const NEW: KeptVersion = { sequence: 0, database: undefined }

@@ -3,13 +3,19 @@
  * stores the version, and all follow it.
  */
 import type { Logger } from 'pino'
-import type { Approvals } from '../../decide/policy.ts'
+import { FileError } from '../../base/diagnostic.ts'
 import { approvalsOf } from '../../policy/parse/parse-approvals.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import { type PolicyProposal, readApprovedText, readProposal } from '../../policy/published/proposal.ts'
+import {
+  claimedProposal,
+  type PolicyProposal,
+  readApprovedText,
+  readProposal,
+} from '../../policy/published/proposal.ts'
 import { type PublishParts, publishApproved } from '../../policy/published/publish-approved.ts'
+import { PASSING } from '../../policy/published/published-source.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
-import { type KnownVersion, type ValidVersion, validVersion } from '../../policy/published/version-chain.ts'
+import { isSame, type KnownVersion, type ValidVersion, validVersion } from '../../policy/published/version-chain.ts'
 import type { PolicyVersions, StoredProposal } from '../../store/policy-versions.ts'
 
 const LOOK_MS = 500
@@ -45,6 +51,8 @@ export class DueProposals {
   readonly #waiting = new Map<number, Scheduled>()
   /** Why proposals are not in force although their time has come, and until when that is reported. */
   readonly #overdue = new Map<number, { readonly why: string; readonly until: number }>()
+  /** The digests of the signatures with which proposals failed. */
+  readonly #failed = new Map<number, string>()
   #read = 0
   #home: VersionHome | undefined
   #busy: Promise<void> | undefined
@@ -76,9 +84,8 @@ export class DueProposals {
   async #look(): Promise<void> {
     const { inForce, resources } = this.#options
     const files = inForce()
-    const approvals = files && approvalsOf(files, resources)
-    if (!approvals) return
-    await this.#readNew(approvals)
+    if (!files || !approvalsOf(files, resources)) return
+    await this.#readNew()
     if (this.#waiting.size === 0 && this.#overdue.size === 0) return
     const now = await this.#options.versions.now()
     for (const [number, { until }] of this.#overdue) if (until < now) this.#overdue.delete(number)
@@ -88,10 +95,11 @@ export class DueProposals {
     if (due.some(({ number }) => this.#waiting.has(number))) this.#againAt = performance.now() + AGAIN_MS
   }
 
-  async #readNew(approvals: Approvals): Promise<void> {
+  /** Not verified yet: the version that says who may propose them may come after them. */
+  async #readNew(): Promise<void> {
     for (const { number, signed } of await this.#options.versions.proposalsAfter(this.#read)) {
       this.#read = number
-      const said = readProposal(signed, approvals)?.said
+      const said = claimedProposal(signed)
       if (said?.notBefore === undefined || said.proposal !== number) continue
       const [from, until] = [Date.parse(said.notBefore), Date.parse(said.expires)]
       this.#waiting.set(number, { number, signed, said, from, until })
@@ -100,9 +108,16 @@ export class DueProposals {
   }
 
   async #take(scheduled: Scheduled, now: number): Promise<void> {
-    const { number, said } = scheduled
+    const { number, signed, said } = scheduled
+    const { inForce, resources, versions } = this.#options
     const base = await this.#base()
-    if (!base) return
+    const files = inForce()
+    if (!base || !files) return
+    const approvals = approvalsOf(files, resources)
+    if (!approvals || !readProposal(signed, approvals)) {
+      this.#waiting.delete(number)
+      return
+    }
     if (digestOfText(base.signed) !== said.base.digest) {
       this.#waiting.delete(number)
       if (await this.#isPublished(scheduled)) return
@@ -113,8 +128,11 @@ export class DueProposals {
       this.#waiting.delete(number)
       return this.#tell(scheduled, `it expired at ${said.expires} before it was published`, now + TOLD_MS)
     }
-    this.#home ??= await this.#options.versions.home()
-    const found = await publishApproved(scheduled, base, this.#home, this.#options)
+    // What has failed is judged again once somebody has signed more: one person may propose very much.
+    const signatures = digestOfText((await versions.signaturesOf(number)).toSorted().join(' '))
+    if (this.#failed.get(number) === signatures) return
+    this.#home ??= await versions.home()
+    const found = await publishApproved(scheduled, base, this.#home, this.#options).catch(faultOf)
     if ('outrun' in found) return
     if ('version' in found || found.code === 'approval-closed') {
       this.#waiting.delete(number)
@@ -122,13 +140,15 @@ export class DueProposals {
       if ('version' in found) this.#options.report({ kind: 'published', proposal: number, version: found.version })
       return
     }
+    if (!PASSING.includes(found.code)) this.#failed.set(number, signatures)
     this.#tell(scheduled, `it ${found.message}`, scheduled.until + TOLD_MS)
   }
 
+  /** Undefined until this instance has the last version in force: it judges that one first. */
   async #base(): Promise<ValidVersion | undefined> {
     const { versions, known } = this.#options
     const last = await versions.last()
-    if (!last) return undefined
+    if (!last || !isSame(last, known())) return undefined
     this.#home ??= await versions.home()
     const { version } = await validVersion(last, this.#home, known(), this.#options)
     return { ...last, version }
@@ -145,6 +165,13 @@ export class DueProposals {
     this.#overdue.set(number, { why, until })
     this.#options.report({ kind: 'overdue', proposal: number, why })
   }
+}
+
+/** Faulty files keep one proposal out, and must not hold up the others. */
+function faultOf(error: unknown) {
+  if (!(error instanceof FileError)) throw error
+  const [first] = error.diagnostics
+  return { code: 'files', message: `can't be published: ${first?.message ?? 'its files have errors'}` }
 }
 
 export function logDue(log: Logger): (outcome: DueOutcome) => void {

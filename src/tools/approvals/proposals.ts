@@ -267,7 +267,8 @@ export async function respond(
   if (approvals.some(({ by, said }) => by === person && said.says === approval.says)) return person
   const time = new Date(await versions.now()).toISOString()
   const text = await signApproval({ of: digestOfText(signed), ...approval, time }, signer)
-  if (text.length > LONGEST_SIGNED / 4) throw new ToolError('the reason is too long: shorten it')
+  // A version holds the approvals of some twenty people.
+  if (text.length > LONGEST_SIGNED / 40) throw new ToolError('the reason is too long: shorten it')
   if (await versions.addSignature(number, text)) return person
   throw new ToolError(`proposal ${number} has too many signatures: find out who writes to the database`)
 }
