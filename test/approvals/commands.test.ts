@@ -243,7 +243,7 @@ describe('the commands of proposals', () => {
     expect((await run(['history', '--copy', copy])).stderr).to.contain('it exists already')
     const whole = await run(['history', '--verify'])
     expect([whole.code, whole.stdout]).to.deep.equal([0, whole.stdout])
-    expect(whole.stdout).to.contain('approved (proposal 2) by ada, zoe').and.to.contain('All 3 versions are valid.')
+    expect(whole.stdout).to.contain('tim  proposal 2, approved by ada, zoe').and.to.contain('All 3 versions are valid.')
     const offline = (file: string) =>
       run(['history', '--verify', '--from', file], { DATABASE_URL: 'sqlite:/nowhere/x' })
     expect((await offline(copy)).stdout).to.equal(whole.stdout)

@@ -88,7 +88,7 @@ export function equivalence({ changes, sameText }: PolicyDiff): string | undefin
   if (changes.length > 0) return undefined
   return sameText
     ? 'The two policies are equivalent: their files are the same.'
-    : 'The two policies are equivalent: only text or comments differ.'
+    : 'The two policies are equivalent: only text, comments or approvals.yaml differ.'
 }
 
 // ---- The directions of changes, in the order in which a diff reports them.

@@ -6,6 +6,7 @@ import { ConfigError } from '../../config/values.ts'
 import { versionNamed } from '../../identity/keys/published-settings.ts'
 import { printNote, printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
+import { count } from '../../present/text.ts'
 import type { PolicyVersion } from '../../tools/release/version.ts'
 import { POLICIES, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
 import { inReleaseTarget, inSignedVersions, inVersions, verifierOf } from './policy-place.ts'
@@ -63,7 +64,7 @@ type Format = 'text' | 'json'
 async function copyVersions(file: string, settings: Config, format: Format): Promise<void> {
   const { copyHistory } = await import('../../tools/release/verify-history.ts')
   const versions = await inVersions(settings, (found) => copyHistory(found, file))
-  printResult(format, { file, versions }, `${printable(file)} has ${versions} versions, with their files.\n`)
+  printResult(format, { file, versions }, `${printable(file)} has ${count(versions, 'version')}, with all files.\n`)
 }
 
 async function verifyVersions(file: string | undefined, settings: Config, format: Format): Promise<void> {
@@ -78,7 +79,9 @@ async function verifyVersions(file: string | undefined, settings: Config, format
   const lines = versions.map((version) => lineOf(version, false)).join('')
   const end = broken
     ? `The first version that is not valid is ${broken.number}: ${printable(broken.why)}.\n`
-    : `All ${versions.length} versions are valid.\n`
+    : versions.length === 1
+      ? 'The only version is valid.\n'
+      : `All ${versions.length} versions are valid.\n`
   const known = last ? `POLICY_KNOWN=${last.number}:${last.digest}\n` : ''
   const json = { versions: versions.map(versionJson), broken: broken ?? null, last: last ?? null }
   printResult(format, json, `${lines}${end}${known}`)
@@ -87,11 +90,11 @@ async function verifyVersions(file: string | undefined, settings: Config, format
 
 function lineOf(version: PolicyVersion, inForce: boolean): string {
   const { number, revision, time, user, kind, of, reason, proposal, signed } = version
-  const what = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
+  const kindText = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
   const approvers = signed?.approvers.map(({ by }) => by).join(', ') || 'nobody else'
-  const how = signed ? ` (proposal ${proposal}) by ${approvers}` : ''
+  const what = signed ? `proposal ${proposal}, approved by ${approvers}` : kindText
   const why = reason === undefined ? '' : `: ${reason}`
-  const who = printable(`${user}  ${what}${how}${why}`)
+  const who = printable(`${user}  ${what}${why}`)
   return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${who}\n`
 }
 

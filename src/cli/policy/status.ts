@@ -35,7 +35,8 @@ interface InstancesStatus {
 export function declareStatus(policy: Command): void {
   withHelp(policy.command('status'), {
     about: 'list the instances that follow the policy in the database (POLICIES=database:)',
-    note: `Every process of an instance reports its state at each change and every five seconds.
+    note: `Every process of an instance reports its state at each change and every five seconds. Proposals whose time has come, and
+that are not in force, are listed too.
 Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`,
     examples: ['policy status', 'policy status --wait 10s --format json'],
   })

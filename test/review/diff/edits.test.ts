@@ -32,7 +32,7 @@ describe('a policy diff says', () => {
   it('that two policies are equivalent, and whether their text is the same', () => {
     expect(equivalence(reportOnEdits({}))).to.match(/equivalent: their files are the same/)
     const { edits } = CASES['text alone'] ?? { edits: {} }
-    expect(equivalence(reportOnEdits(edits))).to.match(/equivalent: only text or comments differ/)
+    expect(equivalence(reportOnEdits(edits))).to.match(/equivalent: only text, comments or approvals\.yaml differ/)
     expect(equivalence(reportOnEdits({ 'blocked.txt': [['', 'user:x']] }))).to.equal(undefined)
   })
 
