@@ -235,7 +235,9 @@ describe('the commands of a published policy', () => {
     expect((await run(apply, { POLICY_SIGNING_KEY: published.publicKey() })).stderr).to.contain('not a private Ed25519')
     expect((await run(['status'])).stderr).to.contain('there is no database')
     expect((await run(['history'])).stderr).to.contain('there is no database')
-    expect((await run(['block', 'user:eve'])).stderr).to.contain('nothing was published yet')
+    expect((await run(['block', 'user:eve'])).stderr).to.contain(
+      'nothing was published yet: use `sallyport policy apply DIR --to database:`',
+    )
     expect((await run(['status'])).stdout).to.equal('The database has no published version.\n')
     await published.publish()
     expect((await run(apply, { POLICY_SIGNING_KEY: '' })).code).to.equal(0)

@@ -69,8 +69,8 @@ export async function readBase(signed: SignedVersions, resources: Resources): Pr
   const { approvals } = policy.policy
   if (!approvals) {
     throw new ToolError(
-      'the version in force has no approvals.yaml, so a publishing key is enough: use `sallyport policy apply`, or ' +
-        'publish a version with that file first',
+      'the version in force has no approvals.yaml, so a publishing key is enough: use `sallyport policy apply DIR ' +
+        '--to database:`, or publish a version with that file first',
     )
   }
   return { ...last, version, home, policy, approvals }

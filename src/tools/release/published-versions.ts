@@ -91,7 +91,7 @@ export async function readVersion(from: SignedVersions, wanted: string): Promise
 
 const REVISION_LENGTH = 16
 
-export const NOTHING_PUBLISHED = 'nothing was published yet: publish a policy first with `policy apply`'
+export const NOTHING_PUBLISHED = 'nothing was published yet: use `sallyport policy apply DIR --to database:`'
 
 /** Throws FileError if the stored files aren't those that were signed. */
 export function textsOf(versions: Pick<PolicyVersions, 'file'>, version: PublishedVersion): Promise<VersionTexts> {

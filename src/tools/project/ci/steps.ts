@@ -135,17 +135,14 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   const { refusals } = policies
   const counts = countsOf(policies)
   const isChanged = policies.changes.length > 0
+  const schemasMarkdown = ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas)
   return {
     ...none,
     code: refusals.length > 0 || (diffFailOn !== undefined && fails(policies, diffFailOn)) ? 1 : 0,
     findings: refusals.map(({ fault }) => fault),
     result: resultOf(policies),
     text: shown.filter((text) => text !== undefined).join('\n'),
-    markdown: [
-      needsMarkdown(needs),
-      ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas),
-      isChanged && DIFF_FORMATS.markdown(policies),
-    ]
+    markdown: [needsMarkdown(needs), schemasMarkdown, isChanged && DIFF_FORMATS.markdown(policies)]
       .filter(Boolean)
       .join('\n'),
     changes: isChanged || ofSchemas !== undefined || needs.length > 0,
