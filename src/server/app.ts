@@ -32,6 +32,7 @@ import { openIdentity, openSignIn } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openPolicy } from './parts/open-policy.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
+import { Comparer } from './policy-changes/comparer.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
 import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
 import { refuseUnproven } from './policy-changes/refuse-unproven.ts'
@@ -99,13 +100,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keyPlace = keyPlaceOf(config)
     if (keyPlace) refuseNoSecret(keyPlace)
     const { resources, sources: schemas } = await readingSchemas(config, () => loadSchemas(config.schemas))
-    const policyLog = createPolicyLog(log, { schemas })
+    const comparer = new Comparer({ schemas })
+    const policyLog = createPolicyLog(log, comparer)
     closing.push(() => policyLog.close())
     const opened = await openPolicy({
       config,
       log,
       now,
       schemas,
+      comparer,
       options: {
         resources,
         observe: (event) => observePolicy(event, policyLog, metrics),

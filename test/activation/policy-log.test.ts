@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import type { PolicyEvent, PolicySources } from '../../src/policy/live/active-policy.ts'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { readSchemas } from '../../src/resources/load/load-resources.ts'
-import type { ComparerOptions } from '../../src/server/policy-changes/comparer.ts'
+import { Comparer, type ComparerOptions } from '../../src/server/policy-changes/comparer.ts'
 import { createPolicyLog } from '../../src/server/policy-changes/policy-log.ts'
 import { withRules as withLines } from '../policy-text.ts'
 import { until } from '../until.ts'
@@ -68,6 +68,19 @@ describe('the log of policies that took over', () => {
     expect(lines[1]).to.include({ widening: 1, level: 30 })
   })
 
+  it('shares one thread with other questions, each of which waits for its turn and gets its own answer', async () => {
+    const echo = `import { parentPort } from 'node:worker_threads'
+      let asked = 0
+      parentPort.on('message', () => {
+        const counts = { widening: ++asked }
+        setTimeout(() => parentPort.postMessage({ kind: 'compared', summary: { counts, sentences: [], more: 0 } }), 200)
+      })`
+    const comparer = new Comparer({ schemas: [], program: threadOf(echo), patienceMs: 350 })
+    const answers = await Promise.all([1, 2, 3].map(() => comparer.compare({ before: shipped, after: shipped })))
+    expect(answers.map(({ counts }) => counts.widening)).to.deep.equal([1, 2, 3])
+    await comparer.end()
+  })
+
   it('is whole when the server closes at once', async () => {
     const policyLog = await openPolicyLog({})
     policyLog.report(taking(shipped, withRules('p, user:x, notes, list, any, *, allow')))
@@ -77,10 +90,8 @@ describe('the log of policies that took over', () => {
 
   async function openPolicyLog(options: Partial<ComparerOptions>) {
     const { sources } = await readSchemas(join(ROOT, 'schemas'))
-    return createPolicyLog(pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), {
-      schemas: sources,
-      ...options,
-    })
+    const comparer = new Comparer({ schemas: sources, ...options })
+    return createPolicyLog(pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), comparer)
   }
 
   async function tellAll(options: Partial<ComparerOptions>, events: readonly PolicyEvent[]): Promise<void> {

@@ -72,7 +72,7 @@ describe('former words of a policy', () => {
   const logged = async (texts: Texts): Promise<readonly (readonly string[])[]> => {
     await write(texts)
     const lines: string[] = []
-    const log = createPolicyLog(pino({}, { write: (line) => lines.push(line) }), { resources, schemas: '' } as never)
+    const log = createPolicyLog(pino({}, { write: (line) => lines.push(line) }), {} as never)
     await LivePolicy.open({ source: policyFolderSource(folder), resources, observe: (event) => log.report(event) })
     return lines.map((line) => JSON.parse(line).places.map((place: string) => place.replace(`${folder}/`, '')))
   }

@@ -14,6 +14,7 @@ import { loadResources } from '../../resources/load/load-resources.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { Comparer } from '../policy-changes/comparer.ts'
 import { KeptSequence, logChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
 import { ChangeJudge } from '../policy-changes/judge-apart.ts'
 import { DueProposals, logDue } from '../policy-changes/publish-when-due.ts'
@@ -39,7 +40,11 @@ export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
   const versions = await openVersions(config)
   try {
     const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
-    const judge: JudgeChange = async (change) => judgeApproved(change, await loadResources(config.schemas))
+    let resources: ReturnType<typeof loadResources> | undefined
+    const judge: JudgeChange = async (change) => {
+      resources ??= loadResources(config.schemas)
+      return judgeApproved(change, await resources)
+    }
     const source = new PublishedSource(versions, {
       keys: await trustedKeys(config),
       judge,
@@ -62,14 +67,14 @@ async function trustedKeys({ published: { publicKeys } }: Config): Promise<Versi
 }
 
 async function follow(
-  { config, log, now, options, schemas }: OpeningParts,
+  { config, log, now, options, schemas, comparer = new Comparer({ schemas }) }: OpeningParts,
   versions: PolicyVersions,
   keys: VersionKeys,
 ): Promise<OpenedPolicy> {
   const { maxAgeMs } = config.published
   await openDataFolder(config.dataDirectory)
   const kept = new KeptSequence(config.dataDirectory, log)
-  const changes = new ChangeJudge({ schemas }, options.resources)
+  const changes = new ChangeJudge(comparer, options.resources)
   const clock = () => now().getTime()
   const chain = { versions, keys, judge: changes.judge, trusted: config.published.known, now: clock }
   const source = new PublishedSource(versions, { ...chain, followed: later(await kept.read(), chain.trusted) })
@@ -95,7 +100,6 @@ async function follow(
   const close = async () => {
     channel.close()
     await due.close()
-    await changes.close()
     await kept.close()
     await forget()
     await versions.close()

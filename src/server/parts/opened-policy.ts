@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import type { LivePolicy, LivePolicyOptions } from '../../policy/live/live-policy.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
+import type { Comparer } from '../policy-changes/comparer.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 
 export interface OpenedPolicy {
@@ -21,4 +22,6 @@ export interface OpeningParts {
   readonly options: Omit<LivePolicyOptions, 'source'>
   /** The schema files of the resources. */
   readonly schemas: readonly SourceText[]
+  /** Of the log too, so that a judged change is compared once. */
+  readonly comparer?: Comparer
 }

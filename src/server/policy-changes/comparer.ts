@@ -1,4 +1,7 @@
-/** Compares policies in a thread of its own, which is started when it is needed and ended when it isn't. */
+/**
+ * Compares policies in a thread of its own, which is started when it is needed and ended when it isn't. The one who judges
+ * a change and the one who logs it share it, so that their comparison is made once.
+ */
 import { Worker } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
 import type { ApprovedChange, JudgeChange } from '../../policy/published/version-chain.ts'
@@ -10,9 +13,11 @@ const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' :
 
 /** A comparison that takes longer is cancelled. */
 const PATIENCE_MS = 30_000
+/** Several may come one after another. */
+const IDLE_MS = 1000
 
 function reasonOf(answer: FromThread): string {
-  if (answer.kind === 'faulty') return answer.diagnostics[0]?.message ?? 'the files have errors'
+  if (answer.kind === 'faulty') return new FileError(answer.diagnostics, answer.more).message
   return answer.kind === 'failed' ? answer.reason : 'the thread answered another question'
 }
 
@@ -27,6 +32,8 @@ export interface ComparerOptions {
 export class Comparer {
   readonly #options: ComparerOptions
   #thread: Worker | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #idle: NodeJS.Timeout | undefined
 
   constructor(options: ComparerOptions) {
     this.#options = options
@@ -51,7 +58,14 @@ export class Comparer {
     throw new Error(reasonOf(answer))
   }
 
-  async #ask(asked: ToCompareThread): Promise<FromThread> {
+  #ask(asked: ToCompareThread): Promise<FromThread> {
+    const turn = this.#turn.then(() => this.#askNow(asked))
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #askNow(asked: ToCompareThread): Promise<FromThread> {
+    clearTimeout(this.#idle)
     this.#thread ??= this.#start()
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
@@ -74,10 +88,12 @@ export class Comparer {
     } finally {
       clearTimeout(giveUp)
       thread.off('message', resolve).off('error', reject).off('exit', ended)
+      this.#idle = setTimeout(() => void this.end(), IDLE_MS).unref()
     }
   }
 
   async end(): Promise<void> {
+    clearTimeout(this.#idle)
     const thread = this.#thread
     this.#thread = undefined
     await thread?.terminate()

@@ -8,7 +8,7 @@ import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import type { FormerWord } from '../../policy/former-words.ts'
 import type { PolicyEvent } from '../../policy/live/active-policy.ts'
 import type { LivePolicy } from '../../policy/live/live-policy.ts'
-import { Comparer, type ComparerOptions } from './comparer.ts'
+import type { Comparer } from './comparer.ts'
 
 /** When more changes than this wait to be compared, the later ones are reported without their meaning. */
 const MOST_WAITING = 4
@@ -23,8 +23,7 @@ export interface PolicyLog {
   close(): Promise<void>
 }
 
-export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLog {
-  const comparer = new Comparer(options)
+export function createPolicyLog(log: Logger, comparer: Comparer): PolicyLog {
   let reported = Promise.resolve()
   let waiting = 0
   let closed = false
@@ -37,7 +36,6 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
     reported = reported.then(async () => {
       const meaning = tooMany ? { uncompared: 'too many changes at once' } : await meaningOf(event)
       waiting -= 1
-      if (waiting === 0) await comparer.end()
       const level = 'uncompared' in meaning ? 'warn' : 'info'
       const { revision, previous, sequence } = event
       log[level]({ revision, previous, sequence, tookOver, ...meaning }, 'policy activated')

@@ -13,6 +13,7 @@ import { LivePolicy } from '../../../src/policy/live/live-policy.ts'
 import { policyFolderSource } from '../../../src/policy/policy-source.ts'
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
+import { Comparer } from '../../../src/server/policy-changes/comparer.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
 import { createPolicyLog, policyDetail } from '../../../src/server/policy-changes/policy-log.ts'
 import { CHECK_FORMATS, checkPolicy } from '../../../src/tools/check/check-policy.ts'
@@ -115,7 +116,7 @@ describe('a policy with very many bad lines', () => {
     const { sources: schemas } = await readSchemas(join(ROOT, 'schemas'))
     const lines: string[] = []
     const log = pino({}, { write: (line: string) => lines.push(line) })
-    const policyLog = createPolicyLog(log, { schemas })
+    const policyLog = createPolicyLog(log, new Comparer({ schemas }))
     const policy = await LivePolicy.open({
       source: policyFolderSource(folder),
       resources,
