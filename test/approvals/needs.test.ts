@@ -322,6 +322,17 @@ describe('a change of the policy', () => {
     expect(wide).to.deep.equal(['blocks', 'narrows', 'notes', 'orders', 'users', 'widens'])
   })
 
+  it('asks everybody where the rules have very many different ends, which would take long to compare', () => {
+    const ending = (count: number) =>
+      Array.from(
+        { length: count },
+        (_, i) => `p, member, orders, read, any, *, allow, until=${2000 + i}-01-01T00:00:00Z`,
+      )
+    const narrower = (count: number) => asked(line(...ending(count)), line(...ending(count), '# a comment'))
+    expect(narrower(100)).to.deep.equal(['narrows'])
+    expect(narrower(101)).to.deep.equal(['blocks', 'narrows', 'notes', 'orders', 'users', 'widens'])
+  })
+
   it('says why, in one line', () => {
     const [first] = needs(line('p, member, users, list, any, public, allow'))
     expect(first && needSentence(first)).to.equal(

@@ -10,6 +10,7 @@ import { listed, type Phrase, say } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
 import { changeSentence, type DecisionChange, directionOf, type PolicyDifference } from '../diff/change.ts'
+import { Incomparable } from '../diff/compare-decisions.ts'
 import { comparePolicies } from '../diff/compare-policies.ts'
 import { compareBlocked } from '../diff/compare-settings.ts'
 import { ABOUT_NO_RESOURCE } from '../diff/ratchets.ts'
@@ -24,7 +25,10 @@ export interface ApprovalEffect {
 /** Rules with an end count as if they never ended: no clock may make a change smaller. */
 const BEFORE_ALL_ENDS = 0
 
-/** Throws Incomparable for policies with too many relations to compare, and FileError. */
+/** The rules are compared at the end of each, 10 ms for 10,000 rules: an instance must judge a change within its time. */
+const MOST_ENDS = 100
+
+/** Throws Incomparable for policies with too many relations or ends to compare, and FileError. */
 export function effectsOf(sides: Sides<ChangedPolicy>, resources: Resources): readonly ApprovalEffect[] {
   const { before, after } = sides
   // A block must not wait for rules that are the same.
@@ -33,6 +37,8 @@ export function effectsOf(sides: Sides<ChangedPolicy>, resources: Resources): re
     return compareBlocked(blocked, BEFORE_ALL_ENDS).map((one) => effectOf(one, () => false))
   }
   const policies = sidesOf((side) => sides[side].policy)
+  const ends = new Set([before, after].flatMap(({ policy }) => policy.rules.flatMap(({ until }) => until ?? [])))
+  if (ends.size > MOST_ENDS) throw new Incomparable(`the rules have more than ${MOST_ENDS} ends`)
   const isAbout = aboutResources(policies, resources)
   return [
     ...comparePolicies(sides, { resources, now: BEFORE_ALL_ENDS }).map((one) => effectOf(one, isAbout)),

@@ -34,7 +34,7 @@ export function needsOf(sides: Sides<ChangedPolicy>, resources: Resources): read
 
 type ApprovalEffects = readonly ApprovalEffect[] | undefined
 
-/** Undefined for policies with too many relations to compare: then the change may be anything. */
+/** Undefined for policies with too many relations or ends to compare: then the change may be anything. */
 function comparedEffects(sides: Sides<ChangedPolicy>, resources: Resources): ApprovalEffects {
   try {
     return effectsOf(sides, resources)
@@ -64,7 +64,7 @@ function textEffects(effects: readonly ApprovalEffect[], files: readonly string[
   ]
 }
 
-const TOO_MANY = 'the two versions have too many relations to compare'
+const TOO_MANY = 'the two versions have too many relations, or rules with an end, to compare'
 
 function byDirection({ widens, narrows, blocks }: Approvals, effects: ApprovalEffects): readonly FoundNeed[] {
   if (!effects) return [widens, narrows, blocks].map((need) => ({ ...need, because: TOO_MANY }))

@@ -11,8 +11,10 @@ import type { ChangeSummary, FromThread, PolicyChange, ThreadData, ToCompareThre
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
 
-/** A comparison that takes longer is cancelled. */
+/** A comparison for the log that takes longer is cancelled. */
 const PATIENCE_MS = 30_000
+/** What people have approved must be judged, also on a slow machine: commands publish it without such a bound. */
+const JUDGED_WITHIN = 20 * PATIENCE_MS
 /** Several may come one after another. */
 const IDLE_MS = 1000
 
@@ -69,7 +71,7 @@ export class Comparer {
     this.#thread ??= this.#start()
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
-    const { patienceMs = PATIENCE_MS } = this.#options
+    const { patienceMs = asked.kind === 'judge' ? JUDGED_WITHIN : PATIENCE_MS } = this.#options
     const giveUp = setTimeout(
       () => reject(new Error(`the comparison took longer than ${patienceMs} ms`)),
       patienceMs,
