@@ -262,7 +262,7 @@ describe('sallyport add resource', () => {
     const before = await contents(folder)
     const unwritten = await workshop.sallyport('broken', 'add', 'resource', 'tickets')
     expect(unwritten.code).to.equal(2)
-    expect(unwritten.stderr).to.include("the project can't be written").and.to.include('nothing was changed')
+    expect(unwritten.stderr).to.include("test/matrix can't be written").and.to.include('nothing was changed')
     expect(await contents(folder)).to.deep.equal(before)
     await appendFile(join(folder, 'policies/policy.csv'), 'p, member\n')
     const faulty = await contents(folder)

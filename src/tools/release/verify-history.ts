@@ -1,6 +1,7 @@
 /** Verifies the versions of a database one by one, from the first to the last; also offline, of a copy in a file. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { FileError } from '../../base/diagnostic.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import { isObject } from '../../base/is-object.ts'
 import { digestOfText, type PublishedVersion, type VersionHome } from '../../policy/published/signed-version.ts'
 import { type KnownVersion, nextVersion, readingIn, type ValidVersion } from '../../policy/published/version-chain.ts'
@@ -65,9 +66,9 @@ export async function copyHistory(versions: VersionsToVerify, file: string): Pro
     const text = await versions.file(digest)
     if (text !== undefined) files[digest] = text
   }
-  const { id, former } = await versions.home()
-  const copy: HistoryCopy = { format: COPY_FORMAT, database: { id, former }, versions: all, files }
-  await writeFile(file, `${JSON.stringify(copy)}\n`, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+  const copy: HistoryCopy = { format: COPY_FORMAT, database: await versions.home(), versions: all, files }
+  const place = await writingPlace(file)
+  await writeFile(place, `${JSON.stringify(copy)}\n`, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'EEXIST' ? 'it exists already' : String(error.code)
     throw new ToolError(`${file} can't be written (${why}): name a new file in a folder that exists`)
   })
@@ -96,8 +97,7 @@ function copyIn(text: string): HistoryCopy | undefined {
   if (!isObject(copy) || copy.format !== COPY_FORMAT || !isObject(copy.database) || !isObject(copy.files))
     return undefined
   const { database, versions, files } = copy
-  const { id, former } = database
-  if (typeof id !== 'string' || !Array.isArray(former) || !Array.isArray(versions)) return undefined
+  if (typeof database.id !== 'string' || !Array.isArray(database.former) || !Array.isArray(versions)) return undefined
   const isVersion = (one: unknown) =>
     isObject(one) && Number.isSafeInteger(one.number) && typeof one.signed === 'string'
   const isWhole = versions.every(isVersion) && Object.values(files).every((one) => typeof one === 'string')

@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { finish, syncDirectory, writeDurably } from '../../base/files/durable-file.ts'
+import { writingPlace } from '../../base/files/project-file.ts'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
 import type { SignedByPeople, SignedName } from '../../policy/published/signed-version.ts'
 import type { VersionTexts } from '../../policy/published/version-chain.ts'
@@ -132,7 +133,7 @@ async function versionNames({ versions }: Home): Promise<readonly string[]> {
 
 /** Throws ToolError if the folder has something in it, or can't be made. */
 export async function exportVersion(directory: string, texts: VersionTexts): Promise<void> {
-  const parent = dirname(resolve(directory))
+  const parent = await writingPlace(dirname(resolve(directory)))
   const found = await stat(parent).catch(() => undefined)
   if (!found?.isDirectory()) throw new ToolError(`${parent} is not a directory: make it first`)
   if (!(await isFree(directory))) {
