@@ -110,7 +110,9 @@ describe('the commands of proposals', () => {
 
   it('close what is rejected, withdrawn, out of time, or a change of another version', async () => {
     await proposed('ada')
-    expect((await as('zoe', 'reject', '1')).stderr).to.contain('give --reason')
+    for (const reason of [[], ['--reason', ' ']]) {
+      expect((await as('zoe', 'reject', '1', ...reason)).stderr).to.contain('give --reason')
+    }
     expect((await as('zoe', 'reject', '1', '--reason', 'too much')).stdout).to.contain('`zoe` has rejected proposal 1.')
     expect((await as('tim', 'approve', '1')).stderr).to.contain('proposal 1 was rejected by `zoe`: nothing was done')
     await proposed('ada')
@@ -258,6 +260,9 @@ describe('the commands of proposals', () => {
       const { code, stdout } = await offline(changed)
       expect([code, stdout.includes(why)], stdout).to.deep.equal([1, true])
     }
+    const none = join(approved.published.root, 'none.json')
+    await writeFile(none, JSON.stringify({ ...JSON.parse(text), versions: [] }))
+    expect((await offline(none)).stdout).to.equal('There are no versions.\n')
     approved.published.tamper("update policy_versions set signed = replace(signed, 'a', 'b') where number = 3")
     expect((await run(['history', '--verify'])).stdout).to.contain(
       'The first version that is not valid is 3: version 3 ',

@@ -67,6 +67,11 @@ async function copyVersions(file: string, settings: Config, format: Format): Pro
   printResult(format, { file, versions }, `${printable(file)} has ${count(versions, 'version')}, with all files.\n`)
 }
 
+function validText(versions: number): string {
+  if (versions === 0) return 'There are no versions.\n'
+  return versions === 1 ? 'The only version is valid.\n' : `All ${versions} versions are valid.\n`
+}
+
 async function verifyVersions(file: string | undefined, settings: Config, format: Format): Promise<void> {
   const { readHistoryCopy, verifyHistory } = await import('../../tools/release/verify-history.ts')
   const { versionJson } = await import('../../tools/release/version.ts')
@@ -79,9 +84,7 @@ async function verifyVersions(file: string | undefined, settings: Config, format
   const lines = versions.map((version) => lineOf(version, false)).join('')
   const end = broken
     ? `The first version that is not valid is ${broken.number}: ${printable(broken.why)}.\n`
-    : versions.length === 1
-      ? 'The only version is valid.\n'
-      : `All ${versions.length} versions are valid.\n`
+    : validText(versions.length)
   const known = last ? `POLICY_KNOWN=${last.number}:${last.digest}\n` : ''
   const json = { versions: versions.map(versionJson), broken: broken ?? null, last: last ?? null }
   printResult(format, json, `${lines}${end}${known}`)

@@ -203,8 +203,7 @@ function declareSaying(policy: Command): void {
       .addOption(SCHEMAS)
       .addOption(TEXT_OR_JSON)
       .action(async (number, { reason: why, key, format, ...flags }) => {
-        if (says === 'rejected' && why === undefined)
-          throw new ConfigError('give --reason: why the proposal is rejected')
+        if (says === 'rejected' && !why?.trim()) throw new ConfigError('give --reason: why the proposal is rejected')
         const { findProposal, needsOfProposal, respond } = await import('../../tools/approvals/proposals.ts')
         const { needSentence } = await import('../../analysis/approvals/needs.ts')
         await inProposalsAs(key, flags, async ({ signed: { versions }, base, resources, signer }) => {
