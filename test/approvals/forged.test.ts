@@ -25,7 +25,7 @@ const DAY = 24 * 60 * 60 * 1000
 const at = (ms: number) => new Date(Date.now() + ms).toISOString()
 
 describe('a version that somebody made of signed proposals and approvals', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let approved: ApprovedPolicies
   let server: TestServer
   /** A change of version 1 that needs two of security. */

@@ -17,7 +17,7 @@ const uncheckedBecause = 'the published policy grants more than the folder of th
 const HOUR = 60 * 60 * 1000
 
 describe('one person with a key who writes to the database', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let approved: ApprovedPolicies
   beforeEach(async () => {
     approved = await ApprovedPolicies.make()
@@ -70,7 +70,7 @@ describe('one person with a key who writes to the database', function () {
 
   it("can't hold up the scheduled changes of others with faulty files, and those are told of", async () => {
     const server = await approved.published.start({}, { uncheckedBecause })
-    const from = Date.now() + 3000
+    const from = Date.now() + 15_000
     await within(async (versions) => {
       const resources = await loadResources(new URL('../../schemas', import.meta.url).pathname)
       const keys = await readPolicyKeys(approved.published.publicKey())
