@@ -39,7 +39,7 @@ const TABLES = ['versions', 'files', 'proposals', 'signatures']
 const FOREVER = Date.now() + 30 * 24 * 60 * 60 * 1000
 
 describe('an administrator of the database', function () {
-  this.timeout(900_000)
+  this.timeout(2_400_000)
   const people = makePeople()
   /** Somebody's key that no file knows. */
   const stranger = new Person()
