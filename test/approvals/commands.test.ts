@@ -218,6 +218,21 @@ describe('the commands of proposals', () => {
       .and.to.not.contain('undefined')
   })
 
+  it('propose the very bytes of the files, and refuse those that no database can keep', async () => {
+    const folder = await approved.folderWith('marked', '')
+    const roles = join(folder, 'roles.yaml')
+    const text = `\uFEFF${await readFile(roles, 'utf8')}`
+    await writeFile(roles, text)
+    expect((await as('ada', 'propose', folder, '--title', 'a byte order mark')).stderr).to.equal('')
+    await as('zoe', 'approve', '1')
+    expect((await run(['publish', '1'])).stdout).to.contain('Proposal 1 is version 2')
+    const copy = join(approved.published.root, 'copy')
+    await run(['export', copy, '--from', 'database:'])
+    expect(await readFile(join(copy, 'roles.yaml'), 'utf8')).to.equal(text)
+    await writeFile(roles, `${text}# \0\n`)
+    expect((await as('ada', 'propose', folder, '--title', 'U+0000')).stderr).to.contain('U+0000: delete it')
+  })
+
   it('block with one approval, and tell what is missing', async () => {
     const server = await approved.published.start()
     const blocked = await as('ada', 'block', 'user:mallory', '--reason', 'stolen laptop')

@@ -1,8 +1,6 @@
 /** Proposals in the database: how each stands, and what people do with them. */
 import { type FoundNeed, NEEDS_VERSION, needsOf, type UnmetNeed, unmetNeeds } from '../../analysis/approvals/needs.ts'
 import type { Approvals } from '../../decide/policy.ts'
-import { revisionOfContent } from '../../policy/policy-files.ts'
-import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
 import {
   type Approval,
   type PersonSigner,
@@ -26,7 +24,7 @@ import {
 import type { Resources } from '../../resources/resource.ts'
 import { LONGEST_SIGNED, type PolicyVersions, type StoredProposal } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, parseReading, ToolError } from '../load-policy.ts'
-import { digestOf, type PolicyContent } from '../release/content.ts'
+import { describedFiles, type PolicyContent } from '../release/content.ts'
 import { NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
 
 /**
@@ -96,9 +94,7 @@ export async function propose(
   { title, ticket, notBefore, expires, content, blocked }: NewProposal,
   signer: PersonSigner,
 ): Promise<StoredProposal> {
-  const texts = new Map([...content].map(([name, bytes]) => [name, new TextDecoder().decode(bytes)] as const))
-  texts.set(BLOCKED_FILE, blocked)
-  const files = new Map([...texts.values()].map((text) => [digestOfText(text), text]))
+  const { described, texts } = describedFiles(content, blocked)
   const timeOf = (time: number) => new Date(time).toISOString()
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const number = ((await allProposals(versions)).at(-1)?.number ?? 0) + 1
@@ -108,9 +104,7 @@ export async function propose(
       base: { number: base.number, digest: digestOfText(base.signed) },
       title,
       ...(ticket === undefined ? {} : { ticket }),
-      revision: revisionOfContent(content, blocked),
-      digest: digestOf(content),
-      files: Object.fromEntries([...texts].map(([name, text]) => [name, digestOfText(text)])),
+      ...described,
       time: timeOf(await versions.now()),
       ...(notBefore === undefined ? {} : { notBefore: timeOf(notBefore) }),
       expires: timeOf(expires),
@@ -118,7 +112,7 @@ export async function propose(
     }
     const signed = await signProposal(proposal, signer)
     if (signed.length > LONGEST_SIGNED / 4) throw new ToolError('the title is too long for a proposal: shorten it')
-    if (await versions.propose({ number, signed, files })) return { number, signed }
+    if (await versions.propose({ number, signed, files: texts })) return { number, signed }
   }
   throw new ToolError(`other commands keep proposing changes: ${AGAIN}`)
 }

@@ -3,10 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Diagnostic } from '../../base/diagnostic.ts'
-import { revisionOfContent } from '../../policy/policy-files.ts'
 import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
 import {
-  digestOfText,
   type PublishedVersion,
   signVersion,
   type VersionKeys,
@@ -17,7 +15,7 @@ import type { JudgeChange, KnownVersion, VersionTexts } from '../../policy/publi
 import { LONGEST_SIGNED, type PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
-import { digestOf, type PolicyContent } from './content.ts'
+import { describedFiles, type PolicyContent } from './content.ts'
 import {
   faultOf,
   faultOfLoss,
@@ -161,22 +159,18 @@ class DatabaseTarget implements ReleaseTarget {
     if (needs && !recovers) throw new ToolError(NEEDS_APPROVALS)
     if (recovers && !needs) throw new ToolError('the version in force asks for no approvals: leave --recover out')
     if (!signer) throw new ToolError('POLICY_SIGNING_KEY is not set: set it to a file with a private Ed25519 key')
-    const texts = new Map([...content].map(([name, bytes]) => [name, textOf(name, bytes)]))
-    texts.set(BLOCKED_FILE, blocked)
+    const { described, texts } = describedFiles(content, blocked)
     const version: PublishedVersion = {
       number: this.#history.last + 1,
       database: this.#history.database,
-      revision: revisionOfContent(content, blocked),
       time: now.toISOString(),
       user: userInfo().username,
       ...about,
-      digest: digestOf(content),
-      files: Object.fromEntries([...texts].map(([name, text]) => [name, digestOfText(text)])),
+      ...described,
     }
-    const files = new Map([...texts.values()].map((text) => [digestOfText(text), text]))
     const signed = await signVersion(version, signer)
     if (signed.length > LONGEST_SIGNED) throw new ToolError('the reason is too long for a version: shorten it')
-    return (await versions.publish({ number: version.number, signed, files })) ? version : undefined
+    return (await versions.publish({ number: version.number, signed, files: texts })) ? version : undefined
   }
 
   /** Throws ToolError if the last version isn't valid, or an instance has a later one: their blocks would be lost. */
@@ -243,12 +237,6 @@ function versionOf({ files, ...version }: PublishedVersion): PolicyVersion {
 function contentOf(texts: VersionTexts): PolicyContent {
   const rules = [...texts].filter(([name]) => name !== BLOCKED_FILE)
   return new Map(rules.map(([name, text]) => [name, Buffer.from(text)]))
-}
-
-function textOf(name: string, bytes: Uint8Array): string {
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  if (text.includes('\0')) throw new ToolError(`${name} has a character U+0000: delete it`)
-  return text
 }
 
 function aboutBlock(id: string, reason?: string): string {
