@@ -138,7 +138,7 @@ Exit code: 0 when both versions were compared, 2 when it could not run.`,
     })
 }
 
-/** Without it, V8 lets the heap grow to a multiple of what is in use before it looks for garbage. */
+/** By default, V8 collects garbage only when the heap is several times as large as what is in use. */
 const THRIFTY = '--heap-growing-percent=20'
 
 /** A bar for each of the two. */

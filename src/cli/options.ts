@@ -90,7 +90,6 @@ export function lifetime(text: string): number {
   throw new InvalidArgumentError(DURATION_FORM)
 }
 
-/** Reads a time, or a duration before now, as milliseconds since the epoch. */
 const DURATION_FROM_NOW = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/
 
 /** A time to come, in milliseconds since the epoch; `2h` is in two hours. */
@@ -104,6 +103,7 @@ export function futureMoment(text: string): number {
   return time
 }
 
+/** Reads a time, or a duration before now, as milliseconds since the epoch. */
 function moment(text: string): number {
   const ago = readDuration(text)
   const time = ago === undefined ? readMoment(text, Date.now()) : Date.now() - ago

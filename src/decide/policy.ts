@@ -224,6 +224,14 @@ export const NO_MASKS: Masks = { fields: new Set(), facts: new Map() }
 /** The resource whose fields are the attributes of callers, and whose ids are subjects. */
 export const USERS = 'users'
 
+/** The roles that inherit it, also through others. */
+export function heirsOf({ links }: Pick<Policy, 'links'>, role: string): ReadonlySet<string> {
+  const reached = new Set([role])
+  for (const name of reached) for (const link of links) if (link.inherits === name) reached.add(link.role)
+  reached.delete(role)
+  return reached
+}
+
 /** A role and all that it inherits. */
 export function inheritedBy({ links }: Pick<Policy, 'links'>, role: string): ReadonlySet<string> {
   const reached = new Set([role])

@@ -3,7 +3,7 @@
  * change no decision by themselves. A change whose direction isn't proved may go either way.
  */
 import { changesStored, operationsOf } from '../../decide/callers-and-routes.ts'
-import { type Guarantee, type GuaranteedAct, type Policy, type Term, USERS } from '../../decide/policy.ts'
+import { type Guarantee, type GuaranteedAct, heirsOf, type Policy, type Term, USERS } from '../../decide/policy.ts'
 import { comparedAttributes, meaningOf, stepsIn } from '../../decide/relations/all-kinds.ts'
 import { meaningOfCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
@@ -180,26 +180,6 @@ function countedRoles({ callers, guarantees, roleGuarantees }: Policy): readonly
     ...roleGuarantees.flatMap((one) => (one.kind === 'at-most' ? [one.role] : one.roles)),
     ...guarantees.flatMap(actsOf).flatMap(({ subjects }) => ('with' in subjects ? subjects.with : subjects.without)),
   ]
-}
-
-const inheritors = new WeakMap<Policy, ReadonlyMap<string, readonly string[]>>()
-
-/** The roles that inherit it, through others too. */
-function heirsOf(policy: Policy, role: string): ReadonlySet<string> {
-  const byInherited = inheritors.getOrInsertComputed(policy, ({ links }) => {
-    const groups = Map.groupBy(links, ({ inherits }) => inherits)
-    return new Map([...groups].map(([name, some]) => [name, some.map((link) => link.role)]))
-  })
-  const found = new Set<string>()
-  const next = [role]
-  for (const name of next) {
-    for (const heir of byInherited.get(name) ?? []) {
-      if (found.has(heir)) continue
-      found.add(heir)
-      next.push(heir)
-    }
-  }
-  return found
 }
 
 // ---- Guarantees with the same text, whose relations and conditions mean something else ------------------------------

@@ -1,6 +1,6 @@
 /** limits.yaml: the rate limits, the callers that they count, and the sizes of bodies, objects, answers and pages. */
 
-import { inheritedBy, type Limit, type LimitMatch, type Limits, type Policy } from '../../decide/policy.ts'
+import { heirsOf, type Limit, type LimitMatch, type Limits, type Policy } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import { type Sides, sidesOf } from '../compared-space.ts'
 import type { Direction, SettingChange } from './change.ts'
@@ -73,10 +73,6 @@ function compareHolders(policies: Sides<Policy>, limits: Sides<Limit>): readonly
     return [{ kind: 'limit-role', direction, name, before: [...before].sort(), after: [...after].sort(), sentence }]
   }
   return [...change('narrowing', after.difference(before)), ...change('widening', before.difference(after))]
-}
-
-function heirsOf(policy: Policy, role: string): ReadonlySet<string> {
-  return new Set([...policy.roles.keys()].filter((name) => name !== role && inheritedBy(policy, name).has(role)))
 }
 
 /** Fewer conditions count more requests. */

@@ -2,11 +2,11 @@
  * What an argument or a setting names as a policy, a directory or a version that is published in the database; and what
  * `policy apply` and its relatives write to.
  */
+import { judgeHere } from '../../analysis/approvals/judge-here.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { DATABASE_POLICIES, ofDatabase, versionNamed } from '../../identity/keys/published-settings.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
-import type { JudgeChange } from '../../policy/published/version-chain.ts'
 import { type StoreUnavailable, whileOpen } from '../../store/errors.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import type { PolicyPlace, PublishedPlace } from '../../tools/load-policy.ts'
@@ -81,23 +81,9 @@ export async function inSignedVersions<T>(
 export async function verifierOf(settings: VersionSettings): Promise<Omit<SignedVersions, 'versions'>> {
   return {
     keys: await trustedKeys(settings),
-    judge: judgeWith(settings),
+    judge: judgeHere(settings.schemas),
     trusted: settings.published.known,
     now: Date.now,
-  }
-}
-
-/** What judges changes that people have approved is loaded for the first one. */
-function judgeWith({ schemas }: Pick<VersionSettings, 'schemas'>): JudgeChange {
-  const load = async () => {
-    const { loadResources } = await import('../../resources/load/load-resources.ts')
-    return loadResources(schemas)
-  }
-  let loaded: ReturnType<typeof load> | undefined
-  return async (change) => {
-    const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
-    loaded ??= load()
-    return judgeApproved(change, await loaded)
   }
 }
 
@@ -113,7 +99,14 @@ async function openTarget(settings: TargetSettings): Promise<ReleaseTarget> {
   const signer = published.signingKey === undefined ? undefined : await readPolicySigner(published.signingKey)
   const keys = await trustedKeys(settings)
   const versions = signer && over !== 'any' ? await makeVersions(settings) : await openVersions(settings)
-  return openDatabaseTarget({ versions, signer, keys, judge: judgeWith(settings), trusted: published.known, over })
+  return openDatabaseTarget({
+    versions,
+    signer,
+    keys,
+    judge: judgeHere(settings.schemas),
+    trusted: published.known,
+    over,
+  })
 }
 
 /** The keys of POLICY_PUBLIC_KEYS, and the publisher's own. Throws ConfigError without any. */

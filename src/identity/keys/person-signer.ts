@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { personKey } from '../../policy/parse/person-key.ts'
+import { personKey, sshLength } from '../../policy/parse/person-key.ts'
 import type { PersonSigner } from '../../policy/published/proposal.ts'
 import { quote } from '../../present/quote.ts'
 import { KeyError } from './key-error.ts'
@@ -115,9 +115,7 @@ class Strings {
 }
 
 function asString(bytes: Uint8Array): Buffer {
-  const length = Buffer.alloc(4)
-  length.writeUInt32BE(bytes.length)
-  return Buffer.concat([length, bytes])
+  return Buffer.concat([sshLength(bytes.length), bytes])
 }
 
 // ---- The SSH agent (draft-ietf-sshm-ssh-agent) ----------------------------------------------------------------------

@@ -67,7 +67,7 @@ function readLine(line: string): PersonKey | BadKey {
   const [kind = '', encoded = ''] = line.split(/\s+/)
   if (kind !== ED25519) return { fault: `of the kind ${kind}, not ${ED25519}`, hint: MAKE }
   if (/[\r\n]/.test(line)) return { fault: 'more than one line', hint: 'write each key as an element of its own' }
-  const head = Buffer.concat([lengthOf(ED25519.length), Buffer.from(ED25519), lengthOf(KEY_BYTES)])
+  const head = Buffer.concat([sshLength(ED25519.length), Buffer.from(ED25519), sshLength(KEY_BYTES)])
   const bytes = Buffer.from(encoded, 'base64')
   // Buffer passes over characters that no base64 has.
   const isExact = bytes.toString('base64') === encoded && bytes.length === head.length + KEY_BYTES
@@ -75,7 +75,8 @@ function readLine(line: string): PersonKey | BadKey {
   return personKey(bytes.subarray(head.length).toString('base64url'))
 }
 
-function lengthOf(length: number): Buffer {
+/** In four bytes (RFC 4251 section 5). */
+export function sshLength(length: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(length)
   return bytes

@@ -99,22 +99,29 @@ export function claimedProposal(signed: string): PolicyProposal | undefined {
 /** The only form of a text with these parts: no second text may pass for the same signature. */
 const COMPACT = /^(?<header>[\w-]+)\.(?<payload>[\w-]+)\.(?<signature>[\w-]{86})$/
 
-function readSigned(kind: keyof typeof TYPES, signed: string, { people }: Approvals): SignedBy<unknown> | undefined {
+function readSigned(kind: keyof typeof TYPES, signed: string, approvals: Approvals): SignedBy<unknown> | undefined {
   const { header = '', payload = '', signature = '' } = COMPACT.exec(signed)?.groups ?? {}
   // Some characters have bits that no byte needs: with other ones, the text stands for the same bytes.
   const isBent = (part: string) => Buffer.from(part, 'base64url').toString('base64url') !== part
   if ([header, payload, signature].some(isBent)) return undefined
   const named = parsed(header)
   if (!isObject(named) || named.typ !== TYPES[kind] || named.alg !== 'EdDSA') return undefined
-  const owner = [...people].find(([, { keys }]) => keys.some(({ kid }) => kid === named.kid))
-  const key = owner?.[1].keys.find(({ kid }) => kid === named.kid)
-  if (!owner || !key) return undefined
+  const owner = ownerOf(approvals, String(named.kid))
+  if (!owner) return undefined
+  const { by, key } = owner
   const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' })
   const isTrue = verify(null, Buffer.from(`${header}.${payload}`), publicKey, Buffer.from(signature, 'base64url'))
-  return isTrue ? { by: owner[0], kid: key.kid, said: parsed(payload) } : undefined
+  return isTrue ? { by, kid: key.kid, said: parsed(payload) } : undefined
 }
 
-function payloadOf(signed: string): unknown {
+/** Whose key it is. */
+export function ownerOf({ people }: Approvals, kid: string) {
+  const [found] = [...people].flatMap(([by, { keys }]) => keys.flatMap((key) => (key.kid === kid ? { by, key } : [])))
+  return found
+}
+
+/** What a signed text says, whoever signed it; undefined for another text. */
+export function payloadOf(signed: string): unknown {
   return parsed(COMPACT.exec(signed)?.groups?.payload ?? '')
 }
 

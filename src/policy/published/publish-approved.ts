@@ -2,7 +2,7 @@
 import type { Approvals } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { approvalsOf } from '../parse/parse-approvals.ts'
-import { approvedText, claimedProposal, readApproval } from './proposal.ts'
+import { approvedText, claimedProposal, readApproval, readApprovedText } from './proposal.ts'
 import type { VersionHome } from './signed-version.ts'
 import {
   type ChainParts,
@@ -30,7 +30,7 @@ export interface PublishParts extends ChainParts {
   readonly resources: Resources
 }
 
-/** The number of the version; or why there is none: something is missing, or another version was published meanwhile. */
+/** The number of the new version; or `outrun`, because another version was published first; or what is missing. */
 type Published = { readonly version: number } | { readonly outrun: true } | UnapprovedChange
 
 /** `base`: the version in force. Throws FileError for files that these schemas don't fit, or that were changed. */
@@ -50,6 +50,13 @@ export async function publishApproved(
   if ('code' in found) return found
   const stored = { number: found.number, signed: approvedText(approved), files: new Map() }
   return (await versions.publish(stored)) ? { version: found.number } : { outrun: true }
+}
+
+/** Whether the version that the proposal would become is there, and is this one. */
+export async function isPublished(versions: Pick<VersionReader, 'get'>, signed: string): Promise<boolean> {
+  const base = claimedProposal(signed)?.base.number
+  const next = base === undefined ? undefined : await versions.get(base + 1)
+  return next !== undefined && readApprovedText(next)?.proposal === signed
 }
 
 /** Characters; less than stores read of a version (LONGEST_SIGNED). */

@@ -1,4 +1,5 @@
 /** Opens the policy that is published in the database, on a connection of its own. */
+import { judgeHere } from '../../analysis/approvals/judge-here.ts'
 import { AGAIN, againWith } from '../../base/problems/fix.ts'
 import type { Config } from '../../config/config.ts'
 import { openDataFolder } from '../../config/start/start-faults.ts'
@@ -9,14 +10,13 @@ import { LivePolicy } from '../../policy/live/live-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import { type KeptVersion, PublishedSource } from '../../policy/published/published-source.ts'
 import type { VersionKeys } from '../../policy/published/signed-version.ts'
-import type { JudgeChange, KnownVersion } from '../../policy/published/version-chain.ts'
-import { loadResources } from '../../resources/load/load-resources.ts'
+import type { KnownVersion } from '../../policy/published/version-chain.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { Comparer } from '../policy-changes/comparer.ts'
 import { KeptSequence, logChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
-import { ChangeJudge } from '../policy-changes/judge-apart.ts'
+import { judgeApart } from '../policy-changes/judge-apart.ts'
 import { DueProposals, logDue } from '../policy-changes/publish-when-due.ts'
 import { reportInstance } from '../policy-changes/report-instance.ts'
 import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
@@ -39,15 +39,9 @@ export async function openPublishedPolicy(parts: OpeningParts): Promise<OpenedPo
 export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
   const versions = await openVersions(config)
   try {
-    const { judgeApproved } = await import('../../analysis/approvals/judge.ts')
-    let resources: ReturnType<typeof loadResources> | undefined
-    const judge: JudgeChange = async (change) => {
-      resources ??= loadResources(config.schemas)
-      return judgeApproved(change, await resources)
-    }
     const source = new PublishedSource(versions, {
       keys: await trustedKeys(config),
-      judge,
+      judge: judgeHere(config.schemas),
       trusted: config.published.known,
       now: Date.now,
     })
@@ -74,9 +68,14 @@ async function follow(
   const { maxAgeMs } = config.published
   await openDataFolder(config.dataDirectory)
   const kept = new KeptSequence(config.dataDirectory, log)
-  const changes = new ChangeJudge(comparer, options.resources)
   const clock = () => now().getTime()
-  const chain = { versions, keys, judge: changes.judge, trusted: config.published.known, now: clock }
+  const chain = {
+    versions,
+    keys,
+    judge: judgeApart(comparer, options.resources),
+    trusted: config.published.known,
+    now: clock,
+  }
   const source = new PublishedSource(versions, { ...chain, followed: later(await kept.read(), chain.trusted) })
   await source.look()
   const policy = await LivePolicy.open({ ...options, source })
@@ -100,6 +99,7 @@ async function follow(
   const close = async () => {
     channel.close()
     await due.close()
+    await comparer.end()
     await kept.close()
     await forget()
     await versions.close()

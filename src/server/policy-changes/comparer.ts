@@ -14,7 +14,7 @@ const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' :
 /** A comparison for the log that takes longer is cancelled. */
 const PATIENCE_MS = 30_000
 /** What people have approved must be judged, also on a slow machine: commands publish it without such a bound. */
-const JUDGED_WITHIN = 20 * PATIENCE_MS
+const JUDGED_WITHIN_MS = 20 * PATIENCE_MS
 /** Several may come one after another. */
 const IDLE_MS = 1000
 
@@ -71,7 +71,7 @@ export class Comparer {
     this.#thread ??= this.#start()
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
-    const { patienceMs = asked.kind === 'judge' ? JUDGED_WITHIN : PATIENCE_MS } = this.#options
+    const { patienceMs = asked.kind === 'judge' ? JUDGED_WITHIN_MS : PATIENCE_MS } = this.#options
     const giveUp = setTimeout(
       () => reject(new Error(`the comparison took longer than ${patienceMs} ms`)),
       patienceMs,

@@ -1,28 +1,16 @@
 /** Judges changes that people have approved: in a thread, so that no request waits, but for those that only block. */
 import { judgeApproved, onlyBlocks } from '../../analysis/approvals/judge.ts'
 import { FileError } from '../../base/diagnostic.ts'
-import type { ApprovedChange, JudgeChange } from '../../policy/published/version-chain.ts'
+import type { JudgeChange } from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Comparer } from './comparer.ts'
 
-export class ChangeJudge {
-  readonly #comparer: Comparer
-  readonly #resources: Resources
-
-  constructor(comparer: Comparer, resources: Resources) {
-    this.#comparer = comparer
-    this.#resources = resources
-  }
-
-  readonly judge: JudgeChange = async (change) => {
+export function judgeApart(comparer: Comparer, resources: Resources): JudgeChange {
+  return async (change) => {
     // A block must not wait for a thread that starts.
-    if (onlyBlocks(change)) return judgeApproved(change, this.#resources)
-    return this.#judgeApart(change)
-  }
-
-  async #judgeApart(change: ApprovedChange): ReturnType<JudgeChange> {
+    if (onlyBlocks(change)) return judgeApproved(change, resources)
     try {
-      return await this.#comparer.judge(change)
+      return await comparer.judge(change)
     } catch (error) {
       if (error instanceof FileError) throw error
       return {

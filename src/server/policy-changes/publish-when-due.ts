@@ -6,13 +6,8 @@ import type { Logger } from 'pino'
 import { FileError } from '../../base/diagnostic.ts'
 import { approvalsOf } from '../../policy/parse/parse-approvals.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import {
-  claimedProposal,
-  type PolicyProposal,
-  readApprovedText,
-  readProposal,
-} from '../../policy/published/proposal.ts'
-import { type PublishParts, publishApproved } from '../../policy/published/publish-approved.ts'
+import { claimedProposal, type PolicyProposal, readProposal } from '../../policy/published/proposal.ts'
+import { isPublished, type PublishParts, publishApproved } from '../../policy/published/publish-approved.ts'
 import { PASSING } from '../../policy/published/published-source.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
 import { isSame, type KnownVersion, type ValidVersion, validVersion } from '../../policy/published/version-chain.ts'
@@ -82,9 +77,7 @@ export class DueProposals {
   }
 
   async #look(): Promise<void> {
-    const { inForce, resources } = this.#options
-    const files = inForce()
-    if (!files || !approvalsOf(files, resources)) return
+    if (!this.#options.inForce()?.['approvals.yaml']) return
     await this.#readNew()
     if (this.#waiting.size === 0 && this.#overdue.size === 0) return
     const now = await this.#options.versions.now()
@@ -120,7 +113,7 @@ export class DueProposals {
     }
     if (digestOfText(base.signed) !== said.base.digest) {
       this.#waiting.delete(number)
-      if (await this.#isPublished(scheduled)) return
+      if (await isPublished(versions, signed)) return
       const why = `version ${base.number} is in force, and it changes version ${said.base.number}`
       return this.#tell(scheduled, why, now + TOLD_MS)
     }
@@ -152,11 +145,6 @@ export class DueProposals {
     this.#home ??= await versions.home()
     const { version } = await validVersion(last, this.#home, known(), this.#options)
     return { ...last, version }
-  }
-
-  async #isPublished({ signed, said }: Scheduled): Promise<boolean> {
-    const next = await this.#options.versions.get(said.base.number + 1)
-    return next !== undefined && readApprovedText(next)?.proposal === signed
   }
 
   #tell({ number, said }: Scheduled, reason: string, until: number): void {

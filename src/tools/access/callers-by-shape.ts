@@ -1,4 +1,4 @@
-/** Callers of whom the rules say the same, but for values that only they have: they are decided once. */
+/** Finds callers that the rules treat alike, apart from their own values. Each such group is decided once. */
 import type { Caller } from '../../decide/caller.ts'
 import { isComparable } from '../../decide/conditions/condition.ts'
 import { askingOf } from '../../decide/grants/caller-grants.ts'

@@ -3,16 +3,16 @@ import { type FoundNeed, NEEDS_VERSION, needsOf, type UnmetNeed, unmetNeeds } fr
 import type { Approvals } from '../../decide/policy.ts'
 import {
   type Approval,
+  ownerOf,
   type PersonSigner,
   type PolicyProposal,
   readApproval,
-  readApprovedText,
   readProposal,
   type SignedBy,
   signApproval,
   signProposal,
 } from '../../policy/published/proposal.ts'
-import { publishApproved } from '../../policy/published/publish-approved.ts'
+import { isPublished, publishApproved } from '../../policy/published/publish-approved.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
 import {
   readingOf,
@@ -127,9 +127,9 @@ async function allProposals(versions: PolicyVersions): Promise<readonly StoredPr
 }
 
 /** Who signs. Throws ToolError. */
-export function refuseStranger({ people }: Approvals, { kid }: PersonSigner): string {
-  const [found] = [...people].filter(([, { keys }]) => keys.some((key) => key.kid === kid))
-  if (found) return found[0]
+export function refuseStranger(approvals: Approvals, { kid }: PersonSigner): string {
+  const owner = ownerOf(approvals, kid)
+  if (owner) return owner.by
   throw new ToolError(
     `nobody in the approvals.yaml in force has this key (${kid}): give the key of a person there, or have it added`,
   )
@@ -137,38 +137,29 @@ export function refuseStranger({ people }: Approvals, { kid }: PersonSigner): st
 
 /** By number. */
 export async function readProposals(versions: PolicyVersions, base: ProposalBase): Promise<readonly ProposalStatus[]> {
-  const published = new Set((await versions.all()).map(({ signed }) => readApprovedText(signed)?.proposal))
-  const now = await versions.now()
   const read: ProposalStatus[] = []
-  for (const stored of await allProposals(versions)) {
-    const signatures = await versions.signaturesOf(stored.number)
-    read.push(statusOf(stored, { signatures, isPublished: published.has(stored.signed), base, now }))
-  }
+  for (const stored of await allProposals(versions)) read.push(await statusOf(stored, versions, base))
   return read
 }
 
 const GONE = "is published, and its author's key is no longer in approvals.yaml: `sallyport policy history` names it"
 
-interface StoredFacts {
-  readonly signatures: readonly string[]
-  readonly isPublished: boolean
-  readonly base: ProposalBase
-  /** Milliseconds since the epoch, by the clock of the database. */
-  readonly now: number
-}
-
-function statusOf(stored: StoredProposal, { signatures, isPublished, base, now }: StoredFacts): ProposalStatus {
+async function statusOf(stored: StoredProposal, versions: PolicyVersions, base: ProposalBase): Promise<ProposalStatus> {
   const { approvals } = base
   const { number, signed } = stored
   const proposal = readProposal(signed, approvals)
   const nothing = { why: undefined, approvals: [] }
-  if (isPublished) return { ...stored, ...nothing, state: 'published', why: proposal ? undefined : GONE, proposal }
+  if (await isPublished(versions, signed)) {
+    return { ...stored, ...nothing, state: 'published', why: proposal ? undefined : GONE, proposal }
+  }
   if (proposal?.said.proposal !== number) {
     const why = 'was signed by nobody of the approvals.yaml in force, or was changed after it was signed'
     return { ...stored, ...nothing, state: 'unsigned', why, proposal: undefined }
   }
-  const read = signatures.flatMap((one) => readApproval(one, { proposal: signed, approvals }) ?? [])
-  return { ...stored, ...stateOf(proposal, read, base, now), proposal, approvals: read }
+  const read = (await versions.signaturesOf(number)).flatMap(
+    (one) => readApproval(one, { proposal: signed, approvals }) ?? [],
+  )
+  return { ...stored, ...stateOf(proposal, read, base, await versions.now()), proposal, approvals: read }
 }
 
 function stateOf(
@@ -201,9 +192,7 @@ export async function findProposal(
   if (stored?.number !== number) {
     throw new ToolError(`there is no proposal ${number}: take a number from \`sallyport policy proposals\``)
   }
-  const isPublished = (await versions.all()).some(({ signed }) => readApprovedText(signed)?.proposal === stored.signed)
-  const signatures = await versions.signaturesOf(number)
-  return statusOf(stored, { signatures, isPublished, base, now: await versions.now() })
+  return statusOf(stored, versions, base)
 }
 
 export interface NeedsOfProposal {

@@ -26,7 +26,10 @@ export function digestOf(content: PolicyContent): string {
   return hash.digest('hex')
 }
 
-/** How a version or a proposal names its files, and their texts by digest. Throws ToolError for a text that no database keeps. */
+/**
+ * How a version or a proposal names its files, and their texts by digest. Throws ToolError for a text that no database
+ * keeps.
+ */
 export function describedFiles(content: PolicyContent, blocked: string) {
   const texts = new Map([...content].map(([name, bytes]) => [name, textOf(name, bytes)]))
   texts.set(BLOCKED_FILE, blocked)

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { FileError } from '../../base/diagnostic.ts'
 import { writingPlace } from '../../base/files/project-file.ts'
 import { isObject } from '../../base/is-object.ts'
+import { payloadOf, readApprovedText } from '../../policy/published/proposal.ts'
 import { digestOfText, type PublishedVersion, type VersionHome } from '../../policy/published/signed-version.ts'
 import { type KnownVersion, nextVersion, readingIn, type ValidVersion } from '../../policy/published/version-chain.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
@@ -106,14 +107,8 @@ function copyIn(text: string): HistoryCopy | undefined {
 
 /** Of the files that a version names; none for a text that isn't one. */
 function digestsIn(signed: string): readonly string[] {
-  const [, payload = ''] = (signed.startsWith('{') ? proposalIn(signed) : signed).split('.')
-  const said = parsed(Buffer.from(payload, 'base64url').toString())
+  const said = payloadOf(readApprovedText(signed)?.proposal ?? signed)
   return isObject(said) && isObject(said.files) ? Object.values(said.files).map(String) : []
-}
-
-function proposalIn(signed: string): string {
-  const approved = parsed(signed)
-  return isObject(approved) ? String(approved.proposal) : ''
 }
 
 function parsed(text: string): unknown {
