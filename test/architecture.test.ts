@@ -51,7 +51,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   'decision-log': 1200,
   limits: 650,
   store: 8250,
-  policy: 2950,
+  policy: 3000,
   decide: 4900,
   resources: 3850,
   present: 600,

@@ -8,7 +8,6 @@ import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { LONGEST_SIGNED, type PolicyVersions } from '../../src/store/policy-versions.ts'
 import { propose, readBase } from '../../src/tools/approvals/proposals.ts'
 import { sequenceOf } from '../published/fixture.ts'
-import { policy } from '../release/command.ts'
 import { until } from '../until.ts'
 import { ApprovedPolicies, type Name } from './people.ts'
 
@@ -24,12 +23,10 @@ describe('one person with a key who writes to the database', function () {
   })
   afterEach(() => approved.remove())
 
-  const run = (...args: readonly string[]) => policy(args, approved.environment())
-  const as = (name: Name, ...args: readonly string[]) => run(...args, '--key', approved.keyOf(name))
   const within = <T>(work: (versions: PolicyVersions) => Promise<T>) =>
     approved.published.within(approved.published.versions(), work)
   const proposed = async (lines = WIDER, ...args: readonly string[]) =>
-    as('ada', 'propose', await approved.folderWith('next', lines), '--title', 't', ...args)
+    approved.as('ada', 'propose', await approved.folderWith('next', lines), '--title', 't', ...args)
   const sign = async (proposal: string, name: Name, said: Partial<Approval>) => {
     const approval = { of: digestOfText(proposal), says: 'approved' as const, time: new Date().toISOString(), ...said }
     return signApproval(approval, approved.people[name])
@@ -38,7 +35,7 @@ describe('one person with a key who writes to the database', function () {
   it("can't make a version that is too long to be read", async () => {
     const server = await approved.published.start({}, { uncheckedBecause })
     await proposed()
-    const long = await as('kim', 'approve', '1', '--reason', 'x'.repeat(LONGEST_SIGNED / 10))
+    const long = await approved.as('kim', 'approve', '1', '--reason', 'x'.repeat(LONGEST_SIGNED / 10))
     expect(long.stderr).to.contain('the reason is too long: shorten it')
     await within(async (versions) => {
       const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
@@ -53,19 +50,19 @@ describe('one person with a key who writes to the database', function () {
       const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
       for (const name of ['zoe', 'tim'] as const) await versions.addSignature(1, await sign(signed, name, {}))
     })
-    expect((await run('publish', '1')).stdout).to.contain('is version 2')
+    expect((await approved.run('publish', '1')).stdout).to.contain('is version 2')
     await until(async () => (await sequenceOf(server)) === 2)
     expect(server.app.policy.faults).to.deep.equal([])
   })
 
   it("can't spoil a proposal with an approval from after its end", async () => {
     await proposed()
-    for (const name of ['zoe', 'tim'] as const) await as(name, 'approve', '1')
+    for (const name of ['zoe', 'tim'] as const) await approved.as(name, 'approve', '1')
     await within(async (versions) => {
       const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
       await versions.addSignature(1, await sign(signed, 'kim', { time: '2999-01-01T00:00:00.000Z' }))
     })
-    expect((await run('publish', '1')).stdout).to.contain('is version 2')
+    expect((await approved.run('publish', '1')).stdout).to.contain('is version 2')
   })
 
   it("can't hold up the scheduled changes of others with faulty files, and those are told of", async () => {
@@ -82,7 +79,7 @@ describe('one person with a key who writes to the database', function () {
       await propose(versions, base, { ...about, content: new Map() }, approved.people.kim)
     })
     await proposed(WIDER, '--not-before', new Date(from).toISOString())
-    for (const name of ['zoe', 'tim'] as const) await as(name, 'approve', '3')
+    for (const name of ['zoe', 'tim'] as const) await approved.as(name, 'approve', '3')
     await until(async () => (await sequenceOf(server)) === 2)
     const told = server.log.filter(({ msg }) => String(msg).includes('which was to be in force at'))
     expect(told.map(({ proposal }) => proposal)).to.include.members([1, 2])

@@ -6,6 +6,7 @@ import { personKey } from '../../src/policy/parse/person-key.ts'
 import type { PersonSigner } from '../../src/policy/published/proposal.ts'
 import { addRules } from '../policy-text.ts'
 import { PublishedPolicies } from '../published/fixture.ts'
+import { type Ended, policy } from '../release/command.ts'
 
 export class Person implements PersonSigner {
   readonly kid: string
@@ -94,6 +95,16 @@ export class ApprovedPolicies {
   /** Of commands: without a key that publishes. */
   environment(env: Record<string, string> = {}): Record<string, string> {
     return { ...this.published.environment(), DATA_DIR: join(this.published.root, 'publisher'), ...env }
+  }
+
+  /** `sallyport policy …` */
+  run(...args: readonly string[]): Promise<Ended> {
+    return policy(args, this.environment())
+  }
+
+  /** The same with the key of a person. */
+  as(name: Name, ...args: readonly string[]): Promise<Ended> {
+    return this.run(...args, '--key', this.keyOf(name))
   }
 
   remove(): Promise<void> {

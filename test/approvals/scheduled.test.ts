@@ -2,11 +2,10 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { sequenceOf } from '../published/fixture.ts'
-import { policy } from '../release/command.ts'
 import type { TestServer } from '../server.ts'
 import { createSchema, type TestSchema } from '../store/postgres-schemas.ts'
 import { until } from '../until.ts'
-import { ApprovedPolicies, type Name } from './people.ts'
+import { ApprovedPolicies } from './people.ts'
 
 const WIDER = 'p, anonymous, notes, list, any, *, allow\n'
 const uncheckedBecause = 'the published policy grants more than the folder of the checker'
@@ -17,17 +16,15 @@ describe('a proposal that was approved for a time', function () {
   let approved: ApprovedPolicies
   let count = 0
 
-  const run = (...args: readonly string[]) => policy(args, approved.environment())
-  const as = (name: Name, ...args: readonly string[]) => run(...args, '--key', approved.keyOf(name))
   const schedule = async (from: Date, lines = WIDER, ...args: readonly string[]) => {
     const folder = await approved.folderWith(`next-${++count}`, lines)
     const about = ['--title', 't', '--not-before', from.toISOString(), ...args]
-    const { stdout, stderr } = await as('ada', 'propose', folder, ...about)
+    const { stdout, stderr } = await approved.as('ada', 'propose', folder, ...about)
     expect(stderr).to.equal('')
     return String(/Proposal (\d+) /.exec(stdout)?.[1])
   }
   const approve = async (proposal: string) => {
-    for (const name of ['zoe', 'tim'] as const) await as(name, 'approve', proposal)
+    for (const name of ['zoe', 'tim'] as const) await approved.as(name, 'approve', proposal)
   }
   // Times have room for the commands before them, on a busy machine too.
   const inMs = (ms: number) => new Date(Date.now() + ms)
@@ -56,12 +53,12 @@ describe('a proposal that was approved for a time', function () {
       const from = inMs(20_000)
       const proposal = await schedule(from)
       await approve(proposal)
-      const early = await run('publish', proposal)
+      const early = await approved.run('publish', proposal)
       expect(early.stderr).to.contain(`may not be in force before ${from.toISOString()}`)
       expect(await seenBy(servers, 1)).to.equal(true)
       await until(() => seenBy(servers, 2))
       expect(Date.now()).to.be.at.least(from.getTime())
-      const { versions } = JSON.parse((await run('history', '--format', 'json')).stdout)
+      const { versions } = JSON.parse((await approved.run('history', '--format', 'json')).stdout)
       expect(Date.parse(versions[0].time)).to.be.at.least(from.getTime())
       for (const server of servers) expect((await server.ask('GET', '/api/v1/notes')).status).to.equal(200)
       const published = servers.flatMap(({ log }) => log.filter(({ version }) => version === 2))
@@ -82,15 +79,15 @@ describe('a proposal that was approved for a time', function () {
 
     it('stays out while an approval is missing, says so, and is in force once it is there', async () => {
       const proposal = await schedule(inMs(8000))
-      await as('zoe', 'approve', proposal)
+      await approved.as('zoe', 'approve', proposal)
       await until(() => overdue().length > 0)
       expect(overdue()[0]?.msg).to.contain(`proposal ${proposal}, which was to be in force at `)
       expect(overdue()[0]?.msg).to.contain('is not: it lacks 1 approval: it needs 2 people of `security`')
       expect(await metric()).to.equal('1')
-      const status = async () => (await run('status')).stdout
+      const status = async () => (await approved.run('status')).stdout
       await until(async () => (await status()).includes('lacks 1 approval'))
       expect(await seenBy([server], 1)).to.equal(true)
-      await as('tim', 'approve', proposal)
+      await approved.as('tim', 'approve', proposal)
       await until(() => seenBy([server], 2))
       expect(await metric()).to.equal('0')
       expect(overdue()).to.have.length(1)
@@ -100,9 +97,9 @@ describe('a proposal that was approved for a time', function () {
       const proposal = await schedule(inMs(25_000))
       await approve(proposal)
       const other = await approved.folderWith('other', '# reviewed\n')
-      await as('tim', 'propose', other, '--title', 'a comment')
-      await as('kim', 'approve', String(Number(proposal) + 1))
-      await run('publish', String(Number(proposal) + 1))
+      await approved.as('tim', 'propose', other, '--title', 'a comment')
+      await approved.as('kim', 'approve', String(Number(proposal) + 1))
+      await approved.run('publish', String(Number(proposal) + 1))
       await until(() => seenBy([server], 2))
       await until(() => overdue().length > 0)
       expect(overdue()[0]?.msg).to.contain('is not: version 2 is in force, and it changes version 1')
@@ -113,11 +110,11 @@ describe('a proposal that was approved for a time', function () {
     it('stays out in silence if it was withdrawn', async () => {
       const withdrawn = await schedule(inMs(20_000))
       await approve(withdrawn)
-      await as('ada', 'withdraw', withdrawn)
+      await approved.as('ada', 'withdraw', withdrawn)
       const later = await schedule(inMs(25_000), '# a comment\n')
       await approve(later)
       await until(() => seenBy([server], 2))
-      const { proposals } = JSON.parse((await run('proposals', '--format', 'json')).stdout)
+      const { proposals } = JSON.parse((await approved.run('proposals', '--format', 'json')).stdout)
       expect(proposals.map(({ proposal, state }: Record<string, unknown>) => [String(proposal), state])).to.deep.equal([
         [later, 'published'],
         [withdrawn, 'withdrawn'],

@@ -8,7 +8,14 @@ import type { PolicyFiles } from '../policy-files.ts'
 import type { PolicyReading, PolicySource } from '../policy-source.ts'
 import { readApprovedText } from './proposal.ts'
 import { digestOfText, refusal, type VersionHome } from './signed-version.ts'
-import { type ChainParts, type KnownVersion, readingOf, type VersionReader, validVersion } from './version-chain.ts'
+import {
+  type ChainParts,
+  type KnownVersion,
+  RESTORED,
+  readingOf,
+  type VersionReader,
+  validVersion,
+} from './version-chain.ts'
 
 /** What this instance followed before: it takes no older version, and none of another database. */
 export interface KeptVersion {
@@ -87,7 +94,6 @@ export class PublishedSource implements PolicySource {
     try {
       this.#refuseBack(number)
       this.#refuseOther(number, this.#home)
-      this.#refuseExchanged(last)
       const { version, texts } = await validVersion(last, this.#home, this.#known, this.#chain)
       this.#reading = readingOf(version, texts)
       this.#known = { number, digest: digestOfText(signed) }
@@ -134,13 +140,6 @@ export class PublishedSource implements PolicySource {
     throw refusal(1, 'version-missing', 'was not published yet', FIRST)
   }
 
-  /** A number stands for one version: also for one that other people have approved as well. */
-  #refuseExchanged({ number, signed }: { readonly number: number; readonly signed: string }): void {
-    const { sequence, digest } = this.#followed
-    if (number !== sequence || digest === undefined || digestOfText(signed) === digest) return
-    throw refusal(number, 'version-number', 'is another one than this instance had under this number', RESTORED)
-  }
-
   #refuseOther(number: number, { id }: VersionHome): void {
     const { database } = this.#followed
     if (database === undefined || database === id) return
@@ -156,8 +155,6 @@ const AGAIN_AFTER_MS = 10_000
 const NEW: KeptVersion = { sequence: 0, database: undefined }
 const NOTHING = { number: 0, signed: '' }
 
-const RESTORED =
-  'find out who writes to the database; if you changed to an older or another one, delete `policy-sequence` in DATA_DIR'
 const FIRST = 'run `sallyport policy apply DIR --to database:`'
 
 /** What an instance reports about the published version that it has in force. */

@@ -104,7 +104,7 @@ export async function nextVersion(
 ): Promise<PublishedVersion> {
   const approved = readApprovedText(signed)
   if (!approved) return verifyVersion(number, signed, parts.keys, home)
-  if (isTrusted({ number, signed }, parts.trusted)) return claimedVersion(number, approved)
+  if (isVerified({ number, signed }, parts.trusted, NAMED)) return claimedVersion(number, approved)
   if (base?.number !== number - 1) throw noBase(number)
   const found = await judgeNext(approved, base, home, parts)
   if ('code' in found) throw refusal(number, found.code, found.message, found.hint)
@@ -161,9 +161,9 @@ async function chainTo(
   known: KnownVersion | undefined,
   { versions, trusted }: ChainParts,
 ): Promise<readonly StoredText[]> {
-  const isKnown = (one: StoredText) => isSame(one, known) || isTrusted(one, trusted)
+  const isKnown = (one: StoredText) => isVerified(one, known, HAD) || isVerified(one, trusted, NAMED)
   const chain = [last]
-  for (let one = last; readApprovedText(one.signed) && !isKnown(one); ) {
+  for (let one = last; !isKnown(one) && readApprovedText(one.signed); ) {
     const number = one.number - 1
     const signed = chain.length < LONGEST_CHAIN ? await versions.get(number) : undefined
     if (signed === undefined) throw noBase(one.number)
@@ -177,11 +177,20 @@ export function isSame({ number, signed }: StoredText, known: KnownVersion | und
   return number === known?.number && digestOfText(signed) === known.digest
 }
 
-/** Throws FileError for another version under its number. */
-function isTrusted(one: StoredText, trusted: KnownVersion | undefined): boolean {
-  if (one.number !== trusted?.number || isSame(one, trusted)) return one.number === trusted?.number
-  const hint = 'compare POLICY_KNOWN with `sallyport policy history --verify` of a machine that you trust'
-  throw refusal(one.number, 'version-number', 'is another one than POLICY_KNOWN names', hint)
+/** A number stands for one version. Throws FileError for another one, though other people have approved it as well. */
+function isVerified(one: StoredText, verified: KnownVersion | undefined, other: typeof HAD): boolean {
+  if (one.number !== verified?.number || isSame(one, verified)) return one.number === verified?.number
+  throw refusal(one.number, 'version-number', other.what, other.hint)
+}
+
+export const RESTORED =
+  'find out who writes to the database; if you changed to an older or another one, delete `policy-sequence` in DATA_DIR'
+
+const HAD = { what: 'is another one than this instance had under this number', hint: RESTORED }
+
+const NAMED: typeof HAD = {
+  what: 'is another one than POLICY_KNOWN names',
+  hint: 'compare POLICY_KNOWN with `sallyport policy history --verify` of a machine that you trust',
 }
 
 async function beginning(one: StoredText, home: VersionHome, { keys }: ChainParts): Promise<PublishedVersion> {

@@ -25,7 +25,7 @@ import type { Resources } from '../../resources/resource.ts'
 import { LONGEST_SIGNED, type PolicyVersions, type StoredProposal } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, parseReading, ToolError } from '../load-policy.ts'
 import { describedFiles, type PolicyContent } from '../release/content.ts'
-import { NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
+import { faultOfLoss, NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
 
 /**
  * `open`: it may be approved, and published once it has what it needs. `void`: another version is in force than the one
@@ -271,6 +271,9 @@ export async function publishProposal(
       `proposal ${number} may not be in force before ${notBefore}: once it has its approvals, instances publish it then`,
     )
   }
+  // Asked before the versions, which only grow: an instance has no later one then.
+  const loss = faultOfLoss(await signed.versions.instances(), await signed.versions.latest())
+  if (loss !== undefined) throw new ToolError(loss)
   const found = await publishApproved(status, base, base.home, { ...signed, resources })
   if ('version' in found) return found.version
   if ('outrun' in found) throw new ToolError(`another version was published meanwhile, so nothing was done: ${AGAIN}`)
