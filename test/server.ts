@@ -135,7 +135,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     log,
     decisions,
     lastDecision: async (named) => (await decisions()).findLast((record) => hasMembers(record, named)),
-    token: (subject, ...roles) => issueToken(signerOf(app), { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
+    token: (subject, ...roles) =>
+      issueToken(signerOf(app), { subject, roles, issuer, audience, lifetimeSeconds: 3600 }),
     ask: async (method, path, asked) => {
       if (path === '/api/tokens') secrets.addMembers(asked?.body)
       const answer = await ask(app.url + path, method, asked)
