@@ -7,6 +7,7 @@ import { expect } from 'chai'
 const LAYERS = [
   'main.ts',
   'cli',
+  'lsp',
   'tools',
   'server',
   'analysis',
@@ -41,7 +42,8 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4050,
+  cli: 4100,
+  lsp: 450,
   tools: 27550,
   server: 9650,
   analysis: 4950,
@@ -53,7 +55,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   store: 8250,
   policy: 3000,
   decide: 4900,
-  resources: 3850,
+  resources: 3900,
   present: 600,
   base: 1150,
 }

@@ -45,6 +45,11 @@ const MOST_READINGS = 20
 
 export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<OptionalFileName, SourceFile>>>
 
+/** Texts of an editor that count in place of the files on disk, by file name. */
+export type UnsavedTexts = ReadonlyMap<string, string>
+
+const NONE: UnsavedTexts = new Map()
+
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
 
@@ -62,9 +67,9 @@ export interface FolderReading {
 
 /**
  * Reads all files, whole: also while `policy apply`, Kubernetes or somebody else swaps them. Files that are written one
- * after the other are read again until none changes during a reading. Never rejects.
+ * after the other are read again until none changes during a reading. Never rejects. `unsaved` counts in place of files.
  */
-export async function readInPlace(directory: string): Promise<FolderReading> {
+export async function readInPlace(directory: string, unsaved: UnsavedTexts = NONE): Promise<FolderReading> {
   for (let reading = 1; ; reading++) {
     const place = await findPolicyFolder(directory, POLICY_FILES)
     if (place.held && reading < MOST_READINGS) {
@@ -73,8 +78,8 @@ export async function readInPlace(directory: string): Promise<FolderReading> {
     }
     const before = await lookOfRules(place)
     const [rules, blocked, unknown] = await Promise.all([
-      Promise.all(RULE_FILES.map((name) => readRuleFile(place, name))),
-      readOne(place, BLOCKED_FILE),
+      Promise.all(RULE_FILES.map((name) => readRuleFile(place, name, unsaved))),
+      readOne(place, BLOCKED_FILE, unsaved),
       findUnknownFiles(directory),
     ])
     const whole = before === (await lookOfRules(place)) && (await isStillInForce(place))
@@ -101,7 +106,7 @@ export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
 
 /** Reads blocked.txt alone. Throws FileError. */
 export async function readBlockedFile(directory: string): Promise<SourceFile> {
-  return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE))
+  return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE, NONE))
 }
 
 /** One error for each file of the directory that no part of a policy is read from. */
@@ -141,14 +146,20 @@ interface FileReading {
   readonly result: PromiseSettledResult<SourceFile | undefined>
 }
 
-async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<FileReading> {
-  if (OPTIONAL.some((name) => name === file) && (await isAbsent(place, file))) {
+async function readRuleFile(place: PolicyFolder, file: PolicyFileName, unsaved: UnsavedTexts): Promise<FileReading> {
+  if (OPTIONAL.some((name) => name === file) && !unsaved.has(file) && (await isAbsent(place, file))) {
     return { file, result: { status: 'fulfilled', value: undefined } }
   }
-  return { file, result: await readOne(place, file) }
+  return { file, result: await readOne(place, file, unsaved) }
 }
 
-async function readOne(place: PolicyFolder, file: string): Promise<PromiseSettledResult<SourceFile>> {
+async function readOne(
+  place: PolicyFolder,
+  file: string,
+  unsaved: UnsavedTexts,
+): Promise<PromiseSettledResult<SourceFile>> {
+  const text = unsaved.get(file)
+  if (text !== undefined) return { status: 'fulfilled', value: { name: join(place.directory, file), text } }
   const located = { path: filePath(place, file), folder: place.real }
   const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, located)])
   return result

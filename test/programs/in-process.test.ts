@@ -11,7 +11,7 @@ import { removeFolder } from '../ends-with-tests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { until } from '../until.ts'
 
-/** One command of each group, by the group's name. `serve` is always a process of its own. */
+/** One command of each group, by the group's name. `serve` and `lsp` are always processes of their own. */
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   policy: ['policy', 'explain', 'GET', '/api/orders', '--role', 'member'],
   schema: ['schema', 'check', '--format', 'json'],
@@ -57,7 +57,7 @@ describe('a command within another process', () => {
 
   it('is tried for each group of commands', async () => {
     const groups = (await createProgram()).commands.map((command) => command.name())
-    expect([...Object.keys(COMMANDS), 'serve'].sort()).to.deep.equal(groups.sort())
+    expect([...Object.keys(COMMANDS), 'serve', 'lsp'].sort()).to.deep.equal(groups.sort())
   })
 
   for (const [group, args] of Object.entries(COMMANDS)) {

@@ -32,16 +32,21 @@ export async function loadSchemas(
 }
 
 /** All faults of the directory's files, sorted by place. Never rejects. */
-export async function findSchemaFaults(
-  directory: string,
-): Promise<{ readonly faults: readonly Diagnostic[]; readonly sources: readonly SourceText[] }> {
-  const { sources, faults } = await readSchemas(directory)
+export async function findSchemaFaults(directory: string): Promise<ReadSchemas> {
+  const read = await readSchemas(directory)
+  return { sources: read.sources, faults: resourcesIn(read).faults }
+}
+
+/** The resources of what was read; undefined if there is a fault. `faults` are all, sorted by place. */
+export function resourcesIn({ sources, faults }: ReadSchemas): {
+  readonly resources: Resources | undefined
+  readonly faults: readonly Diagnostic[]
+} {
   try {
-    assemble(sources, faults)
-    return { faults: [], sources }
+    return { resources: assemble(sources, faults), faults: [] }
   } catch (error) {
     if (!(error instanceof FileError)) throw error
-    return { faults: error.diagnostics, sources }
+    return { resources: undefined, faults: error.diagnostics }
   }
 }
 
@@ -109,15 +114,22 @@ export interface ReadSchemas {
   readonly faults: readonly Diagnostic[]
 }
 
-/** All `*.json` files of the directory; a file that can't be read is a fault. Never rejects. */
-export async function readSchemas(directory: string): Promise<ReadSchemas> {
-  const names = await namesIn(directory)
+/**
+ * All `*.json` files of the directory; a file that can't be read is a fault. Never rejects. `unsaved`: texts of an editor
+ * that count in place of files, by file name.
+ */
+export async function readSchemas(
+  directory: string,
+  unsaved: ReadonlyMap<string, string> = new Map(),
+): Promise<ReadSchemas> {
+  const onDisk = await namesIn(directory)
+  const names = onDisk && [...new Set([...onDisk, ...[...unsaved.keys()].filter(isSchemaFile)])].sort()
   if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
   const unknown = await unknownFiles(directory)
   if (names.length + unknown.length === 0) {
     return failed(directory, 'directory-empty', 'the directory has no schema files')
   }
-  const read = await Promise.all(names.map((name) => readSource(directory, name)))
+  const read = await Promise.all(names.map((name) => readSource(directory, name, unsaved.get(name))))
   return {
     sources: read.flatMap(({ sources }) => sources),
     faults: [...read.flatMap(({ faults }) => faults), ...unknown],
@@ -144,8 +156,9 @@ async function unknownFiles(directory: string): Promise<readonly Diagnostic[]> {
   })
 }
 
-async function readSource(directory: string, file: string): Promise<ReadSchemas> {
+async function readSource(directory: string, file: string, unsaved: string | undefined): Promise<ReadSchemas> {
   const name = join(directory, file)
+  if (unsaved !== undefined) return { sources: [{ name, text: unsaved }], faults: [] }
   const bytes = await readProjectFile(name, directory).catch((error: Error) => error.message.replaceAll(name, file))
   if (typeof bytes === 'string') return failed(name, 'file-unreadable', `the file cannot be read: ${bytes}`)
   try {

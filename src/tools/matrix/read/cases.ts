@@ -11,7 +11,7 @@ import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Method, Representation } from '../../../resources/resource.ts'
 import type { KnownColumn } from './expectation.ts'
-import { readSource } from './read-matrices.ts'
+import { type ReadMatrixSource, readSource } from './read-matrices.ts'
 import { parseColumn } from './words.ts'
 
 interface WrittenCase {
@@ -24,9 +24,12 @@ interface WrittenCase {
 let shape: Shape<readonly WrittenCase[]> | undefined
 
 /** In the order of files. Throws FileError. */
-export async function readCases(files: readonly string[]): Promise<readonly Case[]> {
+export async function readCases(
+  files: readonly string[],
+  read: ReadMatrixSource = readSource,
+): Promise<readonly Case[]> {
   return refuseFaults(async (report) => {
-    const sources = await Promise.all(files.map((file) => readSource(file, report)))
+    const sources = await Promise.all(files.map((file) => read(file, report)))
     return sources.flatMap((source) => {
       const parsed = source && parseYaml(source, caseShape(), report)
       return parsed ? parsed.value.map((written, i) => caseOf(parsed, written, i, report)) : []

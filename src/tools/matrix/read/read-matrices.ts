@@ -32,9 +32,12 @@ export async function findMatrixFiles(paths: readonly string[]): Promise<MatrixF
 }
 
 /** All expectations of these files, in the order of files and rows. Throws FileError, with everything that is wrong. */
-export async function readMatrices(files: readonly string[]): Promise<readonly Expectation[]> {
+export async function readMatrices(
+  files: readonly string[],
+  read: ReadMatrixSource = readSource,
+): Promise<readonly Expectation[]> {
   return refuseFaults(async (report) => {
-    const sources = await Promise.all(files.map((file) => readSource(file, report)))
+    const sources = await Promise.all(files.map((file) => read(file, report)))
     const expectations = sources.flatMap((source) => (source ? parseMatrix(source, report) : []))
     reportContradictions(expectations, report)
     return expectations
@@ -49,11 +52,14 @@ async function filesOf(path: string): Promise<readonly string[]> {
   return names.map((name) => join(path, name))
 }
 
-/** UTF-8, with or without a byte order mark. Text in any other encoding goes to `report`. */
-export async function readSource(
+/** Reads a file of expectations; undefined for one that can't be read, which goes to `report`. */
+export type ReadMatrixSource = (
   name: string,
   report: (diagnostic: Diagnostic) => void,
-): Promise<SourceFile | undefined> {
+) => Promise<SourceFile | undefined>
+
+/** UTF-8, with or without a byte order mark. Text in any other encoding goes to `report`. */
+export const readSource: ReadMatrixSource = async (name, report) => {
   const bytes = await readProjectFile(name, dirname(name)).catch((error: Error) => {
     report(...(unreadable(name, `the file can't be read: ${error.message}`).diagnostics as [Diagnostic]))
     return undefined

@@ -58,7 +58,9 @@ async function attemptUnmet(folders: ProjectFolders, now: Date) {
 // ---- The cells and cases that the policy answers otherwise: a prediction finds them in a moment.
 
 /** Cases with headers, a query or a JSON Patch are left out: only a server can answer them. */
-async function unmetFindings(suite: PredictedSuite): Promise<readonly Diagnostic[]> {
+export async function unmetFindings(
+  suite: Pick<PredictedSuite, 'predictor' | 'evaluated' | 'expectations' | 'cases'>,
+): Promise<readonly Diagnostic[]> {
   const found = [
     ...suite.expectations.map((one) => unmetCell(suite, one)),
     ...suite.cases.filter(isPredictable).map((one) => unmetCase(suite, one)),
@@ -67,7 +69,7 @@ async function unmetFindings(suite: PredictedSuite): Promise<readonly Diagnostic
 }
 
 async function unmetCell(
-  { predictor, evaluated }: PredictedSuite,
+  { predictor, evaluated }: Pick<PredictedSuite, 'predictor' | 'evaluated'>,
   expectation: Expectation,
 ): Promise<readonly Diagnostic[]> {
   const { expected, place } = expectation
@@ -78,7 +80,10 @@ async function unmetCell(
   return [wrong(place, `${titleOf(expectation)}: the policy answers ${best ? expectedText(best) : 'otherwise'}`)]
 }
 
-async function unmetCase({ predictor, evaluated }: PredictedSuite, one: Case): Promise<readonly Diagnostic[]> {
+async function unmetCase(
+  { predictor, evaluated }: Pick<PredictedSuite, 'predictor' | 'evaluated'>,
+  one: Case,
+): Promise<readonly Diagnostic[]> {
   if ((await walkCase(predictor, evaluated, one)).holds) return []
   return [wrong(one.place, `${one.name}: the policy doesn't answer each step as expected`)]
 }

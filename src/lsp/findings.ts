@@ -1,0 +1,90 @@
+/** What `schema check`, `policy check` and `ci staged` find in the files of a project, by their absolute paths. */
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Diagnostic, FileError } from '../base/diagnostic.ts'
+import { checkPolicy } from '../tools/check/check-policy.ts'
+import { parseReading } from '../tools/load-policy.ts'
+import { sampleResources } from '../tools/matrix/fixture/samples.ts'
+import { predictedSuite } from '../tools/matrix/predict/suite.ts'
+import { readCases } from '../tools/matrix/read/cases.ts'
+import {
+  findMatrixFiles,
+  type ReadMatrixSource,
+  readBodies,
+  readMatrices,
+  readSource,
+} from '../tools/matrix/read/read-matrices.ts'
+import { unmetFindings } from '../tools/project/ci/check-staged.ts'
+import type { EditedFiles, FoldersInEditor, OpenTexts } from './edited-project.ts'
+
+interface FoundInFile {
+  readonly text: string
+  readonly findings: readonly Diagnostic[]
+}
+
+export type FoundInFiles = ReadonlyMap<string, FoundInFile>
+
+/** With faulty schemas, the policy is checked by the last good ones. */
+export async function findInProject(files: EditedFiles, folders: FoldersInEditor, now: number): Promise<FoundInFiles> {
+  const { reading, schemas, schemaFaults, resources } = files
+  const texts = new Map(schemas.sources.map(({ name, text }) => [name, text]))
+  if (!resources) return byFile(schemaFaults, texts)
+  const policies = { name: folders.policies, read: async () => reading, readRevision: nothing, readPast: nothing }
+  const report = await checkPolicy({ policies, resources, users: undefined, now: new Date(now) })
+  return byFile([...schemaFaults, ...report.findings], new Map([...texts, ...report.sources]))
+}
+
+/** More cells than these are left to `ci staged` and `matrix test`. */
+const MOST_CELLS = 20_000
+
+/** Of matrices and cases, by prediction; nothing while the schemas or the policy have errors. */
+export async function findInMatrices(files: EditedFiles, folders: FoldersInEditor, now: number): Promise<FoundInFiles> {
+  const judged = judgedPolicy(files)
+  const isFolder = (await stat(folders.matrices).catch(() => undefined))?.isDirectory()
+  if (!judged || !isFolder) return new Map()
+  const texts = new Map<string, string>()
+  try {
+    const stated = await readStated(folders.matrices, files.open, texts)
+    if (stated.expectations.length > MOST_CELLS) return new Map()
+    const samples = sampleResources(judged.resources)
+    const suite = { ...judged, folders, samples, bodies: await readBodies(stated.expectations) }
+    return byFile(await unmetFindings({ ...predictedSuite(suite, now), ...stated }), texts)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return byFile(error.diagnostics, texts)
+  }
+}
+
+/** Undefined for a policy with errors. */
+function judgedPolicy({ reading, schemaFaults, resources }: EditedFiles) {
+  if (!resources || schemaFaults.length > 0) return undefined
+  try {
+    return { ...parseReading(reading, resources), resources }
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
+
+/** Puts the texts that it read into `texts`. Throws FileError. */
+async function readStated(folder: string, open: OpenTexts, texts: Map<string, string>) {
+  const read: ReadMatrixSource = async (name, report) => {
+    const text = open.get(resolve(name))
+    const source = text === undefined ? await readSource(name, report) : { name, text }
+    if (source) texts.set(name, source.text)
+    return source
+  }
+  const { matrices, cases } = await findMatrixFiles([folder])
+  return { expectations: await readMatrices(matrices, read), cases: await readCases(cases, read) }
+}
+
+async function nothing(): Promise<undefined> {}
+
+/** Every file that was read has an entry. */
+function byFile(findings: readonly Diagnostic[], texts: ReadonlyMap<string, string>): FoundInFiles {
+  const found = Map.groupBy(findings, ({ file }) => file)
+  const names = new Set([...texts.keys(), ...found.keys()])
+  return new Map(
+    [...names].map((name) => [resolve(name), { text: texts.get(name) ?? '', findings: found.get(name) ?? [] }]),
+  )
+}

@@ -1,0 +1,92 @@
+/** What an editor asks and is told, over its connection. Each question has a file of its own. */
+import { fileURLToPath } from 'node:url'
+import {
+  type Connection,
+  createConnection,
+  DidChangeWatchedFilesNotification,
+  type InitializeParams,
+  type InitializeResult,
+  MessageType,
+  ProposedFeatures,
+  ShowMessageNotification,
+  TextDocumentSyncKind,
+  TextDocuments,
+} from 'vscode-languageserver/node'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import type { StandardStreams } from '../base/command-process.ts'
+import { Diagnoser } from './diagnose.ts'
+import type { FoldersInEditor } from './edited-project.ts'
+import { Workspace } from './workspace.ts'
+
+/** Ends the process when the editor does. */
+export function serveEditor(
+  { stdin, stdout }: Pick<StandardStreams, 'stdin' | 'stdout'>,
+  folders: FoldersInEditor,
+): void {
+  const connection = createConnection(ProposedFeatures.all, stdin, stdout)
+  const documents = new TextDocuments(TextDocument)
+  connection.onInitialize((params) => initialize(connection, documents, { folders, params }))
+  documents.listen(connection)
+  connection.listen()
+}
+
+interface EditorStart {
+  readonly folders: FoldersInEditor
+  readonly params: InitializeParams
+}
+
+function initialize(
+  connection: Connection,
+  documents: TextDocuments<TextDocument>,
+  { folders, params }: EditorStart,
+): InitializeResult {
+  const root = rootOf(params)
+  // Messages name files from here, as those of commands do.
+  process.chdir(root)
+  const workspace = new Workspace(root, { ...folders, ...foldersIn(params.initializationOptions) }, documents)
+  const diagnoser = new Diagnoser(workspace, {
+    publish: (diagnostics) => send(connection.sendDiagnostics(diagnostics)),
+    complain: (message) =>
+      send(connection.sendNotification(ShowMessageNotification.type, { type: MessageType.Error, message })),
+  })
+  const changed = ({ document }: { readonly document: TextDocument }) => {
+    const path = workspace.pathOf(document.uri)
+    const project = path === undefined ? undefined : workspace.projectOf(path)
+    if (project) diagnoser.changed(project)
+  }
+  const changedAll = () => {
+    for (const project of workspace.projects) diagnoser.changed(project)
+  }
+  documents.onDidChangeContent(changed)
+  documents.onDidClose(changed)
+  documents.onDidSave(changed)
+  connection.onDidChangeWatchedFiles(changedAll)
+  connection.onInitialized(() => watchFiles(connection, params))
+  return {
+    serverInfo: { name: 'sallyport' },
+    capabilities: { textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true } },
+  }
+}
+
+/** The first folder that the editor has open; without one, the current folder. */
+function rootOf({ workspaceFolders, rootUri }: InitializeParams): string {
+  const uri = workspaceFolders?.[0]?.uri ?? rootUri
+  return uri && URL.parse(uri)?.protocol === 'file:' ? fileURLToPath(uri) : process.cwd()
+}
+
+function foldersIn(options: unknown): Partial<FoldersInEditor> {
+  const given = Object.entries(typeof options === 'object' && options !== null ? options : {})
+  const names = ['policies', 'schemas', 'matrices']
+  return Object.fromEntries(given.filter(([name, value]) => names.includes(name) && typeof value === 'string'))
+}
+
+function watchFiles(connection: Connection, { capabilities }: InitializeParams): void {
+  if (!capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration) return
+  const watchers = [{ globPattern: '**/*.{csv,yaml,yml,json,conf,txt}' }]
+  send(connection.client.register(DidChangeWatchedFilesNotification.type, { watchers }))
+}
+
+/** An editor that has gone, or can't do it, isn't waited for. */
+function send(sending: Promise<unknown>): void {
+  sending.catch(() => undefined)
+}
