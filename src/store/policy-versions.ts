@@ -62,8 +62,10 @@ export interface PolicyVersions {
    * of several publishers with one number, one wins.
    */
   publish(version: NewVersion): Promise<boolean>
-  /** Those with greater numbers, by number; at most MOST_PROPOSALS. */
-  proposalsAfter(number: number): Promise<readonly StoredProposal[]>
+  /** The number of the last proposal; 0 without any. */
+  latestProposal(): Promise<number>
+  /** Those with greater numbers, by number; at most `most`, and MOST_PROPOSALS without it. */
+  proposalsAfter(number: number, most?: number): Promise<readonly StoredProposal[]>
   /** Durable when it returns true; false, and nothing is stored, unless the number is the one after the last proposal's. */
   propose(proposal: NewVersion): Promise<boolean>
   /** What people have signed about a proposal, in no order; at most MOST_SIGNATURES. */
@@ -94,6 +96,9 @@ const MOST_SIGNATURES = 200
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60 * 1000
 
 // The contract's PolicyVersions in the tables of an SQL database.
+
+/** Their rows count from 1. */
+type NumberedTable = 'policy_versions' | 'policy_proposals'
 
 function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
   return [
@@ -147,8 +152,16 @@ class SqlPolicyVersions implements PolicyVersions {
     throw new StoreUnavailable(new Error('the table `policy_database` has lost its row; start again'))
   }
 
-  async latest(): Promise<number> {
-    const [row] = await this.#ask('select coalesce(max(number), 0) from policy_versions')
+  latest(): Promise<number> {
+    return this.#latestIn('policy_versions')
+  }
+
+  latestProposal(): Promise<number> {
+    return this.#latestIn('policy_proposals')
+  }
+
+  async #latestIn(table: NumberedTable): Promise<number> {
+    const [row] = await this.#ask(`select coalesce(max(number), 0) from ${table}`)
     return Number(row?.[0])
   }
 
@@ -181,10 +194,7 @@ class SqlPolicyVersions implements PolicyVersions {
     return this.#append('policy_proposals', proposal)
   }
 
-  async #append(
-    table: 'policy_versions' | 'policy_proposals',
-    { number, signed, files }: NewVersion,
-  ): Promise<boolean> {
+  async #append(table: NumberedTable, { number, signed, files }: NewVersion): Promise<boolean> {
     const { text, elements } = this.#dialect
     const [kept, texts] = [text(signed), [...files].map((file) => file.map(text))]
     const made = await this.#database.change(
@@ -210,11 +220,12 @@ class SqlPolicyVersions implements PolicyVersions {
     return made.length === 1
   }
 
-  async proposalsAfter(number: number): Promise<readonly StoredProposal[]> {
+  async proposalsAfter(number: number, most = MOST_PROPOSALS): Promise<readonly StoredProposal[]> {
     const rows = await this.#ask(
       `select number, ${SIGNED} from policy_proposals
-        where number > cast($1 as bigint) order by number limit ${MOST_PROPOSALS}`,
+        where number > cast($1 as bigint) order by number limit cast($2 as bigint)`,
       number,
+      most,
     )
     return rows.map((row) => this.#stored(row))
   }

@@ -41,6 +41,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
     it('keeps proposals by number, with their files, and one of several with one number', async () => {
       const [one, two] = [await open(), await open()]
       expect(await one.proposalsAfter(0)).to.deep.equal([])
+      expect(await one.latestProposal()).to.equal(0)
       const files = new Map([['digest', ODD_TEXT]])
       const made = await Promise.all([
         one.propose({ number: 1, signed: 'one', files }),
@@ -52,6 +53,8 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await two.propose({ number: 2, signed: ODD_TEXT, files: NO_FILES })).to.equal(true)
       expect(await one.proposalsAfter(1)).to.deep.equal([{ number: 2, signed: ODD_TEXT }])
       expect((await one.proposalsAfter(0)).map(({ number }) => number)).to.deep.equal([1, 2])
+      expect((await one.proposalsAfter(0, 1)).map(({ number }) => number)).to.deep.equal([1])
+      expect(await one.latestProposal()).to.equal(2)
       expect(await one.latest(), 'a proposal is no version').to.equal(0)
     })
 
@@ -241,6 +244,7 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       const calls = [
         versions.home(),
         versions.latest(),
+        versions.latestProposal(),
         versions.last(),
         versions.get(1),
         versions.all(),

@@ -97,7 +97,7 @@ export async function propose(
   const { described, texts } = describedFiles(content, blocked)
   const timeOf = (time: number) => new Date(time).toISOString()
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    const number = ((await allProposals(versions)).at(-1)?.number ?? 0) + 1
+    const number = (await versions.latestProposal()) + 1
     const proposal: PolicyProposal = {
       proposal: number,
       database: base.home.id,
@@ -188,7 +188,7 @@ export async function findProposal(
   base: ProposalBase,
   number: number,
 ): Promise<ProposalStatus> {
-  const [stored] = await versions.proposalsAfter(number - 1)
+  const [stored] = await versions.proposalsAfter(number - 1, 1)
   if (stored?.number !== number) {
     throw new ToolError(`there is no proposal ${number}: take a number from \`sallyport policy proposals\``)
   }
