@@ -1,6 +1,6 @@
 /** Reads and parses a policy as the server does, without a running server: a directory, or a published version. */
 import { stat } from 'node:fs/promises'
-import type { SourceFile } from '../base/diagnostic.ts'
+import { FileError, type SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
 import { DATABASE_POLICIES, versionNamed } from '../identity/keys/published-settings.ts'
 import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
@@ -68,6 +68,19 @@ export async function refuseNoDirectory(directory: string, of: 'policy' | 'schem
     `${directory} is neither a directory nor a published version: write \`${DATABASE_POLICIES}\` for the last version, ` +
       `or \`${DATABASE_POLICIES}\` with a number or a revision of \`policy history\``,
   )
+}
+
+/** What `otherwise` makes of the faults of files, where `work` throws FileError. */
+export async function orFaults<T, F>(
+  work: () => T | Promise<T>,
+  otherwise: (faults: FileError) => F | Promise<F>,
+): Promise<T | F> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof FileError) return otherwise(error)
+    throw error
+  }
 }
 
 /** A command can't do its work with this input. The message is one sentence for its user; the exit code is 2. */

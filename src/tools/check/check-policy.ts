@@ -2,7 +2,7 @@
 
 import { TooManyRegions } from '../../analysis/regions.ts'
 import type { SourceFile } from '../../base/diagnostic.ts'
-import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
+import { byPlace, type Diagnostic, type FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { findFormerWords, withoutFormerWords } from '../../policy/former-words.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -13,7 +13,7 @@ import type { PolicyReading } from '../../policy/policy-source.ts'
 import { type FindingReport, findingFormats } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkGuarantees } from '../guarantees/check-guarantees.ts'
-import { loadPolicy, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
+import { loadPolicy, orFaults, type PolicyPlace, readPlace, ToolError } from '../load-policy.ts'
 import { replaceAll } from '../release/folder/replace-all.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy, type PolicyParts } from './check.ts'
@@ -146,13 +146,11 @@ interface Faulty {
 
 type LoadAttempt<T> = { readonly value: T } | Faulty
 
-async function attempt<T>(work: () => T | Promise<T>): Promise<LoadAttempt<T>> {
-  try {
-    return { value: await work() }
-  } catch (error) {
-    if (error instanceof FileError) return { faults: error }
-    throw error
-  }
+function attempt<T>(work: () => T | Promise<T>): Promise<LoadAttempt<T>> {
+  return orFaults<LoadAttempt<T>, Faulty>(
+    async () => ({ value: await work() }),
+    (faults) => ({ faults }),
+  )
 }
 
 /** Without a directory the check finds no unknown users, so no suppression of `unknown-user` counts as redundant. */

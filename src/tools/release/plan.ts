@@ -5,14 +5,14 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PolicyDiff, reportOn } from '../../analysis/diff/compare-policies.ts'
-import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import type { Diagnostic } from '../../base/diagnostic.ts'
 import { type Blocked, parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { END, saysItsEnd } from '../../policy/parse/rule-lines.ts'
 import { findUnknownFiles, readBlockedFile } from '../../policy/policy-files.ts'
 import type { FindingReport } from '../../present/findings.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { checkPolicy } from '../check/check-policy.ts'
-import { loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
+import { loadPolicy, orFaults, refuseNoDirectory, ToolError } from '../load-policy.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
 import { withBlocks } from './block-lines.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
@@ -105,7 +105,10 @@ export async function planFrom(
   // A server would refuse the new files, too, beside a file that no policy has.
   const checked = withErrors(await checkPolicy(options), await findUnknownFiles(target.folder))
   const blocks = missingBlocks(await blockedIn(source), await blockedIn(target.folder))
-  const diff = await compare({ source, name, target, blocks, resources, now })
+  const diff = await orFaults(
+    () => compare({ source, name, target, blocks, resources, now }),
+    () => undefined,
+  )
   const check = withErrors(checked, diff?.refusals.map(({ fault }) => fault) ?? [])
   // The files are read once: the same bytes are checked, compared and applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
@@ -125,17 +128,13 @@ interface PlanInput extends PlanPlace {
   readonly blocks: PlannedFiles['blocks']
 }
 
-async function compare({ source, name, target, blocks, resources, now }: PlanInput): Promise<PolicyDiff | undefined> {
-  try {
-    const before = await loadPolicy(target.folder, resources)
-    // The files that will be in force: the new rules, and the current blocks with the added ones.
-    const blockedFile = { ...before.blockedFile, text: withBlocks(before.blockedFile.text, blocks) }
-    const after = { ...(await loadPolicy(source, resources)), blockedFile, blocked: parseBlocked(blockedFile) }
-    return reportOn({ before: target.name, after: name }, { before, after }, { resources, now: now.getTime() })
-  } catch (error) {
-    if (error instanceof FileError) return undefined
-    throw error
-  }
+/** Throws FileError. */
+async function compare({ source, name, target, blocks, resources, now }: PlanInput): Promise<PolicyDiff> {
+  const before = await loadPolicy(target.folder, resources)
+  // The files that will be in force: the new rules, and the current blocks with the added ones.
+  const blockedFile = { ...before.blockedFile, text: withBlocks(before.blockedFile.text, blocks) }
+  const after = { ...(await loadPolicy(source, resources)), blockedFile, blocked: parseBlocked(blockedFile) }
+  return reportOn({ before: target.name, after: name }, { before, after }, { resources, now: now.getTime() })
 }
 
 /** Lines for the blocks that some files have and those in force lack. */
@@ -150,13 +149,11 @@ function missingBlocks(wanted: Blocked, present: Blocked): readonly string[] {
 }
 
 /** The check reports faults; a file that can't be read adds no block. */
-async function blockedIn(directory: string): Promise<Blocked> {
-  try {
-    return parseBlocked(await readBlockedFile(directory))
-  } catch (error) {
-    if (error instanceof FileError) return new Map()
-    throw error
-  }
+function blockedIn(directory: string): Promise<Blocked> {
+  return orFaults(
+    async () => parseBlocked(await readBlockedFile(directory)),
+    () => new Map(),
+  )
 }
 
 // ---- The version that a rollback returns to.

@@ -1,9 +1,10 @@
 /** Checks what is staged of a project: schemas, then the policy, then the expectations, each as far as it can be read. */
 import { stat } from 'node:fs/promises'
-import { type Diagnostic, FileError, MOST_FAULTS, type Place } from '../../../base/diagnostic.ts'
+import { type Diagnostic, MOST_FAULTS, type Place } from '../../../base/diagnostic.ts'
 import type { FindingReport } from '../../../present/findings.ts'
 import { loadResources } from '../../../resources/load/load-resources.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
+import { orFaults } from '../../load-policy.ts'
 import { answers, describe } from '../../matrix/predict/compare-answer.ts'
 import { isPredictable, walkCase } from '../../matrix/predict/expectations-met.ts'
 import { predictStated } from '../../matrix/predict/predict-cell.ts'
@@ -36,22 +37,16 @@ export async function checkStaged(folders: ProjectFolders, now: Date): Promise<F
 async function withUnmet(report: FindingReport, folders: ProjectFolders, now: Date): Promise<FindingReport> {
   const found = await Promise.all(folders.matrices.map((path) => stat(path).catch(() => undefined)))
   const matrices = folders.matrices.filter((_, i) => found[i])
-  const unmet = await attemptUnmet({ ...folders, matrices }, now)
+  const unmet = await orFaults(
+    async () => unmetFindings(await readPredictedSuite({ ...folders, matrices }, now.getTime())),
+    ({ diagnostics }) => diagnostics,
+  )
   const findings = [...report.findings, ...unmet]
   return {
     ...report,
     findings: findings.slice(0, MOST_FAULTS),
     errors: unmet.length,
     more: report.more + Math.max(0, findings.length - MOST_FAULTS),
-  }
-}
-
-async function attemptUnmet(folders: ProjectFolders, now: Date) {
-  try {
-    return await unmetFindings(await readPredictedSuite(folders, now.getTime()))
-  } catch (error) {
-    if (error instanceof FileError) return error.diagnostics
-    throw error
   }
 }
 

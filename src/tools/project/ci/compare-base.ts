@@ -9,7 +9,7 @@ import type { Resources } from '../../../resources/resource.ts'
 import type { SourceText } from '../../../resources/schema/schema-file.ts'
 import { askGit, gitText } from '../../diff/git.ts'
 import { readFolder, readSide } from '../../diff/revision.ts'
-import { loadPolicy } from '../../load-policy.ts'
+import { loadPolicy, orFaults } from '../../load-policy.ts'
 import { type DiffOptions, diffSchemas } from '../../schema/diff/compare-schemas.ts'
 import type { SchemaDiff } from '../../schema/diff/schema-change.ts'
 import type { ProjectFolders } from './check-staged.ts'
@@ -52,13 +52,11 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
 }
 
 /** Faults of matrices are reported by the step that reads them; they hide nothing else. */
-async function schemasBetween(between: DiffOptions): Promise<SchemaDiff> {
-  try {
-    return await diffSchemas(between)
-  } catch (error) {
-    if (!(error instanceof FileError)) throw error
-    return diffSchemas({ ...between, matrices: undefined })
-  }
+function schemasBetween(between: DiffOptions): Promise<SchemaDiff> {
+  return orFaults(
+    () => diffSchemas(between),
+    () => diffSchemas({ ...between, matrices: undefined }),
+  )
 }
 
 async function hasFiles(commit: string, folder: string, isFile: (name: string) => boolean): Promise<boolean> {
@@ -72,12 +70,10 @@ async function schemasOf(commit: string, schemas: string): Promise<readonly Sour
   const isFile = (name: string) => name.endsWith('.json')
   if (!(await hasFiles(commit, schemas, isFile))) return []
   const load = async (directory: string) => (await loadSchemas(directory)).sources
-  try {
-    return await readFolder(commit, { of: 'schema', usual: schemas, isFile, load })
-  } catch (error) {
-    if (error instanceof FileError) return []
-    throw error
-  }
+  return orFaults(
+    () => readFolder(commit, { of: 'schema', usual: schemas, isFile, load }),
+    () => [],
+  )
 }
 
 /**
@@ -97,13 +93,11 @@ function* schemaChoices(young: readonly SourceText[], old: readonly SourceText[]
   }
 }
 
-async function bothUnder(resources: Resources, commit: string, policies: string) {
-  try {
-    return { before: await readSide(commit, policies, resources), after: await loadPolicy(policies, resources) }
-  } catch (error) {
-    if (error instanceof FileError) return undefined
-    throw error
-  }
+function bothUnder(resources: Resources, commit: string, policies: string) {
+  return orFaults(
+    async () => ({ before: await readSide(commit, policies, resources), after: await loadPolicy(policies, resources) }),
+    () => undefined,
+  )
 }
 
 function sameTexts(young: readonly SourceText[], old: readonly SourceText[]): boolean {

@@ -10,6 +10,7 @@ import { byPlace, type Diagnostic, FileError, formatDiagnostic } from '../../../
 import { isObject } from '../../../base/is-object.ts'
 import { readMigrations } from '../../../migrations/file/read-migrations.ts'
 import { printable } from '../../../present/quote.ts'
+import { orFaults } from '../../load-policy.ts'
 import { readCases } from '../../matrix/read/cases.ts'
 import { findMatrixFiles, readMatrices } from '../../matrix/read/read-matrices.ts'
 import type {
@@ -125,14 +126,9 @@ async function readByThisVersion({ project }: UpgradeSides): Promise<readonly Up
     async () => hasMatrices && readCases((await findMatrixFiles([project.matrices])).cases),
   ]
   const faults = await Promise.all(
-    reads.map(async (read): Promise<readonly Diagnostic[]> => {
-      try {
-        await read()
-        return []
-      } catch (error) {
-        if (error instanceof FileError) return error.diagnostics
-        throw error
-      }
+    reads.map(async (read) => {
+      const faults = await orFaults<unknown, FileError>(read, (error) => error)
+      return faults instanceof FileError ? faults.diagnostics : []
     }),
   )
   return faults.flat().map((fault) => ({ ...fault, before: 'unknown' }))

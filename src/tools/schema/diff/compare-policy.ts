@@ -1,7 +1,7 @@
 /** What a change means for the policy and its matrices: everything that names what is gone. */
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { filledFields } from '../../../decide/relations/ownership.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
@@ -11,7 +11,7 @@ import { type Phrase, say } from '../../../present/phrase.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { checkPolicy } from '../../check/check-policy.ts'
 import { readFolder } from '../../diff/revision.ts'
-import { type PolicyPlace, readPlace } from '../../load-policy.ts'
+import { orFaults, type PolicyPlace, readPlace } from '../../load-policy.ts'
 import type { Expectation } from '../../matrix/read/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../../matrix/read/read-matrices.ts'
 import type { Filled, Filling } from './compare-values.ts'
@@ -149,11 +149,9 @@ function filledBy(policy: Policy | undefined): Filled {
   }
 }
 
-async function policyWith(policies: PolicyPlace, resources: Resources): Promise<Policy | undefined> {
-  try {
-    return parsePolicy((await readPlace(policies)).files(), resources)
-  } catch (error) {
-    if (error instanceof FileError) return undefined
-    throw error
-  }
+function policyWith(policies: PolicyPlace, resources: Resources): Promise<Policy | undefined> {
+  return orFaults(
+    async () => parsePolicy((await readPlace(policies)).files(), resources),
+    () => undefined,
+  )
 }
