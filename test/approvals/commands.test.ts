@@ -10,7 +10,10 @@ import { until } from '../until.ts'
 import { ApprovedPolicies, approvalsText, type Name, Person } from './people.ts'
 
 /** Commands whose output has the shape of another one. */
-const SHAPES = new Map(['approve', 'reject', 'withdraw'].map((name) => [name, 'review'] as const))
+const SHAPES = new Map([
+  ...['approve', 'reject', 'withdraw'].map((name) => [name, 'review'] as const),
+  ['unblock', 'block'],
+])
 const WIDER = 'p, anonymous, notes, list, any, *, allow\n'
 const uncheckedBecause = 'the published policy grants more than the folder of the checker'
 
@@ -170,6 +173,12 @@ describe('the commands of proposals', () => {
     expect((await as('ada', 'propose', folder, '--title', ' ')).stderr).to.contain(
       '--title is empty: say in a sentence',
     )
+    const bound = 'must be one line of at most 200 characters, all of them visible'
+    for (const odd of ['x'.repeat(201), 'two\nlines', 'a\u0007bell', 'turned \u202eround', 'un\u200bseen']) {
+      for (const flag of ['--title', '--ticket']) {
+        expect((await propose('--key', approved.keyOf('ada'), flag, odd)).stderr).to.contain(`${flag} ${bound}`)
+      }
+    }
     expect((await propose('--key', approved.keyOf('ada'), '--not-before', '2020-01-01')).stderr).to.contain(
       'The time is in the past.',
     )
@@ -245,6 +254,34 @@ describe('the commands of proposals', () => {
     const freed = await as('ada', 'unblock', 'user:mallory')
     expect(freed.stdout).to.contain('2 people of `security`')
     expect((await as('ada', 'unblock', 'user:nobody')).stdout).to.contain('was not blocked')
+  })
+
+  it('name the open proposal that blocks somebody already, in place of a second one', async () => {
+    await proposed('ada')
+    await as('ada', 'block', 'user:mallory', '--until', '30d', '--reason', 'stolen laptop')
+    for (const [name, until] of [
+      ['ada', '1d'],
+      ['zoe', '2d'],
+    ] as const) {
+      const again = await as(name, 'block', 'user:mallory', '--until', until)
+      expect([again.code, again.stdout]).to.deep.equal([0, again.stdout])
+      expect(again.stdout)
+        .to.contain('Proposal 2 blocks user:mallory already, so no other one was made.\nProposal 2 waits for approvals')
+        .and.to.contain('It needs the approval of\n  1 person, because ')
+    }
+    const key = ['--key', approved.keyOf('zoe')]
+    const block = (user: string, ...args: readonly string[]) => json('block', user, ...args, ...key)
+    expect(await block('user:mallory', '--until', '9d')).to.deep.include({ proposal: 2, made: false, version: null })
+    // Somebody else, a longer time, and what is closed are no reasons to make none.
+    expect(await block('user:sam')).to.deep.include({ proposal: 3, made: true })
+    expect(await block('user:mallory')).to.deep.include({ proposal: 4, made: true })
+    await as('tim', 'reject', '4', '--reason', 'too long')
+    expect(await block('user:mallory')).to.deep.include({ proposal: 5, made: true })
+    await as('tim', 'approve', '5')
+    expect(await block('user:mallory'), 'approved').to.deep.include({ proposal: 5, made: false, version: 2 })
+    expect(await json('unblock', 'user:mallory', ...key)).to.deep.include({ proposal: 6, made: true })
+    expect(await json('unblock', 'user:mallory', ...key)).to.deep.include({ proposal: 6, made: false })
+    expect(await block('user:eve')).to.deep.include({ proposal: 7, made: true })
   })
 
   it('verify the history from the first version, also of a copy, and print the first break', async () => {

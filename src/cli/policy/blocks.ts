@@ -108,10 +108,12 @@ function printProposedBlock(
   proposed: ProposedBlock | undefined,
   { was, done }: { readonly was: string; readonly done: string },
 ): void {
-  const { proposal, version, needs = [] } = proposed ?? {}
+  const { proposal, made = false, version, needs = [] } = proposed ?? {}
   const changed = version !== undefined
-  const waits = `Proposal ${proposal} waits for approvals: ${printable(about.user)} is as before until it is published.\n`
-  const json = { ...about, changed, proposal: proposal ?? null, version: version ?? null, needs }
+  const [who, verb] = [printable(about.user), about.blocked ? 'blocks' : 'unblocks']
+  const known = made ? '' : `Proposal ${proposal} ${verb} ${who} already, so no other one was made.\n`
+  const waits = `${known}Proposal ${proposal} waits for approvals: ${who} is as before until it is published.\n`
+  const json = { ...about, changed, proposal: proposal ?? null, made, version: version ?? null, needs }
   printResult(format, json, changed ? done : proposed ? `${waits}${proposalNeeds(needs)}` : was)
 }
 

@@ -79,6 +79,7 @@ Exit code: 0, 1 when the files have errors, or 2 when it could not run.`,
     .addOption(TEXT_OR_JSON)
     .action(async (directory, { title, ticket, notBefore, expires, key, format, ...flags }) => {
       if (title.trim() === '') throw new ConfigError('--title is empty: say in a sentence what the change is for')
+      for (const [flag, text] of Object.entries({ '--title': title, '--ticket': ticket })) refuseNoLine(flag, text)
       const { proposeFolder } = await import('../../tools/approvals/propose-folder.ts')
       const { describePlan } = await import('../../tools/release/carry-out.ts')
       const { needSentence } = await import('../../analysis/approvals/needs.ts')
@@ -98,6 +99,17 @@ Exit code: 0, 1 when the files have errors, or 2 when it could not run.`,
         if (proposal === undefined) setExitCode(1)
       })
     })
+}
+
+/** In characters. */
+const LONGEST_LINE = 200
+
+/** People read these before they approve, so nothing may stand far to the right, or unseen. */
+function refuseNoLine(flag: string, text = ''): void {
+  if (text.length <= LONGEST_LINE && printable(text) === text) return
+  throw new ConfigError(
+    `${flag} must be one line of at most ${LONGEST_LINE} characters, all of them visible: shorten it`,
+  )
 }
 
 function madeText(proposal: number, base: number, needs: readonly string[]): string {

@@ -136,9 +136,13 @@ export function refuseStranger(approvals: Approvals, { kid }: PersonSigner): str
 }
 
 /** By number. */
-export async function readProposals(versions: PolicyVersions, base: ProposalBase): Promise<readonly ProposalStatus[]> {
+export async function readProposals(
+  versions: PolicyVersions,
+  base: ProposalBase,
+  wanted: (stored: StoredProposal) => boolean = () => true,
+): Promise<readonly ProposalStatus[]> {
   const read: ProposalStatus[] = []
-  for (const stored of await allProposals(versions)) read.push(await statusOf(stored, versions, base))
+  for (const stored of (await allProposals(versions)).filter(wanted)) read.push(await statusOf(stored, versions, base))
   return read
 }
 

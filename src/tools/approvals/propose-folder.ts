@@ -1,16 +1,29 @@
 /** Proposals of a folder, or of a block: checked and compared as `policy apply` does it. */
+import { isDeepStrictEqual } from 'node:util'
 import { type FoundNeed, needSentence, needsOf } from '../../analysis/approvals/needs.ts'
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
-import type { PersonSigner } from '../../policy/published/proposal.ts'
+import { claimedProposal, type PersonSigner } from '../../policy/published/proposal.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type LoadedPolicy, loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
+import type { StoredProposal } from '../../store/policy-versions.ts'
+import { type LoadedPolicy, loadPolicy, orFaults, refuseNoDirectory, ToolError } from '../load-policy.ts'
 import { type NewBlock, withBlock, withBlocks, withoutBlock } from '../release/block-lines.ts'
 import type { PolicyContent } from '../release/content.ts'
 import { type PlannedFiles, planFrom } from '../release/plan.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
-import { findProposal, type ProposalBase, propose, publishProposal, refuseStranger } from './proposals.ts'
+import {
+  findProposal,
+  needsOfProposal,
+  type ProposalBase,
+  type ProposalStatus,
+  propose,
+  publishProposal,
+  readProposals,
+  refuseStranger,
+  wholeProposal,
+} from './proposals.ts'
 
 interface ProposalAbout {
   readonly title: string
@@ -88,6 +101,8 @@ const BLOCK_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000
 
 export interface ProposedBlock {
   readonly proposal: number
+  /** False for one that was open already. */
+  readonly made: boolean
   /** A sentence each. */
   readonly needs: readonly string[]
   /** Undefined while it lacks approvals. */
@@ -97,32 +112,63 @@ export interface ProposedBlock {
 /** Undefined if the user is blocked already for that long. Throws ToolError. */
 export function proposeBlock(block: NewBlock, parts: ProposalParts): Promise<ProposedBlock | undefined> {
   const reason = block.reason === undefined ? '' : `: ${block.reason}`
-  return proposeBlocked(`block user:${block.id}${reason}`, parts, (source, now) => withBlock(source, block, now))
+  const title = `block user:${block.id}${reason}`
+  return proposeBlocked({ id: block.id, title, edit: (source, now) => withBlock(source, block, now) }, parts)
 }
 
 /** Undefined if the user isn't blocked. Throws ToolError. */
 export function proposeUnblock(id: string, parts: ProposalParts): Promise<ProposedBlock | undefined> {
-  return proposeBlocked(`unblock user:${id}`, parts, (source) => {
+  const edit = (source: SourceFile) => {
     const { text, removed } = withoutBlock(source, id)
     return removed > 0 ? text : undefined
-  })
+  }
+  return proposeBlocked({ id, title: `unblock user:${id}`, edit }, parts)
+}
+
+interface BlockChange {
+  readonly id: string
+  readonly title: string
+  /** Undefined if nothing is to do. */
+  readonly edit: (source: SourceFile, now: Date) => string | undefined
 }
 
 /** Published at once if nobody else must approve it. */
-async function proposeBlocked(
-  title: string,
-  { signed, base, resources, signer }: ProposalParts,
-  edit: (source: { readonly name: string; readonly text: string }, now: Date) => string | undefined,
-): Promise<ProposedBlock | undefined> {
-  const now = await signed.versions.now()
-  const blocked = edit(base.policy.blockedFile, new Date(now))
+async function proposeBlocked(change: BlockChange, parts: ProposalParts): Promise<ProposedBlock | undefined> {
+  const { signed, base, resources, signer } = parts
+  const { versions } = signed
+  const now = await versions.now()
+  const blocked = change.edit(base.policy.blockedFile, new Date(now))
   if (blocked === undefined) return undefined
   refuseStranger(base.approvals, signer)
-  const after = withBlocked(base.policy, blocked)
-  const needs = needsOf({ before: base.policy, after }, resources).map(needSentence)
+  const { title } = change
   const wanted = { title, expires: now + BLOCK_LIFETIME_MS, content: contentOf(base.policy), blocked }
-  const { number } = await propose(signed.versions, base, wanted, signer)
-  if (needs.length > 0) return { proposal: number, needs, version: undefined }
-  const status = await findProposal(signed.versions, base, number)
-  return { proposal: number, needs, version: await publishProposal(signed, base, status, resources) }
+  const open = await openBlock(change, parts, new Date(now))
+  const status = open ?? (await findProposal(versions, base, (await propose(versions, base, wanted, signer)).number))
+  const needs = (await needsOfProposal(versions, base, status, resources)).unmet.map(needSentence)
+  const version = needs.length > 0 ? undefined : await publishProposal(signed, base, status, resources)
+  return { proposal: status.number, made: !open, needs, version }
+}
+
+/** A proposal that changes nothing else, and may be published as soon as it has its approvals. */
+async function openBlock(
+  { id, edit }: BlockChange,
+  { signed: { versions }, base }: ProposalParts,
+  now: Date,
+): Promise<ProposalStatus | undefined> {
+  const othersIn = (source: SourceFile) => [...parseBlocked(source).values()].filter((one) => one.id !== id)
+  const others = othersIn(base.policy.blockedFile)
+  const isOfBlocks = ({ signed }: StoredProposal) => {
+    const claimed = claimedProposal(signed)
+    return claimed?.digest === base.version.digest && claimed.notBefore === undefined
+  }
+  for (const status of await readProposals(versions, base, isOfBlocks)) {
+    const isSame = async () => {
+      const { texts } = await wholeProposal(versions, base, status)
+      const source = { name: BLOCKED_FILE, text: texts.get(BLOCKED_FILE) ?? '' }
+      return edit(source, now) === undefined && isDeepStrictEqual(othersIn(source), others)
+    }
+    // Faulty files of somebody's proposal hold up no block.
+    if (status.state === 'open' && (await orFaults(isSame, () => false))) return status
+  }
+  return undefined
 }
