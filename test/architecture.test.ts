@@ -42,9 +42,9 @@ const MATRIX_ROOMS = [
 /** Code lines of each room: what was reached, rounded up to the next fifty. Lower one whenever its room gets smaller. */
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
-  cli: 4100,
+  cli: 4150,
   lsp: 450,
-  tools: 27550,
+  tools: 27800,
   server: 9650,
   analysis: 4950,
   config: 500,

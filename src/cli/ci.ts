@@ -8,14 +8,13 @@ import {
   commandGroup,
   FAIL_ON_DIRECTION,
   FAIL_ON_SEVERITY,
+  MATRIX_PLACES,
   POLICIES,
   percent,
   SCHEMAS,
   settingsWith,
   withHelp,
 } from './options.ts'
-
-const MATRICES = new Option('--matrices <path...>', 'folders or files of matrices and cases').default(['test/matrix'])
 
 export function ciCommand(): Command {
   return commandGroup(
@@ -36,7 +35,7 @@ Exit code: 0 without errors, 1 with errors, 2 when the check could not run.`,
   })
     .addOption(POLICIES)
     .addOption(SCHEMAS)
-    .addOption(MATRICES)
+    .addOption(MATRIX_PLACES)
     .action(async (flags) => {
       const { checkStaged } = await import('../tools/project/ci/check-staged.ts')
       const { CHECK_FORMATS } = await import('../tools/check/check-policy.ts')
@@ -63,7 +62,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`,
   })
     .addOption(POLICIES)
     .addOption(SCHEMAS)
-    .addOption(MATRICES)
+    .addOption(MATRIX_PLACES)
     .option('--base <revision>', 'compare with this commit (the base of the pull request, or the commit before a push)')
     .addOption(
       new Option('--fail-on <severity>', 'the lowest severity of a finding in the files that fails')

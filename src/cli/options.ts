@@ -9,6 +9,9 @@ export const POLICIES = new Option('--policies <directory>', 'policy files, or d
 export const SCHEMAS = new Option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
 export const MIGRATIONS = new Option('--migrations <directory>', 'migration files (MIGRATIONS, migrations)')
 export const MATRICES = new Option('--matrices <directory>', 'the folder of the matrices').default('test/matrix')
+export const MATRIX_PLACES = new Option('--matrices <path...>', 'folders or files of matrices and cases').default([
+  'test/matrix',
+] as readonly string[])
 export const DATABASE = new Option('--database <url>', 'the database (DATABASE_URL, else the file in DATA_DIR)')
 export const PORT = new Option('--port <number>', 'port to listen on (PORT, 3000)')
 export const AT = new Option('--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z or 2027-01-31 (now)')

@@ -14,7 +14,7 @@ import {
   readMatrices,
   readSource,
 } from '../tools/matrix/read/read-matrices.ts'
-import { unmetFindings } from '../tools/project/ci/check-staged.ts'
+import { unmetFindings } from '../tools/matrix/run/unmet.ts'
 import type { EditedFiles, FoldersInEditor, OpenTexts } from './edited-project.ts'
 
 interface FoundInFile {

@@ -9,7 +9,18 @@ import type { Resources } from '../../resources/resource.ts'
 import type { ProposalBase, ProposalStatus } from '../../tools/approvals/proposals.ts'
 import type { ProposalParts } from '../../tools/approvals/propose-folder.ts'
 import type { SignedVersions } from '../../tools/release/published-versions.ts'
-import { futureMoment, lifetime, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } from '../options.ts'
+import {
+  futureMoment,
+  lifetime,
+  MATRIX_PLACES,
+  SCHEMAS,
+  SINCE,
+  settingsWith,
+  TEXT_OR_JSON,
+  wholeNumber,
+  withHelp,
+} from '../options.ts'
+import { withProgress } from '../progress.ts'
 import { inSignedVersions } from './policy-place.ts'
 
 /** Who proposes or approves. */
@@ -27,6 +38,9 @@ interface ProposalWork {
   readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
+  readonly schemas: string
+  /** The decision log of this machine's server; undefined on standard output. */
+  readonly log: string | undefined
 }
 
 /** In the database, whatever POLICIES is. Throws ConfigError, FileError and ToolError. */
@@ -35,7 +49,8 @@ export async function inProposals<T>(flags: object, work: (parts: ProposalWork) 
   const { loadResources } = await import('../../resources/load/load-resources.ts')
   const { readBase } = await import('../../tools/approvals/proposals.ts')
   const resources = await loadResources(usual.schemas)
-  return inSignedVersions(usual, async (signed) => work({ signed, base: await readBase(signed, resources), resources }))
+  const parts = { resources, schemas: usual.schemas, log: usual.decisionLog.file }
+  return inSignedVersions(usual, async (signed) => work({ ...parts, signed, base: await readBase(signed, resources) }))
 }
 
 /** As the person of a key. Throws KeyError, and as the work does. */
@@ -76,26 +91,24 @@ Exit code: 0, 1 when the files have errors, or 2 when it could not run.`,
     .addOption(EXPIRES)
     .requiredOption(...KEY)
     .addOption(SCHEMAS)
+    .addOption(MATRIX_PLACES)
     .addOption(TEXT_OR_JSON)
-    .action(async (directory, { title, ticket, notBefore, expires, key, format, ...flags }) => {
+    .action(async (directory, { title, ticket, notBefore, expires, matrices, key, format, ...flags }) => {
       if (title.trim() === '') throw new ConfigError('--title is empty: say in a sentence what the change is for')
       for (const [flag, text] of Object.entries({ '--title': title, '--ticket': ticket })) refuseNoLine(flag, text)
       const { proposeFolder } = await import('../../tools/approvals/propose-folder.ts')
       const { describePlan } = await import('../../tools/release/carry-out.ts')
       const { needSentence } = await import('../../analysis/approvals/needs.ts')
       await inProposalsAs(key, flags, async (parts) => {
-        const about = { title, ticket, notBefore, lifetimeMs: expires }
-        const { proposal, plan, needs } = await proposeFolder(directory, about, parts)
+        const about = { title, ticket, notBefore, lifetimeMs: expires, matrices }
+        const { proposal, plan, needs, evidence } = await proposeFolder(directory, about, parts)
         const { number } = parts.base
         const described = describePlan({ ...plan, target: { name: `version ${number}`, isEmpty: false } })
         const sentences = needs.map(needSentence)
         const outcome = proposal === undefined ? 'Nothing was proposed.\n' : madeText(proposal, number, sentences)
         const { findings } = plan.check
-        printResult(
-          format,
-          { proposal: proposal ?? null, base: number, needs: sentences, findings },
-          described + outcome,
-        )
+        const json = { proposal: proposal ?? null, base: number, needs: sentences, findings, ...evidence?.json }
+        printResult(format, json, `${described}${evidence ? `${evidence.text}\n` : ''}${outcome}`)
         if (proposal === undefined) setExitCode(1)
       })
     })
@@ -168,19 +181,35 @@ function proposalJson({ number, state, why, proposal, approvals }: ProposalStatu
 function declareReview(policy: Command): void {
   withHelp(policy.command('review'), {
     about: 'show what a proposal means: its findings, the decisions that it changes, and whose approval it needs',
-    note: 'Exit code: 0, or 2 when it could not run.',
-    examples: ['policy review 3', 'policy review 3 --format json'],
+    note: `It also tells whether the guarantees hold, which expectations of the matrices it doesn't meet, and which requests
+of the last week, or since --since, it would answer otherwise than the version in force. It says what it could not run, and why.
+Exit code: 0, or 2 when it could not run.`,
+    examples: ['policy review 3', 'policy review 3 --log decisions.log --since 30d', 'policy review 3 --format json'],
   })
     .argument('<number>', 'a number of `policy proposals`', NUMBER)
     .addOption(SCHEMAS)
+    .addOption(MATRIX_PLACES)
+    .addOption(
+      new Option(
+        '--log <file...>',
+        'decision log files to replay, oldest first (DECISION_LOG_FILE and its older files)',
+      ),
+    )
+    .addOption(SINCE)
     .addOption(TEXT_OR_JSON)
-    .action(async (number, { format, ...flags }) => {
-      await inProposals(flags, async ({ signed, base, resources }) => {
+    .action(async (number, { format, matrices, log: files = [], since, ...flags }) => {
+      await inProposals(flags, async (parts) => {
+        const { signed, base, log: usual } = parts
         const { reviewProposal } = await import('../../tools/approvals/review.ts')
         const { findProposal } = await import('../../tools/approvals/proposals.ts')
         const status = await findProposal(signed.versions, base, number)
-        const { text, ...review } = await reviewProposal(signed, base, status, resources)
-        printResult(format, { ...proposalJson(status), ...review }, headOf(status) + text)
+        const { text, json } = await withProgress('replaying {bar} {percentage}% {eta_formatted} left', (bar) => {
+          const onStart = (size: number) => bar.start(size, 0)
+          const onProgress = (characters: number) => bar.increment(characters)
+          const replay = { files, usual, since, onStart, onProgress }
+          return reviewProposal(parts, status, { matrices, replay })
+        })
+        printResult(format, { ...proposalJson(status), ...json }, headOf(status) + text)
       })
     })
 }

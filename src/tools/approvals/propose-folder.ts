@@ -13,6 +13,7 @@ import type { PolicyContent } from '../release/content.ts'
 import { type PlannedFiles, planFrom } from '../release/plan.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
+import { type Evidence, evidenceOf } from './evidence.ts'
 import {
   findProposal,
   needsOfProposal,
@@ -31,12 +32,15 @@ interface ProposalAbout {
   /** Milliseconds since the epoch. */
   readonly notBefore: number | undefined
   readonly lifetimeMs: number
+  /** See EvidenceWanted. */
+  readonly matrices: readonly string[]
 }
 
 export interface ProposalParts {
   readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
+  readonly schemas: string
   readonly signer: PersonSigner
 }
 
@@ -45,13 +49,14 @@ interface ProposedFolder {
   readonly proposal: number | undefined
   readonly plan: PlannedFiles
   readonly needs: readonly FoundNeed[]
+  readonly evidence?: Evidence
 }
 
 /** Throws ToolError, also for files that change nothing. */
 export async function proposeFolder(
   folder: string,
-  { title, ticket, notBefore, lifetimeMs }: ProposalAbout,
-  { signed, base, resources, signer }: ProposalParts,
+  { title, ticket, notBefore, lifetimeMs, matrices }: ProposalAbout,
+  { signed, base, resources, schemas, signer }: ProposalParts,
 ): Promise<ProposedFolder> {
   await refuseNoDirectory(folder)
   refuseStranger(base.approvals, signer)
@@ -65,10 +70,12 @@ export async function proposeFolder(
   const blocked = withBlocks(base.policy.blockedFile.text, plan.blocks)
   const after = withBlocked(await loadPolicy(folder, resources), blocked)
   const needs = needsOf({ before: base.policy, after }, resources)
+  const change = { before: base.policy, after, folder, check: plan.check, resources, schemas, now }
+  const evidence = await evidenceOf({ ...change, beforeName: `version ${base.number}` }, { matrices })
   const expires = (notBefore ?? now) + lifetimeMs
   const wanted = { title, ticket, notBefore, expires, content: plan.content, blocked }
   const { number } = await propose(signed.versions, base, wanted, signer)
-  return { proposal: number, plan, needs }
+  return { proposal: number, plan, needs, evidence }
 }
 
 /** What the files of a folder change. `now`: milliseconds since the epoch; `name`: of the files, for people. */

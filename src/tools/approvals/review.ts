@@ -8,15 +8,9 @@ import { describePlan } from '../release/carry-out.ts'
 import { relocated } from '../release/plan.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
+import { type Evidence, type EvidenceWanted, evidenceOf } from './evidence.ts'
 import { needsOfProposal, type ProposalBase, type ProposalStatus } from './proposals.ts'
 import { planOf } from './propose-folder.ts'
-
-interface Review {
-  readonly needs: readonly ReviewedNeed[]
-  readonly findings: readonly unknown[]
-  readonly diff: unknown
-  readonly text: string
-}
 
 interface ReviewedNeed {
   readonly sentence: string
@@ -26,21 +20,33 @@ interface ReviewedNeed {
   readonly open: readonly string[]
 }
 
+interface ReviewedBase {
+  readonly signed: Pick<SignedVersions, 'versions'>
+  readonly base: ProposalBase
+  readonly resources: Resources
+  readonly schemas: string
+}
+
 /** Throws FileError for files that a server would refuse. */
 export async function reviewProposal(
-  { versions }: Pick<SignedVersions, 'versions'>,
-  base: ProposalBase,
+  { signed: { versions }, base, resources, schemas }: ReviewedBase,
   status: ProposalStatus,
-  resources: Resources,
-): Promise<Review> {
+  wanted: EvidenceWanted,
+): Promise<Evidence> {
   const { needs, unmet, after } = await needsOfProposal(versions, base, status, resources)
   const texts = Object.entries(after.files).map(([name, { text }]) => [name, text] as const)
   const now = await versions.now()
-  const plan = await withTemporaryFiles([...texts, [BLOCKED_FILE, after.blockedFile.text]], async (folder) => {
-    const name = `proposal ${status.number}`
-    const found = await planOf(folder, base, resources, { now, name })
-    return { ...found, check: relocated(found.check, folder, name) }
-  })
+  const beforeName = `version ${base.number}`
+  const { plan, evidence } = await withTemporaryFiles(
+    [...texts, [BLOCKED_FILE, after.blockedFile.text]],
+    async (folder) => {
+      const found = await planOf(folder, base, resources, { now, name: `proposal ${status.number}` })
+      // As the folder of `policy export proposal-1 --proposal 1`.
+      const check = relocated(found.check, folder, `proposal-${status.number}`)
+      const change = { before: base.policy, after, folder, check, resources, schemas, now, beforeName }
+      return { plan: { ...found, check }, evidence: await evidenceOf(change, wanted) }
+    },
+  )
   // Nobody can approve a closed proposal, and one that is published changes nothing any more.
   const isOpen = status.state === 'open'
   const stand = (isOpen ? needs : []).map((need) => {
@@ -49,8 +55,9 @@ export async function reviewProposal(
   })
   const { findings } = plan.check
   const diff = plan.diff && JSON.parse(DIFF_FORMATS.json(plan.diff))
-  const described = describePlan({ ...plan, target: { name: `version ${base.number}`, isEmpty: false } })
-  return { needs: stand, findings, diff, text: `${described}\n${isOpen ? needsText(stand) : ''}${saidText(status)}` }
+  const described = describePlan({ ...plan, target: { name: beforeName, isEmpty: false } })
+  const text = `${described}${evidence.text}\n${isOpen ? needsText(stand) : ''}${saidText(status)}`
+  return { json: { needs: stand, findings, diff, ...evidence.json }, text }
 }
 
 function needsText(needs: readonly ReviewedNeed[]): string {

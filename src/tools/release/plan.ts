@@ -83,7 +83,10 @@ function withEnd(content: PolicyContent): PolicyContent {
 export function relocated(check: FindingReport, from: string, to: string): FindingReport {
   const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
   const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
-  return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
+  const sources = new Map([...check.sources].map(([file, text]) => [place(file), text]))
+  // Commands that explain counterexamples name the folder.
+  const beside = JSON.parse(JSON.stringify(check.beside ?? null).replaceAll(JSON.stringify(from).slice(1, -1), to))
+  return { ...check, findings, sources, ...(beside && { beside }) }
 }
 
 interface PlanPlace {
