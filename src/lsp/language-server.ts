@@ -7,6 +7,7 @@ import {
   type InitializeParams,
   type InitializeResult,
   MessageType,
+  type Position,
   ProposedFeatures,
   ShowMessageNotification,
   TextDocumentSyncKind,
@@ -14,8 +15,10 @@ import {
 } from 'vscode-languageserver/node'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import type { StandardStreams } from '../base/command-process.ts'
+import { completionsAt } from './completion.ts'
 import { Diagnoser } from './diagnose.ts'
 import type { FoldersInEditor } from './edited-project.ts'
+import { questionAbout } from './question.ts'
 import { Workspace } from './workspace.ts'
 
 /** Ends the process when the editor does. */
@@ -61,10 +64,18 @@ function initialize(
   documents.onDidClose(changed)
   documents.onDidSave(changed)
   connection.onDidChangeWatchedFiles(changedAll)
+  const ask = (uri: string, position?: Position) => questionAbout(workspace, documents.get(uri), position)
+  connection.onCompletion(async ({ textDocument, position }) => {
+    const question = await ask(textDocument.uri, position)
+    return question ? [...completionsAt(question)] : []
+  })
   connection.onInitialized(() => watchFiles(connection, params))
   return {
     serverInfo: { name: 'sallyport' },
-    capabilities: { textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true } },
+    capabilities: {
+      textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+      completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
+    },
   }
 }
 

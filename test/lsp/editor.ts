@@ -14,6 +14,7 @@ import {
   InitializedNotification,
   InitializeRequest,
   type InitializeResult,
+  type Position,
   type ProtocolConnection,
   PublishDiagnosticsNotification,
   type Range,
@@ -127,4 +128,11 @@ export class TestEditor {
 /** The words of a text that a range holds. */
 export function wordsAt(text: string, range: Range): string {
   return TextDocument.create('', '', 0, text).getText(range)
+}
+
+/** The text without its `¦`, and where that stood. */
+export function cursorIn(marked: string): { readonly text: string; readonly position: Position } {
+  const at = marked.indexOf('¦')
+  const text = marked.replace('¦', '')
+  return { text, position: TextDocument.create('', '', 0, text).positionAt(at) }
 }

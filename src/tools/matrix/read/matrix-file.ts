@@ -98,9 +98,9 @@ function bodyOf({ text, place }: TableCell, report: Reporter): string | undefine
 }
 
 const NEEDED = ['method', 'path', 'object'] as const
-const KNOWN = [...NEEDED, 'when', 'becomes', 'body', 'note'] as const
+export const KNOWN_COLUMNS = [...NEEDED, 'when', 'becomes', 'body', 'note'] as const
 
-type ColumnName = (typeof KNOWN)[number]
+type ColumnName = (typeof KNOWN_COLUMNS)[number]
 
 interface Head {
   /** The positions of the cells that describe the request. */
@@ -119,7 +119,7 @@ function parseHead(row: TableRow, file: string, report: Reporter): Head | undefi
   const fault = (at: number, message: string, hint: string) =>
     report({ ...(row[at]?.place ?? start(file)), code: 'matrix-head', severity: 'error', message, hint })
   row.forEach(({ text }, at) => {
-    const name = KNOWN.find((word) => word === text.toLowerCase())
+    const name = KNOWN_COLUMNS.find((word) => word === text.toLowerCase())
     const key = name ?? columnKey(text)
     if (text === '') return
     const twice = seen.has(key)
@@ -164,7 +164,7 @@ function start(file: string) {
   return { file, line: 1, column: 1 }
 }
 
-interface TableCell {
+export interface TableCell {
   /** Without the spaces around it. */
   readonly text: string
   readonly place: Place
@@ -185,7 +185,7 @@ type Separator = ',' | ';'
  * without a byte order mark, with any line ends. A row may have any number of cells. Faults go to `report`, and then
  * there are no rows.
  */
-function readTable(source: SourceFile, report: Reporter): readonly TableRow[] | undefined {
+export function readTable(source: SourceFile, report: Reporter): readonly TableRow[] | undefined {
   // Editors don't count a byte order mark. A lone carriage return ends a line on old Macs.
   const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)

@@ -1,0 +1,23 @@
+/** The names of the policy in a schema file: views and actions of its routes. */
+import { basename } from 'node:path'
+import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
+import type { SourceFile } from '../../base/diagnostic.ts'
+import { type NameSlot, slotsIn } from './name-slot.ts'
+
+export function slotsOfSchema({ name, text }: SourceFile): readonly NameSlot[] {
+  const root = parseTree(text)
+  const routes = (root && findNodeAtLocation(root, ['x-resource', 'routes'])?.children) ?? []
+  const about = [basename(name, '.json')]
+  return routes.flatMap((route) => {
+    const slots = (key: 'view' | 'action') => {
+      const node = findNodeAtLocation(route, [key])
+      return node && isPlain(node, text) ? slotsIn(node.value, node.offset + 1, undefined, { kinds: [key], about }) : []
+    }
+    return [...slots('view'), ...slots('action')]
+  })
+}
+
+/** Without escapes, so that the text is the name. */
+function isPlain({ type, value, offset, length }: Node, text: string): boolean {
+  return type === 'string' && text.slice(offset + 1, offset + length - 1) === value
+}
