@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4150,
-  lsp: 1000,
+  lsp: 1150,
   tools: 27800,
   server: 9650,
   analysis: 4950,

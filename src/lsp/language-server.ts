@@ -1,4 +1,5 @@
 /** What an editor asks and is told, over its connection. Each question has a file of its own. */
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type Connection,
@@ -16,8 +17,10 @@ import {
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import type { StandardStreams } from '../base/command-process.ts'
 import { completionsAt } from './completion.ts'
+import { definitionsOf } from './definition.ts'
 import { Diagnoser } from './diagnose.ts'
 import type { FoldersInEditor } from './edited-project.ts'
+import { hoverAt } from './hover.ts'
 import { questionAbout } from './question.ts'
 import { Workspace } from './workspace.ts'
 
@@ -69,11 +72,21 @@ function initialize(
     const question = await ask(textDocument.uri, position)
     return question ? [...completionsAt(question)] : []
   })
+  connection.onHover(async ({ textDocument, position }) => {
+    const question = await ask(textDocument.uri, position)
+    return question && hoverAt(question)
+  })
+  connection.onDefinition(async ({ textDocument, position }) => {
+    const question = await ask(textDocument.uri, position)
+    return question ? [...definitionsOf(question, (file) => workspace.uriOf(resolve(file)))] : []
+  })
   connection.onInitialized(() => watchFiles(connection, params))
   return {
     serverInfo: { name: 'sallyport' },
     capabilities: {
       textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+      hoverProvider: true,
+      definitionProvider: true,
       completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
     },
   }

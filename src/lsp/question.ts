@@ -5,6 +5,8 @@ import type { TextDocument } from 'vscode-languageserver-textdocument'
 import type { SourceFile } from '../base/diagnostic.ts'
 import type { EditedFiles, EditedProject } from './edited-project.ts'
 import { knownNames, type ProjectNames } from './names/known-names.ts'
+import type { NameSlot } from './names/name-slot.ts'
+import { slotsOf } from './names/slots.ts'
 import { MOST_CHARACTERS, type Workspace } from './workspace.ts'
 
 export interface EditorQuestion {
@@ -15,6 +17,8 @@ export interface EditorQuestion {
   readonly source: SourceFile
   /** In the text; 0 for a question about the whole file. */
   readonly offset: number
+  /** The name at the place, if one stands there. */
+  readonly slot: NameSlot | undefined
   rangeOf(start: number, end: number): Range
 }
 
@@ -35,12 +39,16 @@ export async function questionAbout(
   const names = knownNames(files, known.get(project))
   if (!names) return undefined
   known.set(project, names)
+  const source = { name: relative(process.cwd(), path), text: document.getText() }
+  const offset = document.offsetAt(position)
+  const slots = slotsOf(source, project.folders, names.resources)
   return {
     project,
     files,
     known: names,
-    source: { name: relative(process.cwd(), path), text: document.getText() },
-    offset: document.offsetAt(position),
+    source,
+    offset,
+    slot: slots.find(({ start, end }) => start <= offset && offset <= end),
     rangeOf: (start, end) => ({ start: document.positionAt(start), end: document.positionAt(end) }),
   }
 }
