@@ -1,5 +1,5 @@
 /** What a reviewer gets of a proposal beside its meaning: guarantees, matrices, a replay, and what was not run. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { holds } from '../output-shapes.ts'
@@ -63,6 +63,8 @@ describe('the review of a proposal', () => {
     await mkdir(join(approved.published.root, 'publisher'), { recursive: true })
     const old = (records[0] ?? '').replace(/"time":"\d{4}/, '"time":"2001')
     await writeFile(`${log}.1`, `${old}\n`)
+    await writeFile(`${log}.2`, `${old}\n`)
+    await utimes(`${log}.2`, 0, Date.now() / 1000 - 8 * 86_400)
     await writeFile(log, `${records.join('\n')}\nno record\n`)
     await propose('p, support, notes, list, any, *, deny\n')
     const { stdout } = await review()

@@ -2,7 +2,8 @@
  * What speaks for a change or against it: its guarantees, the matrices of the project, and the requests of a decision log.
  * Each is found as the command finds it that shows it alone. What wasn't run says why.
  */
-import { type Diagnostic, type FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
+import { stat } from 'node:fs/promises'
+import { type Diagnostic, type FileError, MOST_FAULTS, type Place } from '../../base/diagnostic.ts'
 import { filesOfLog } from '../../decision-log/log-files.ts'
 import type { FindingReport } from '../../present/findings.ts'
 import { printable } from '../../present/quote.ts'
@@ -119,9 +120,12 @@ async function tryMatrices(
   const expectations = suite.expectations.length + predictable
   if (expectations === 0) return { notRun: `${matrices.join(', ')} has no matrix: name some with --matrices` }
   const found = await unmetFindings(suite)
-  const present = { ...suite, ...predictedSuite({ ...suite, policy: before.policy }, now) }
-  const placeOf = ({ file, line, column }: Diagnostic) => JSON.stringify([file, line, column])
-  const known = new Set(found.length === 0 ? [] : (await unmetFindings(present)).map(placeOf))
+  const placeOf = ({ file, line, column }: Place) => JSON.stringify([file, line, column])
+  const places = new Set(found.map(placeOf))
+  const isUnmet = ({ place }: { readonly place: Place }) => places.has(placeOf(place))
+  const unmetOnes = { expectations: suite.expectations.filter(isUnmet), cases: suite.cases.filter(isUnmet) }
+  const present = predictedSuite({ ...suite, policy: before.policy }, now)
+  const known = new Set((await unmetFindings({ ...present, ...unmetOnes })).map(placeOf))
   const unmet = found.map((one) => ({ ...one, before: known.has(placeOf(one)) }))
   return {
     expectations,
@@ -166,7 +170,7 @@ async function tryReplay(
   { before, after, resources, now }: ChangeToTry,
   { files: given, usual, since = now - WEEK_MS, onStart, onProgress }: ReplayWanted,
 ): Promise<Replayed | NotRun> {
-  const files = given.length > 0 || usual === undefined ? given : await filesOfLog(usual)
+  const files = given.length > 0 || usual === undefined ? given : await filesSince(usual, since)
   if (files.length === 0) return { notRun: `no log at hand: ${noLog(usual)}: name its files with --log` }
   try {
     onStart(await sizeOf(files))
@@ -179,6 +183,13 @@ async function tryReplay(
     if (syscall === undefined) throw error
     return { notRun: `${path ?? files.join(', ')} can't be read (${code})` }
   }
+}
+
+/** Without the full ones that were last written before. */
+async function filesSince(log: string, since: number): Promise<readonly string[]> {
+  const files = await filesOfLog(log)
+  const written = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
+  return files.filter((file, i) => file === log || (written[i]?.mtimeMs ?? since) >= since)
 }
 
 function noLog(usual: string | undefined): string {
