@@ -2,9 +2,11 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { signApproval } from '../../src/policy/published/proposal.ts'
+import { digestOfText } from '../../src/policy/published/signed-version.ts'
 import { holds } from '../output-shapes.ts'
 import { policy } from '../release/command.ts'
-import { ApprovedPolicies } from './people.ts'
+import { ApprovedPolicies, approvalsText, Person } from './people.ts'
 
 const WIDER = 'p, support, notes, read, any, *, allow\n'
 const MATRIX =
@@ -106,7 +108,96 @@ describe('the review of a proposal', () => {
     const { stdout } = await policy(['review', '1', '--matrices', matrix], env)
     expect(stdout).to.contain('Replay: not run, no log at hand: the server writes it to standard output')
   })
+
+  it('names the signatures that do not count, and why', async () => {
+    await propose()
+    await propose('# a comment\n')
+    await approved.as('kim', 'approve', '1')
+    await approved.as('zoe', 'approve', '1')
+    const second = approved.people.zoe.second
+    if (!second) throw new Error('zoe has a second key')
+    await approved.published.within(approved.published.versions(), async (versions) => {
+      const [one, two] = (await versions.proposalsAfter(0)).map(({ signed }) => signed) as [string, string]
+      const approve = (signer: Person, of = one, more = {}) =>
+        signApproval({ of: digestOfText(of), says: 'approved', time: new Date().toISOString(), ...more }, signer)
+      const forged = await approve(approved.people.tim)
+      for (const text of [
+        await approve(second),
+        await approve(approved.people.ada),
+        await approve(approved.people.tim, two),
+        await approve(approved.people.tim, one, { time: '2999-01-01T00:00:00.000Z' }),
+        await approve(new Person()),
+        `${forged.slice(0, -3)}${forged.endsWith('AAA') ? 'BBB' : 'AAA'}`,
+        'no signature\u202e\n',
+      ]) {
+        await versions.addSignature(1, text)
+      }
+    })
+    const { stdout } = await review()
+    expect(stdout).to.contain('1 missing, `tim` may')
+    const { uncounted, since } = await reviewed()
+    expect(since).to.equal(null)
+    const whys = uncounted.map(({ by, why }: Uncounted) => `${by}: ${why}`)
+    expect(whys.toSorted()).to.deep.equal([
+      'ada: nobody approves a change of their own',
+      'kim: no need of it asks for `kim`',
+      ...Array(4).fill('null: nobody of approvals.yaml has signed it for this proposal, or it was changed afterwards'),
+      'tim: it is from after the end of the proposal',
+      'zoe: `zoe` has approved already',
+    ])
+    for (const { why } of uncounted) expect(stdout).to.contain(`: ${why}\n`)
+    // Instances take each signature that isn't an approval for an end, whoever wrote it.
+    await approved.published.within(approved.published.versions(), async (versions) => {
+      const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
+      const said = { of: digestOfText(signed), says: 'withdrawn' as const, time: new Date().toISOString() }
+      await versions.addSignature(1, await signApproval(said, approved.people.kim))
+    })
+    expect(await reviewed()).to.deep.include({ state: 'withdrawn', why: 'was withdrawn by `kim`', uncounted: [] })
+  })
+
+  it('tells what has changed since it was proposed, and which approvals that made void', async () => {
+    await propose()
+    await approved.as('zoe', 'approve', '1')
+    await approved.as('tim', 'approve', '1')
+    expect((await reviewed()).uncounted).to.deep.equal([])
+    const other = await approved.folderWith('other', '# a comment\n')
+    await approved.as('tim', 'propose', other, '--title', 'a comment')
+    await approved.as('kim', 'approve', '2')
+    await approved.run('publish', '2')
+    const { stdout } = await review()
+    expect(stdout).to.contain('It changes version 1, and version 2 is in force now')
+    expect(stdout).to.match(/These signatures don't count:\n {2}approved by `\w+`, \S+: version 2 is in force now\n/)
+    expect(stdout).to.match(
+      /Since it was proposed:\n {2}version 2 by tim, \S+: a comment\n {2}changed files: policy\.csv\n$/,
+    )
+    // Zoe's key is lost.
+    const { ada, tim, kim } = approved.people
+    await writeFile(join(other, 'approvals.yaml'), approvalsText({ ada, tim, kim }))
+    const env = approved.environment({ POLICY_SIGNING_KEY: approved.published.privateKey() })
+    await policy(['apply', other, '--recover', '--yes', '--reason', 'a lost key'], env)
+    const { state, uncounted, since } = await reviewed()
+    expect(state).to.equal('void')
+    expect(uncounted.map(({ by, why }: Uncounted) => `${by}: ${why}`)).to.have.members([
+      'tim: version 3 is in force now',
+      'zoe: the key of `zoe` is not in approvals.yaml any more',
+    ])
+    expect(since.versions.map(({ number, title }: Since) => [number, title])).to.deep.equal([
+      [2, 'a comment'],
+      [3, 'a lost key'],
+    ])
+    expect(since.files).to.deep.equal(['approvals.yaml', 'policy.csv'])
+  })
 })
+
+interface Uncounted {
+  readonly by: string | null
+  readonly why: string
+}
+
+interface Since {
+  readonly number: number
+  readonly title: string
+}
 
 interface Unmet {
   readonly line: number

@@ -167,14 +167,14 @@ async function statusOf(stored: StoredProposal, versions: PolicyVersions, base: 
 }
 
 function stateOf(
-  { by, said }: SignedBy<PolicyProposal>,
+  { said }: SignedBy<PolicyProposal>,
   read: readonly SignedBy<Approval>[],
   base: ProposalBase,
   now: number,
 ): Pick<ProposalStatus, 'state' | 'why'> {
-  const closed = read.find((one) => one.said.says === 'rejected' || (one.said.says === 'withdrawn' && one.by === by))
-  if (closed?.said.says === 'withdrawn') return { state: 'withdrawn', why: `was withdrawn by \`${by}\`` }
-  if (closed) return { state: 'rejected', why: `was rejected by \`${closed.by}\`` }
+  for (const { by, said } of read) {
+    if (said.says !== 'approved') return { state: said.says, why: `was ${said.says} by \`${by}\`` }
+  }
   if (Date.parse(said.expires) < now) return { state: 'expired', why: `expired at ${said.expires}` }
   if (said.base.digest !== digestOfText(base.signed)) {
     const why =
@@ -227,8 +227,14 @@ export async function needsOfProposal(
   const { version, texts } = await wholeProposal(versions, base, status)
   const after = parseReading(readingOf(version, texts), resources)
   const needs = needsOf({ before: base.policy, after }, resources)
-  const approved = [...new Set(status.approvals.filter((one) => one.said.says === 'approved').map(({ by }) => by))]
+  const said = status.approvals.filter((one) => one.said.says === 'approved' && isInTime(one, status.proposal))
+  const approved = [...new Set(said.map(({ by }) => by))]
   return { needs, unmet: unmetNeeds(needs, base.approvals, { author: version.user, approved }), after }
+}
+
+/** An approval from after the end of the proposal counts for nobody. */
+export function isInTime({ said }: SignedBy<Approval>, proposal: SignedBy<PolicyProposal> | undefined): boolean {
+  return Date.parse(said.time) <= Date.parse(proposal?.said.expires ?? '')
 }
 
 // ---- What people do with a proposal ---------------------------------------------------------------------------------

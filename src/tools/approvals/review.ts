@@ -11,6 +11,7 @@ import { withTemporaryFiles } from '../temporary-files.ts'
 import { type Evidence, type EvidenceWanted, evidenceOf } from './evidence.ts'
 import { needsOfProposal, type ProposalBase, type ProposalStatus } from './proposals.ts'
 import { planOf } from './propose-folder.ts'
+import { lostSince } from './uncounted.ts'
 
 interface ReviewedNeed {
   readonly sentence: string
@@ -21,7 +22,7 @@ interface ReviewedNeed {
 }
 
 interface ReviewedBase {
-  readonly signed: Pick<SignedVersions, 'versions'>
+  readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
   readonly schemas: string
@@ -29,10 +30,11 @@ interface ReviewedBase {
 
 /** Throws FileError for files that a server would refuse. */
 export async function reviewProposal(
-  { signed: { versions }, base, resources, schemas }: ReviewedBase,
+  { signed, base, resources, schemas }: ReviewedBase,
   status: ProposalStatus,
   wanted: EvidenceWanted,
 ): Promise<Evidence> {
+  const { versions } = signed
   const { needs, unmet, after } = await needsOfProposal(versions, base, status, resources)
   const texts = Object.entries(after.files).map(([name, { text }]) => [name, text] as const)
   const now = await versions.now()
@@ -56,8 +58,9 @@ export async function reviewProposal(
   const { findings } = plan.check
   const diff = plan.diff && JSON.parse(DIFF_FORMATS.json(plan.diff))
   const described = describePlan({ ...plan, target: { name: beforeName, isEmpty: false } })
-  const text = `${described}${evidence.text}\n${isOpen ? needsText(stand) : ''}${saidText(status)}`
-  return { json: { needs: stand, findings, diff, ...evidence.json }, text }
+  const lost = await lostSince({ signed, base, resources, needs }, status)
+  const text = `${described}${evidence.text}\n${isOpen ? needsText(stand) : ''}${saidText(status)}${lost.text}`
+  return { json: { needs: stand, findings, diff, ...evidence.json, ...lost.json }, text }
 }
 
 function needsText(needs: readonly ReviewedNeed[]): string {
