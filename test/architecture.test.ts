@@ -43,7 +43,6 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4150,
-  lsp: 1150,
   tools: 27900,
   server: 9650,
   analysis: 4950,
@@ -58,6 +57,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   resources: 3900,
   present: 600,
   base: 1150,
+  lsp: 1250,
 }
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */

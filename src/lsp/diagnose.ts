@@ -127,11 +127,10 @@ function idle(): Underway {
 
 const SEVERITIES = { error: DiagnosticSeverity.Error, warning: DiagnosticSeverity.Warning } as const
 
-/** With the words of the command: the message, and below it the hint. */
+/** With the words of the command: the message, and below it the hint, which fixes.ts reads. */
 function shownAs({ severity, code, message, hint }: Diagnostic, range: Shown['range']): Shown {
-  const data = hint === undefined ? {} : { data: { hint } }
   const text = hint === undefined ? message : `${message}\n${hint}`
-  return { range, severity: SEVERITIES[severity], code, source: 'sallyport', message: text, ...data }
+  return { range, severity: SEVERITIES[severity], code, source: 'sallyport', message: text }
 }
 
 function tooLarge(file: string): Diagnostic {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  CodeActionKind,
   type Connection,
   createConnection,
   DidChangeWatchedFilesNotification,
@@ -20,6 +21,7 @@ import { completionsAt } from './completion.ts'
 import { definitionsOf } from './definition.ts'
 import { Diagnoser } from './diagnose.ts'
 import type { FoldersInEditor } from './edited-project.ts'
+import { fixesFor } from './fixes.ts'
 import { hoverAt } from './hover.ts'
 import { questionAbout } from './question.ts'
 import { Workspace } from './workspace.ts'
@@ -80,6 +82,10 @@ function initialize(
     const question = await ask(textDocument.uri, position)
     return question ? [...definitionsOf(question, (file) => workspace.uriOf(resolve(file)))] : []
   })
+  connection.onCodeAction(({ textDocument, context }) => {
+    const document = documents.get(textDocument.uri)
+    return document ? [...fixesFor(document, context.diagnostics)] : []
+  })
   connection.onInitialized(() => watchFiles(connection, params))
   return {
     serverInfo: { name: 'sallyport' },
@@ -87,6 +93,7 @@ function initialize(
       textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
       hoverProvider: true,
       definitionProvider: true,
+      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
       completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
     },
   }

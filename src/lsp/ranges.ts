@@ -6,6 +6,7 @@ import type { Diagnostic } from '../base/diagnostic.ts'
 /** What a finding may be about, where it begins: a quoted value, a cell of CSV, or a word. */
 const QUOTED = /"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*'/y
 const CELL = /[^,;\r\n]*[^,;\s]/y
+const LINE = /.*/y
 const WORD = /[^\s,;:#[\]{}]+/y
 
 /** Ranges of the findings in one text. */
@@ -20,12 +21,15 @@ export function rangesIn(text: string): (finding: Diagnostic) => Range {
   }
 }
 
-/** The word that the message quotes first, if it stands in what begins at `start`; otherwise all of that. */
+/** A word that the message quotes, if it stands in what begins at `start`, or behind a key of YAML; otherwise all of that. */
 function spanAt(text: string, start: number, { file, message }: Diagnostic): readonly [number, number] {
-  const whole = matchAt(QUOTED, text, start) || matchAt(file.endsWith('.csv') ? CELL : WORD, text, start)
-  const named = /`([^`]+)`/.exec(message)?.[1]
-  const within = named === undefined ? -1 : wordIn(whole, named)
-  if (within >= 0) return [start + within, start + within + (named?.length ?? 0)]
+  const isTable = file.endsWith('.csv')
+  const whole = matchAt(QUOTED, text, start) || matchAt(isTable ? CELL : WORD, text, start)
+  const named = [...message.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)
+  for (const within of [whole, isTable ? '' : matchAt(LINE, text, start)]) {
+    const word = named.find((one) => wordIn(within, one) >= 0)
+    if (word !== undefined) return [start + wordIn(within, word), start + wordIn(within, word) + word.length]
+  }
   // Never empty: an editor would show nothing.
   return [start, start + Math.max(whole.length, 1)]
 }
