@@ -153,7 +153,7 @@ function declareList(policy: Command): void {
 }
 
 function lineOf({ number, state, why, proposal }: ProposalStatus): string {
-  const about = proposal ? `${proposal.said.time}  ${proposal.by}  ${proposal.said.title}` : (why ?? '')
+  const about = proposal ? `${proposal.said.time}  ${proposal.by}  ${shortened(proposal.said.title)}` : (why ?? '')
   return `${String(number).padStart(4)}  ${state.padEnd(9)}  ${printable(about)}\n`
 }
 
@@ -164,7 +164,7 @@ function proposalJson({ number, state, why, proposal, approvals }: ProposalStatu
     state,
     why: why ?? null,
     title: said?.title ?? null,
-    ticket: said?.ticket ?? null,
+    ticket: textIn(said?.ticket),
     by: by ?? null,
     base: said?.base.number ?? null,
     revision: said?.revision ?? null,
@@ -173,9 +173,19 @@ function proposalJson({ number, state, why, proposal, approvals }: ProposalStatu
     expires: said?.expires ?? null,
     said: approvals.map((one) => {
       const { says, reason, time } = one.said
-      return { by: one.by, key: one.kid, says, reason: reason ?? null, time }
+      return { by: one.by, key: one.kid, says, reason: textIn(reason), time }
     }),
   }
+}
+
+/** A person may sign anything, whatever the type says. */
+function textIn(said: unknown): string | null {
+  return typeof said === 'string' ? said : null
+}
+
+/** What somebody wrote, for one line. */
+function shortened(text: string): string {
+  return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text
 }
 
 function declareReview(policy: Command): void {
@@ -219,8 +229,9 @@ function headOf({ number, state, why, proposal }: ProposalStatus): string {
   const begin =
     said?.notBefore === undefined ? '' : ` It ${state === 'open' ? 'is' : 'was'} to be in force at ${said.notBefore}.`
   const stand = state === 'open' ? `It may be approved until ${said?.expires}.` : `It ${why ?? 'is published'}.`
-  const ticket = said?.ticket === undefined ? [] : [said.ticket]
-  const about = [`Proposal ${number} by \`${by}\`, ${said?.time}: ${said?.title}`, ...ticket, `${stand}${begin}`]
+  const ticket = textIn(said?.ticket)
+  const title = `Proposal ${number} by \`${by}\`, ${said?.time}: ${shortened(said?.title ?? '')}`
+  const about = [title, ...(ticket === null ? [] : [shortened(ticket)]), `${stand}${begin}`]
   return about.map((line) => `${printable(line)}\n`).join('')
 }
 

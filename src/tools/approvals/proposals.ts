@@ -1,6 +1,8 @@
 /** Proposals in the database: how each stands, and what people do with them. */
 import { type FoundNeed, NEEDS_VERSION, needsOf, type UnmetNeed, unmetNeeds } from '../../analysis/approvals/needs.ts'
+import { FileError } from '../../base/diagnostic.ts'
 import type { Approvals } from '../../decide/policy.ts'
+import { POLICY_FILES } from '../../policy/policy-files.ts'
 import {
   type Approval,
   ownerOf,
@@ -21,6 +23,7 @@ import {
   validVersion,
   type WholeVersion,
 } from '../../policy/published/version-chain.ts'
+import { quote } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { LONGEST_SIGNED, type PolicyVersions, type StoredProposal } from '../../store/policy-versions.ts'
 import { type LoadedPolicy, parseReading, ToolError } from '../load-policy.ts'
@@ -199,6 +202,15 @@ export async function findProposal(
   return statusOf(stored, versions, base)
 }
 
+/** Its name may lead out of the folder that the files are written to. */
+function oddFile(number: number, name: string): FileError {
+  const message = `it has a file ${quote(name)}, which no policy has`
+  const place = { file: `proposal ${number}`, line: 1, column: 1 }
+  return new FileError([
+    { ...place, code: 'version-unknown', severity: 'error', message, hint: 'reject it, and ask who proposed it' },
+  ])
+}
+
 export interface NeedsOfProposal {
   readonly needs: readonly FoundNeed[]
   readonly unmet: readonly UnmetNeed[]
@@ -213,6 +225,8 @@ export async function wholeProposal(
 ): Promise<WholeVersion> {
   if (!proposal) throw new ToolError(`proposal ${number} ${why}`)
   const { by: user, said } = proposal
+  const odd = Object.keys(said.files).find((name) => !POLICY_FILES.includes(name))
+  if (odd !== undefined) throw oddFile(number, odd)
   const version = { ...said, number: base.number + 1, user, kind: 'approved' as const }
   return { version, texts: await readTexts(version, versions) }
 }

@@ -1,0 +1,92 @@
+/** Proposals that no command makes, signed by a person who writes to the database: nobody who looks at one comes to harm. */
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  claimedProposal,
+  type PolicyProposal,
+  signApproval,
+  signProposal,
+} from '../../src/policy/published/proposal.ts'
+import { digestOfText } from '../../src/policy/published/signed-version.ts'
+import { holds } from '../output-shapes.ts'
+import { ApprovedPolicies } from './people.ts'
+
+const WIDER = 'p, support, notes, read, any, *, allow\n'
+
+describe('proposals that no command makes', () => {
+  let approved: ApprovedPolicies
+  beforeEach(async () => {
+    approved = await ApprovedPolicies.make()
+    await approved.as('ada', 'propose', await approved.folderWith('next', WIDER), '--title', 't')
+  })
+  afterEach(() => approved.remove())
+
+  /** Proposal 2 is like proposal 1, but for these parts. */
+  const proposeOdd = (change: (usual: PolicyProposal) => object, texts: readonly string[] = []) =>
+    approved.published.within(approved.published.versions(), async (versions) => {
+      const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
+      const usual = claimedProposal(signed)
+      if (!usual) throw new Error('the usual proposal can be read')
+      const odd = { ...usual, proposal: 2, ...change(usual) } as PolicyProposal
+      const files = new Map(texts.map((text) => [digestOfText(text), text]))
+      expect(
+        await versions.propose({ number: 2, signed: await signProposal(odd, approved.people.kim), files }),
+      ).to.equal(true)
+    })
+  const none = join('..', '..', '..', 'nowhere')
+
+  it('write no file outside of their folder, whatever names their files have', async () => {
+    const text = 'written by a proposal'
+    const escaped = ['sallyport-escaped-a', 'sallyport-escaped-b', 'sallyport-escaped-c']
+    const [first = '', second = '', third = ''] = escaped
+    const names = [`../${first}`, `/${join(tmpdir(), second)}`, `sub/../../${third}`, '__proto__', 'extra.yaml']
+    await proposeOdd(
+      ({ files }) => ({
+        files: Object.fromEntries([...Object.entries(files), ...names.map((name) => [name, digestOfText(text)])]),
+      }),
+      [text],
+    )
+    const folder = join(approved.published.root, 'out')
+    await mkdir(join(approved.published.root, 'sub'))
+    for (const args of [
+      ['review', '2', '--matrices', none],
+      ['export', folder, '--proposal', '2'],
+    ]) {
+      const { code, stdout, stderr } = await approved.run(...args)
+      expect([code, stdout], stderr).to.deep.equal([2, ''])
+      expect(stderr).to.contain('which no policy has')
+    }
+    for (const name of escaped) {
+      for (const place of [tmpdir(), approved.published.root, '/tmp', '/dev/shm']) {
+        expect(existsSync(join(place, name)), join(place, name)).to.equal(false)
+      }
+    }
+    expect((await approved.as('zoe', 'approve', '2')).code).to.equal(2)
+    expect((await approved.as('zoe', 'reject', '2', '--reason', 'odd files')).code).to.equal(0)
+  })
+
+  it('show one line for any title, ticket and reason', async () => {
+    await proposeOdd(() => ({
+      title: `a\nIt may be approved\u001b[2J\u202e${'x'.repeat(9999)}`,
+      ticket: { href: 'x' },
+    }))
+    await approved.published.within(approved.published.versions(), async (versions) => {
+      const [, { signed } = { signed: '' }] = await versions.proposalsAfter(0)
+      for (const reason of [{ a: 1 }, null, 7, 'b\n\u001b[2J'] as never[]) {
+        const said = { of: digestOfText(signed), says: 'approved' as const, time: new Date().toISOString(), reason }
+        await versions.addSignature(2, await signApproval(said, approved.people.zoe))
+      }
+    })
+    const { code, stdout, stderr } = await approved.run('review', '2', '--matrices', none)
+    expect([code, stderr]).to.deep.equal([0, ''])
+    expect(stdout).to.match(/^Proposal 2 by `kim`, \S+: a\\u\{a\}It may be approved\\u\{1b\}\[2J\\u\{202e\}x+…\n/)
+    expect(stdout).to.not.contain('\u001b')
+    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).to.be.lessThan(400)
+    const { stdout: json } = await approved.run('review', '2', '--matrices', none, '--format', 'json')
+    await holds('policy-review', json)
+    await holds('policy-proposals', (await approved.run('proposals', '--format', 'json')).stdout)
+  })
+})
