@@ -40,8 +40,7 @@ const MOST_CELLS = 20_000
 /** Of matrices and cases, by prediction; nothing while the schemas or the policy have errors. */
 export async function findInMatrices(files: EditedFiles, folders: FoldersInEditor, now: number): Promise<FoundInFiles> {
   const judged = judgedPolicy(files)
-  const isFolder = (await stat(folders.matrices).catch(() => undefined))?.isDirectory()
-  if (!judged || !isFolder) return new Map()
+  if (!judged) return new Map()
   const texts = new Map<string, string>()
   try {
     const stated = await readStated(folders.matrices, files.open, texts)
@@ -66,15 +65,16 @@ function judgedPolicy({ reading, schemaFaults, resources }: EditedFiles) {
   }
 }
 
-/** Puts the texts that it read into `texts`. Throws FileError. */
-async function readStated(folder: string, open: OpenTexts, texts: Map<string, string>) {
+/** Expectations and cases; puts the texts that it read into `texts`. A missing folder has none. Throws FileError. */
+export async function readStated(folder: string, open: OpenTexts, texts: Map<string, string>) {
   const read: ReadMatrixSource = async (name, report) => {
     const text = open.get(resolve(name))
     const source = text === undefined ? await readSource(name, report) : { name, text }
     if (source) texts.set(name, source.text)
     return source
   }
-  const { matrices, cases } = await findMatrixFiles([folder])
+  const isFolder = (await stat(folder).catch(() => undefined))?.isDirectory()
+  const { matrices, cases } = await findMatrixFiles(isFolder ? [folder] : [])
   return { expectations: await readMatrices(matrices, read), cases: await readCases(cases, read) }
 }
 

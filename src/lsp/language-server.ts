@@ -24,6 +24,7 @@ import type { FoldersInEditor } from './edited-project.ts'
 import { fixesFor } from './fixes.ts'
 import { hoverAt } from './hover.ts'
 import { questionAbout } from './question.ts'
+import { renameAt, renamedAt } from './rename.ts'
 import { Workspace } from './workspace.ts'
 
 /** Ends the process when the editor does. */
@@ -69,6 +70,7 @@ function initialize(
   documents.onDidClose(changed)
   documents.onDidSave(changed)
   connection.onDidChangeWatchedFiles(changedAll)
+  const uriOf = (file: string) => workspace.uriOf(resolve(file))
   const ask = (uri: string, position?: Position) => questionAbout(workspace, documents.get(uri), position)
   connection.onCompletion(async ({ textDocument, position }) => {
     const question = await ask(textDocument.uri, position)
@@ -80,11 +82,19 @@ function initialize(
   })
   connection.onDefinition(async ({ textDocument, position }) => {
     const question = await ask(textDocument.uri, position)
-    return question ? [...definitionsOf(question, (file) => workspace.uriOf(resolve(file)))] : []
+    return question ? [...definitionsOf(question, uriOf)] : []
   })
   connection.onCodeAction(({ textDocument, context }) => {
     const document = documents.get(textDocument.uri)
     return document ? [...fixesFor(document, context.diagnostics)] : []
+  })
+  connection.onPrepareRename(async ({ textDocument, position }) => {
+    const question = await ask(textDocument.uri, position)
+    return question && renamedAt(question)
+  })
+  connection.onRenameRequest(async ({ textDocument, position, newName }) => {
+    const question = await ask(textDocument.uri, position)
+    return question && renameAt(question, newName, uriOf)
   })
   connection.onInitialized(() => watchFiles(connection, params))
   return {
@@ -93,6 +103,7 @@ function initialize(
       textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
       hoverProvider: true,
       definitionProvider: true,
+      renameProvider: { prepareProvider: true },
       codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
       completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
     },

@@ -97,6 +97,10 @@ export class TestEditor {
     return this.connection.sendNotification(DidChangeTextDocumentNotification.type, { textDocument, contentChanges })
   }
 
+  isOpen(file: string): boolean {
+    return this.#versions.has(file)
+  }
+
   async close(file: string): Promise<void> {
     this.#versions.delete(file)
     await this.connection.sendNotification(DidCloseTextDocumentNotification.type, {

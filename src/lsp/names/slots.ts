@@ -18,5 +18,5 @@ export function slotsOf(source: SourceFile, folders: FoldersInEditor, resources:
   if (isIn(folders.schemas)) return file.endsWith('.json') ? slotsOfSchema(source) : []
   if (!isIn(folders.matrices)) return []
   if (/\.csv$/i.test(file)) return slotsOfMatrix(source, resources)
-  return /\.ya?ml$/i.test(file) ? slotsOfCases(source.text) : []
+  return /\.ya?ml$/i.test(file) ? slotsOfCases(source.text, resources) : []
 }

@@ -2,6 +2,7 @@
 
 import { type Document, isMap, isScalar, isSeq, parseDocument, type Scalar } from 'yaml'
 import type { Path } from '../../base/json-pointer.ts'
+import type { Resources } from '../../resources/resource.ts'
 import { type NameKind, type NameSlot, slotsIn } from './name-slot.ts'
 import { BETWEEN_TERMS } from './rule-slots.ts'
 
@@ -88,7 +89,11 @@ const PLACES: Readonly<Record<string, readonly YamlPlace[]>> = {
   'approvals.yaml': [{ path: 'needs touches * resource', kinds: ['resource'] }],
 }
 
+/** The view of an answer is one of the resource of the path beside it. */
+const PATH = ['path']
+
 const CASES: readonly YamlPlace[] = [
+  { path: '* steps * expect view', kinds: ['view'], about: PATH },
   { path: '* callers *', kinds: ['role'], separator: /\+/g, words: ['everyone', 'user:'] },
 ]
 
@@ -97,11 +102,23 @@ export function slotsOfYaml(name: string, text: string): readonly NameSlot[] {
   return slotsAt(text, places)
 }
 
-export function slotsOfCases(text: string): readonly NameSlot[] {
-  return slotsAt(
+export function slotsOfCases(text: string, { routes }: Resources): readonly NameSlot[] {
+  const slots = slotsAt(
     text,
     CASES.map((place) => ({ place, steps: place.path.split(' ') })),
   )
+  return slots.map((slot) => ({
+    ...slot,
+    about: slot.about.flatMap((path) =>
+      routes.filter((one) => isOnRoute(path, one.path)).map(({ resource }) => resource),
+    ),
+  }))
+}
+
+/** `{id}` of a route stands for any part of a path, which may be a name to fill in itself. */
+function isOnRoute(path: string, route: string): boolean {
+  const [parts, wanted] = [path.replace(/\?.*$/, '').split('/'), route.split('/')]
+  return parts.length === wanted.length && wanted.every((part, i) => part === parts[i] || part.startsWith('{'))
 }
 
 interface SplitPlace {
