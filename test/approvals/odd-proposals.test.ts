@@ -11,6 +11,7 @@ import {
   signProposal,
 } from '../../src/policy/published/proposal.ts'
 import { digestOfText } from '../../src/policy/published/signed-version.ts'
+import { describedFiles } from '../../src/tools/release/content.ts'
 import { holds } from '../output-shapes.ts'
 import { ApprovedPolicies } from './people.ts'
 
@@ -51,14 +52,10 @@ describe('proposals that no command makes', () => {
     )
     const folder = join(approved.published.root, 'out')
     await mkdir(join(approved.published.root, 'sub'))
-    for (const args of [
-      ['review', '2', '--matrices', none],
-      ['export', folder, '--proposal', '2'],
-    ]) {
-      const { code, stdout, stderr } = await approved.run(...args)
-      expect([code, stdout], stderr).to.deep.equal([2, ''])
-      expect(stderr).to.contain('which no policy has')
-    }
+    const reviewed = await approved.run('review', '2', '--matrices', none)
+    expect([reviewed.code, reviewed.stdout.includes('which no policy has')], reviewed.stderr).to.deep.equal([1, true])
+    const exported = await approved.run('export', folder, '--proposal', '2')
+    expect([exported.code, exported.stderr.includes('which no policy has')]).to.deep.equal([2, true])
     for (const name of escaped) {
       for (const place of [tmpdir(), approved.published.root, '/tmp', '/dev/shm']) {
         expect(existsSync(join(place, name)), join(place, name)).to.equal(false)
@@ -66,6 +63,21 @@ describe('proposals that no command makes', () => {
     }
     expect((await approved.as('zoe', 'approve', '2')).code).to.equal(2)
     expect((await approved.as('zoe', 'reject', '2', '--reason', 'odd files')).code).to.equal(0)
+  })
+
+  it('show their findings where a server would refuse their files', async () => {
+    const content = await approved.published.contentWith('p, nobody-declared-it, notes, list, any, *, allow\n')
+    const { described, texts } = describedFiles(content, '')
+    await proposeOdd(() => described, [...texts.values()])
+    const { code, stdout, stderr } = await approved.run('review', '2', '--matrices', none)
+    expect([code, stderr]).to.deep.equal([1, ''])
+    expect(stdout).to.match(/^Proposal 2 by `kim`/)
+    expect(stdout).to.contain('proposal-2/policy.csv:66:4: error: the role `nobody-declared-it` is not declared')
+    expect(stdout).to.contain('Nothing else was run: no server takes these files.\n')
+    const { stdout: json } = await approved.run('review', '2', '--format', 'json')
+    await holds('policy-review', json)
+    expect(JSON.parse(json).replay).to.deep.equal({ notRun: 'no server takes these files' })
+    expect((await approved.as('zoe', 'approve', '2')).stderr).to.contain('nobody-declared-it')
   })
 
   it('show one line for any title, ticket and reason', async () => {

@@ -193,7 +193,7 @@ function declareReview(policy: Command): void {
     about: 'show what a proposal means: its findings, the decisions that it changes, and whose approval it needs',
     note: `It also tells whether the guarantees hold, which expectations of the matrices it doesn't meet, and which requests
 of the last week, or since --since, it would answer otherwise than the version in force. It says what it could not run, and why.
-Exit code: 0, or 2 when it could not run.`,
+Exit code: 0, 1 when its files have errors, or 2 when it could not run.`,
     examples: ['policy review 3', 'policy review 3 --log decisions.log --since 30d', 'policy review 3 --format json'],
   })
     .argument('<number>', 'a number of `policy proposals`', NUMBER)
@@ -213,13 +213,17 @@ Exit code: 0, or 2 when it could not run.`,
         const { reviewProposal } = await import('../../tools/approvals/review.ts')
         const { findProposal } = await import('../../tools/approvals/proposals.ts')
         const status = await findProposal(signed.versions, base, number)
-        const { text, json } = await withProgress('replaying {bar} {percentage}% {eta_formatted} left', (bar) => {
-          const onStart = (size: number) => bar.start(size, 0)
-          const onProgress = (characters: number) => bar.increment(characters)
-          const replay = { files, usual, since, onStart, onProgress }
-          return reviewProposal(parts, status, { matrices, replay })
-        })
+        const { text, json, isFaulty } = await withProgress(
+          'replaying {bar} {percentage}% {eta_formatted} left',
+          (bar) => {
+            const onStart = (size: number) => bar.start(size, 0)
+            const onProgress = (characters: number) => bar.increment(characters)
+            const replay = { files, usual, since, onStart, onProgress }
+            return reviewProposal(parts, status, { matrices, replay })
+          },
+        )
         printResult(format, { ...proposalJson(status), ...json }, headOf(status) + text)
+        if (isFaulty) setExitCode(1)
       })
     })
 }

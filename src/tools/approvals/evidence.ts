@@ -11,10 +11,10 @@ import { count } from '../../present/text.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type LoadedPolicy, orFaults, ToolError } from '../load-policy.ts'
 import { isPredictable } from '../matrix/predict/expectations-met.ts'
-import { type PredictedSuite, predictedSuite, readPredictedSuite } from '../matrix/predict/suite.ts'
+import { predictedSuite, readPredictedSuite } from '../matrix/predict/suite.ts'
 import { unmetFindings } from '../matrix/run/unmet.ts'
 import { REPLAY_FORMATS } from '../replay/formats.ts'
-import { type ReplayReport, replay, replayPolicyOf, sizeOf } from '../replay/replay.ts'
+import { replay, replayPolicyOf, sizeOf } from '../replay/replay.ts'
 
 export interface ChangeToTry {
   readonly before: LoadedPolicy
@@ -48,29 +48,6 @@ interface ReplayWanted {
   readonly onProgress: (characters: number) => void
 }
 
-interface NotRun {
-  readonly notRun: string
-}
-
-interface Met {
-  /** Cells and cases. */
-  readonly expectations: number
-  /** Cases that only a server can answer. */
-  readonly unpredictable: number
-  readonly unmet: readonly Unmet[]
-}
-
-interface Unmet extends Diagnostic {
-  /** The version in force doesn't meet it either. */
-  readonly before: boolean
-}
-
-interface Replayed {
-  readonly files: readonly string[]
-  readonly since: string
-  readonly report: ReplayReport
-}
-
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 export interface Evidence {
@@ -79,13 +56,19 @@ export interface Evidence {
   readonly text: string
 }
 
-export async function evidenceOf(change: ChangeToTry, { matrices, replay: wanted }: EvidenceWanted): Promise<Evidence> {
+export async function evidenceOf(
+  change: ChangeToTry,
+  { matrices: places, replay: wanted }: EvidenceWanted,
+): Promise<Evidence> {
   const guarantees = (change.check.beside?.json.guarantees ?? []) as readonly JudgedGuarantee[]
-  const met = await tryMatrices(change, matrices)
+  const matrices = await tryMatrices(change, places)
   const replayed = wanted && (await tryReplay(change, wanted))
-  const json = { guarantees, matrices: matricesJson(met), ...(replayed && { replay: replayJson(replayed) }) }
-  const texts = [guaranteesText(guarantees), matricesText(met, change), replayed && replayText(replayed)]
-  return { json, text: texts.filter(Boolean).join('') }
+  const json = { guarantees, matrices: matrices.json, ...(replayed && { replay: replayed.json }) }
+  return { json, text: `${guaranteesText(guarantees)}${matrices.text}${replayed?.text ?? ''}` }
+}
+
+function notRun(what: string, why: string): Evidence {
+  return { json: { notRun: why }, text: `${what}: not run, ${printable(why)}.\n` }
 }
 
 // ---- Guarantees -----------------------------------------------------------------------------------------------------
@@ -107,18 +90,16 @@ function guaranteesText(guarantees: readonly JudgedGuarantee[]): string {
 
 // ---- Matrices -------------------------------------------------------------------------------------------------------
 
-async function tryMatrices(
-  { before, folder, schemas, now }: ChangeToTry,
-  matrices: readonly string[],
-): Promise<Met | NotRun> {
-  const suite = await orFaults<PredictedSuite, NotRun>(
+async function tryMatrices(change: ChangeToTry, matrices: readonly string[]): Promise<Evidence> {
+  const { before, folder, schemas, now } = change
+  const suite = await orFaults(
     () => readPredictedSuite({ policies: folder, schemas, matrices }, now),
-    (faults) => ({ notRun: faultsText(faults) }),
+    (faults) => faultsText(faults),
   )
-  if ('notRun' in suite) return suite
+  if (typeof suite === 'string') return notRun('Matrices', suite)
   const predictable = suite.cases.filter(isPredictable).length
   const expectations = suite.expectations.length + predictable
-  if (expectations === 0) return { notRun: `${matrices.join(', ')} has no matrix: name some with --matrices` }
+  if (expectations === 0) return notRun('Matrices', `${matrices.join(', ')} has no matrix: name some with --matrices`)
   const found = await unmetFindings(suite)
   const placeOf = ({ file, line, column }: Place) => JSON.stringify([file, line, column])
   const places = new Set(found.map(placeOf))
@@ -126,12 +107,9 @@ async function tryMatrices(
   const unmetOnes = { expectations: suite.expectations.filter(isUnmet), cases: suite.cases.filter(isUnmet) }
   const present = predictedSuite({ ...suite, policy: before.policy }, now)
   const known = new Set((await unmetFindings({ ...present, ...unmetOnes })).map(placeOf))
-  const unmet = found.map((one) => ({ ...one, before: known.has(placeOf(one)) }))
-  return {
-    expectations,
-    unpredictable: suite.cases.length - predictable,
-    unmet: unmet.toSorted((a, b) => Number(a.before) - Number(b.before)),
-  }
+  const all = found.map((one) => ({ ...one, before: known.has(placeOf(one)) }))
+  const unmet = all.toSorted((a, b) => Number(a.before) - Number(b.before))
+  return metEvidence({ expectations, unpredictable: suite.cases.length - predictable, unmet }, change)
 }
 
 function faultsText({ diagnostics, more }: FileError): string {
@@ -141,27 +119,33 @@ function faultsText({ diagnostics, more }: FileError): string {
   return `${first?.file}:${first?.line}: ${first?.message}${rest}: fix that, or name others with --matrices`
 }
 
-function matricesJson(met: Met | NotRun) {
-  if ('notRun' in met) return met
-  const unmet = met.unmet.slice(0, MOST_FAULTS).map(({ file, line, column, message, before }) => {
-    return { file, line, column, message, before }
-  })
-  return { ...met, unmet, more: met.unmet.length - unmet.length }
+interface Met {
+  /** Cells and cases. */
+  readonly expectations: number
+  /** Cases that only a server can answer. */
+  readonly unpredictable: number
+  /** `before`: the version in force doesn't meet it either. */
+  readonly unmet: readonly (Diagnostic & { readonly before: boolean })[]
 }
 
 const MOST_SHOWN = 20
 
-function matricesText(met: Met | NotRun, { beforeName }: ChangeToTry): string {
-  if ('notRun' in met) return notRunText('Matrices', met)
-  const { expectations, unpredictable, unmet } = met
+function metEvidence({ expectations, unpredictable, unmet }: Met, { beforeName }: ChangeToTry): Evidence {
   const left = unpredictable === 0 ? '' : `; ${count(unpredictable, 'case')} left out, which only a server can answer`
   const result = unmet.length === 0 ? 'all met' : `${unmet.length} not met`
   const lines = unmet.slice(0, MOST_SHOWN).map(({ file, line, column, message, before }) => {
     return printable(`  ${file}:${line}:${column}: ${message}${before ? ` (not met by ${beforeName} either)` : ''}`)
   })
-  const more = unmet.length > MOST_SHOWN ? [`  and ${unmet.length - MOST_SHOWN} more, which --format json has`] : []
+  const more = unmet.length - MOST_SHOWN
+  const rest = more > 0 ? [`  and ${more} more; --format json lists up to ${MOST_FAULTS}`] : []
   const head = `Matrices: ${count(expectations, 'expectation')}, ${result}${left}.`
-  return [head, ...lines, ...more].map((line) => `${line}\n`).join('')
+  const listed = unmet.slice(0, MOST_FAULTS).map(({ file, line, column, message, before }) => {
+    return { file, line, column, message, before }
+  })
+  return {
+    json: { expectations, unpredictable, unmet: listed, more: unmet.length - listed.length },
+    text: [head, ...lines, ...rest].map((line) => `${line}\n`).join(''),
+  }
 }
 
 // ---- Replay ---------------------------------------------------------------------------------------------------------
@@ -169,19 +153,23 @@ function matricesText(met: Met | NotRun, { beforeName }: ChangeToTry): string {
 async function tryReplay(
   { before, after, resources, now }: ChangeToTry,
   { files: given, usual, since = now - WEEK_MS, onStart, onProgress }: ReplayWanted,
-): Promise<Replayed | NotRun> {
+): Promise<Evidence> {
   const files = given.length > 0 || usual === undefined ? given : await filesSince(usual, since)
-  if (files.length === 0) return { notRun: `no log at hand: ${noLog(usual)}: name its files with --log` }
+  if (files.length === 0) return notRun('Replay', `no log at hand: ${noLog(usual)}: name its files with --log`)
   try {
     onStart(await sizeOf(files))
     const sides = { candidate: replayPolicyOf(after, resources), baseline: replayPolicyOf(before, resources) }
     const report = await replay(sides, { files, since, until: Number.POSITIVE_INFINITY, maxExamples: 3, onProgress })
-    return { files, since: new Date(since).toISOString(), report }
+    const from = new Date(since).toISOString()
+    return {
+      json: { files, since: from, ...JSON.parse(REPLAY_FORMATS.json(report)) },
+      text: `Replay since ${from}: ${REPLAY_FORMATS.text(report)}`,
+    }
   } catch (error) {
-    if (error instanceof ToolError) return { notRun: error.message }
+    if (error instanceof ToolError) return notRun('Replay', error.message)
     const { code, syscall, path } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    return { notRun: `${path ?? files.join(', ')} can't be read (${code})` }
+    return notRun('Replay', `${path ?? files.join(', ')} can't be read (${code})`)
   }
 }
 
@@ -194,19 +182,4 @@ async function filesSince(log: string, since: number): Promise<readonly string[]
 
 function noLog(usual: string | undefined): string {
   return usual === undefined ? 'the server writes it to standard output' : `there is no file ${usual}`
-}
-
-function replayJson(replayed: Replayed | NotRun) {
-  if ('notRun' in replayed) return replayed
-  const { files, since, report } = replayed
-  return { files, since, ...JSON.parse(REPLAY_FORMATS.json(report)) }
-}
-
-function replayText(replayed: Replayed | NotRun): string {
-  if ('notRun' in replayed) return notRunText('Replay', replayed)
-  return `Replay since ${replayed.since}: ${REPLAY_FORMATS.text(replayed.report)}`
-}
-
-function notRunText(what: string, { notRun }: NotRun): string {
-  return `${what}: not run, ${printable(notRun)}.\n`
 }

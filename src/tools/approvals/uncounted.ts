@@ -15,7 +15,8 @@ interface Judging {
   readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
-  readonly needs: readonly FoundNeed[]
+  /** Undefined for files with faults. */
+  readonly needs: readonly FoundNeed[] | undefined
 }
 
 /** Of one that is open, or void; nothing counts for others. */
@@ -63,6 +64,7 @@ function whyNot(
   if (by === author) return 'nobody approves a change of their own'
   if (!isInTime(one, proposal)) return 'it is from after the end of the proposal'
   if (approvals.find((other) => other.by === by) !== one) return `\`${by}\` has approved already`
+  if (!needs) return undefined
   const asked = unmetNeeds(needs, base.approvals, { author, approved: [] }).flatMap(({ open }) => open)
   return asked.includes(by) ? undefined : `no need of it asks for \`${by}\``
 }

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { compare, wasRefusedByPolicy } from '../../analysis/replay/compare.ts'
 import { type Again, decideAgain, type ReplayPolicy } from '../../analysis/replay/decide-again.ts'
-import { linesIn } from '../../base/files/lines.ts'
+import { LineTooLong, linesIn } from '../../base/files/lines.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'
@@ -135,13 +135,22 @@ export async function sizeOf(files: readonly string[]): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
+/** In characters. No record is so long, and a file without line ends would not fit into the memory. */
+const LONGEST_RECORD = 50_000_000
+
+/** Throws ToolError for a line that is too long, and the errors of the file system. */
 export async function readLog(file: string, { onRecord, onOther, onProgress }: LogReader): Promise<void> {
-  for await (const line of linesIn(createReadStream(file, 'utf8'))) {
-    onProgress(line.length + 1)
-    if (line === '') continue
-    const record = parseRecord(line)
-    if (record) await onRecord(record)
-    else onOther(line)
+  try {
+    for await (const line of linesIn(createReadStream(file, 'utf8'), LONGEST_RECORD)) {
+      onProgress(line.length + 1)
+      if (line === '') continue
+      const record = parseRecord(line)
+      if (record) await onRecord(record)
+      else onOther(line)
+    }
+  } catch (error) {
+    if (error instanceof LineTooLong) throw new ToolError(`${file}: ${error.message} for a record: name decision logs`)
+    throw error
   }
 }
 
