@@ -17,12 +17,14 @@ import {
 } from 'vscode-languageserver/node'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import type { StandardStreams } from '../base/command-process.ts'
+import { textsBefore } from './committed.ts'
 import { completionsAt } from './completion.ts'
 import { definitionsOf } from './definition.ts'
 import { Diagnoser } from './diagnose.ts'
 import type { FoldersInEditor } from './edited-project.ts'
 import { fixesFor } from './fixes.ts'
 import { hoverAt } from './hover.ts'
+import { meaningsIn } from './meaning.ts'
 import { questionAbout } from './question.ts'
 import { renameAt, renamedAt } from './rename.ts'
 import { Workspace } from './workspace.ts'
@@ -70,6 +72,24 @@ function initialize(
   documents.onDidClose(changed)
   documents.onDidSave(changed)
   connection.onDidChangeWatchedFiles(changedAll)
+  answerQuestions(connection, documents, workspace)
+  connection.onInitialized(() => watchFiles(connection, params))
+  return {
+    serverInfo: { name: 'sallyport' },
+    capabilities: {
+      textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+      hoverProvider: true,
+      definitionProvider: true,
+      inlayHintProvider: true,
+      renameProvider: { prepareProvider: true },
+      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+      completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
+    },
+  }
+}
+
+/** A question that fails is answered with an error, by the library. */
+function answerQuestions(connection: Connection, documents: TextDocuments<TextDocument>, workspace: Workspace): void {
   const uriOf = (file: string) => workspace.uriOf(resolve(file))
   const ask = (uri: string, position?: Position) => questionAbout(workspace, documents.get(uri), position)
   connection.onCompletion(async ({ textDocument, position }) => {
@@ -96,18 +116,11 @@ function initialize(
     const question = await ask(textDocument.uri, position)
     return question && renameAt(question, newName, uriOf)
   })
-  connection.onInitialized(() => watchFiles(connection, params))
-  return {
-    serverInfo: { name: 'sallyport' },
-    capabilities: {
-      textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
-      hoverProvider: true,
-      definitionProvider: true,
-      renameProvider: { prepareProvider: true },
-      codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
-      completionProvider: { triggerCharacters: [',', ';', '|', '+', '>', '!', '&', '[', ':', ' '] },
-    },
-  }
+  connection.languages.inlayHint.on(async ({ textDocument, range }, token) => {
+    const question = await ask(textDocument.uri)
+    const before = question && (await textsBefore(question.project))
+    return question ? meaningsIn(question, { range, before, isCancelled: () => token.isCancellationRequested }) : []
+  })
 }
 
 /** The first folder that the editor has open; without one, the current folder. */
