@@ -15,6 +15,9 @@ import { describedFiles } from '../../src/tools/release/content.ts'
 import { holds } from '../output-shapes.ts'
 import { ApprovedPolicies } from './people.ts'
 
+const BROKEN = `- name: guests list no users
+  never: { subjects: [anonymous], resource: users, actions: [list] }
+`
 const WIDER = 'p, support, notes, read, any, *, allow\n'
 
 describe('proposals that no command makes', () => {
@@ -78,6 +81,39 @@ describe('proposals that no command makes', () => {
     await holds('policy-review', json)
     expect(JSON.parse(json).replay).to.deep.equal({ notRun: 'no server takes these files' })
     expect((await approved.as('zoe', 'approve', '2')).stderr).to.contain('nobody-declared-it')
+  })
+
+  it('tell of a guarantee that does not hold, and name nothing of the reviewer', async () => {
+    const content = new Map(await approved.published.contentWith('p, anonymous, users, list, any, *, allow\n'))
+    const guarantees = String(Buffer.from(content.get('guarantees.yaml') ?? []))
+    content.set('guarantees.yaml', Buffer.from(`${guarantees}\n${BROKEN}`))
+    const { described, texts } = describedFiles(content, '')
+    await proposeOdd(() => described, [...texts.values()])
+    const { code, stdout, stderr } = await approved.run('review', '2', '--matrices', none)
+    expect([code, stderr]).to.deep.equal([1, ''])
+    expect(stdout).to.contain('proposal-2/policy.csv:66:1: error: this breaks the guarantee `guests list no users`')
+    expect(stdout).to.contain('policy explain --policies proposal-2 GET /api/users')
+    expect(stdout).to.contain('Guarantees: 2 proven; 1 broken: guests list no users.\n')
+    expect(stdout).to.not.contain('sallyport-files')
+    const { stdout: json } = await approved.run('review', '2', '--format', 'json')
+    await holds('policy-review', json)
+    expect(json).to.contain('guests list no users').and.to.not.contain('sallyport-files')
+  })
+
+  it('hold up no block, and stand for none that does something else', async () => {
+    const content = await approved.published.contentWith('')
+    const block = async () => JSON.parse((await approved.as('zoe', 'block', 'user:mallory', '--format', 'json')).stdout)
+    for (const [text, made] of [
+      ['user:mallory\nuser:eve\n', true],
+      ['user:mallory\nno line of a block\n', true],
+      ['user:mallory until=2001-01-01T00:00:00Z\n', true],
+      ['user:mallory\n', false],
+    ] as const) {
+      const { described, texts } = describedFiles(content, text)
+      await proposeOdd(() => described, [...texts.values()])
+      expect(await block(), text).to.deep.include({ made, proposal: made ? 3 : 2, version: null })
+      approved.published.tamper('delete from policy_proposals where number > 1')
+    }
   })
 
   it('show one line for any title, ticket and reason', async () => {

@@ -93,7 +93,7 @@ describe('the review of a proposal', () => {
       [['--log', join(root, 'none.log')], /Replay: not run, \S+none\.log is not a file: name decision logs\.\n/],
       [['--log', root], /Replay: not run, \S+ is not a file/],
       [['--log', join(root, 'packed.log')], /Replay: not run, \S+packed\.log is compressed: unpack it first/],
-      [['--matrices', join(root, 'none')], /Matrices: not run, \S+none:1: there is no such file or folder/],
+      [['--matrices', join(root, 'none')], /Matrices: not run, \S+none: there is no such file or folder/],
       [['--matrices', join(root, 'empty')], /Matrices: not run, \S+empty has no matrix: name some with --matrices\.\n/],
       [
         ['--matrices', join(root, 'faulty.csv')],

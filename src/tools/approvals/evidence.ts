@@ -116,7 +116,8 @@ function faultsText({ diagnostics, more }: FileError): string {
   const [first] = diagnostics
   const others = diagnostics.length - 1 + more
   const rest = others > 0 ? `, and ${count(others, 'more fault')}` : ''
-  return `${first?.file}:${first?.line}: ${first?.message}${rest}: fix that, or name others with --matrices`
+  const place = first?.line === 1 ? first.file : `${first?.file}:${first?.line}`
+  return `${place}: ${first?.message}${rest}: fix that, or name others with --matrices`
 }
 
 interface Met {

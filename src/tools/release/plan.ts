@@ -3,7 +3,6 @@
  * that it blocks.
  */
 import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type PolicyDiff, reportOn } from '../../analysis/diff/compare-policies.ts'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { type Blocked, parseBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -79,14 +78,13 @@ function withEnd(content: PolicyContent): PolicyContent {
   return new Map([...content, [RULES, Buffer.from(`${rules.trimEnd()}\n${END}\n`)]])
 }
 
-/** The findings, with the paths that the files will have. */
+/** The findings, with the paths that the files will have, also in hints and in commands that explain counterexamples. */
 export function relocated(check: FindingReport, from: string, to: string): FindingReport {
-  const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
-  const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
-  const sources = new Map([...check.sources].map(([file, text]) => [place(file), text]))
-  // Commands that explain counterexamples name the folder.
-  const beside = JSON.parse(JSON.stringify(check.beside ?? null).replaceAll(JSON.stringify(from).slice(1, -1), to))
-  return { ...check, findings, sources, ...(beside && { beside }) }
+  const [here, there] = [from, to].map((path) => JSON.stringify(path).slice(1, -1)) as [string, string]
+  const moved = <T>(told: T): T => JSON.parse(JSON.stringify(told).replaceAll(here, () => there))
+  const { findings, beside, sources } = check
+  const placed = new Map([...sources].map(([file, text]) => [moved(file), text]))
+  return { ...check, findings: moved(findings), sources: placed, ...(beside && { beside: moved(beside) }) }
 }
 
 interface PlanPlace {
