@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { isWholeProcess } from '../base/command-process.ts'
 import { printReport } from '../present/print.ts'
 import type { AccessProgress } from '../tools/access/objects-in-memory.ts'
+import { declareGrants } from './grants.ts'
 import {
   AT,
   commandGroup,
@@ -25,6 +26,7 @@ export function accessCommand(): Command {
     declareOf,
     declareReport,
     declareCompare,
+    declareGrants,
   )
 }
 

@@ -281,6 +281,7 @@ Exit code: 0 when all is well, also with warnings, 1 with a fault, 2 when the co
         environment: environment(),
         flags: { ...flags, ...demoFolders(flags, environment()) },
         placeOf: (config) => policyPlace(config.policies, config),
+        unreviewed: (await import('./grants.ts')).unreviewedIn,
       })
       const shown = checks.map((one) => withCommand(one, wordsOf(flags)))
       printResult(format, { state, checks: shown.map(withFormerName) }, textOf(shown))

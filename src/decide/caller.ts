@@ -6,6 +6,8 @@ export interface Caller {
   readonly roles: readonly string[]
   /** Of an API key: the roles of its subject's users record, if there is one. `roles` has only roles among them. */
   readonly recordRoles?: readonly string[] | undefined
+  /** Why it has some of `roles` until a time. */
+  readonly granted?: readonly RoleGrant[] | undefined
   /** Claims of an OpenID provider about the caller; the policy's roles.yaml maps them to roles. */
   readonly provided?: readonly string[] | undefined
   /** The other claims of the credential: the caller's attributes if there is no users record. */
@@ -21,6 +23,17 @@ export interface Caller {
   readonly acr?: string | undefined
   /** The credential, as in decision records; undefined for tokens of this server's own issuer. */
   readonly credential?: string | undefined
+}
+
+/** A role that a caller has until a time. */
+export interface RoleGrant {
+  readonly number: number
+  readonly kind: 'break-glass' | 'request'
+  readonly role: string
+  /** Milliseconds since the epoch: from then on it counts for nothing. */
+  readonly until: number
+  /** The people who have signed it. */
+  readonly signedBy: readonly string[]
 }
 
 /**

@@ -114,6 +114,24 @@ export interface Approvals {
   readonly blocks: ApprovalNeed
   /** In the order of the file. */
   readonly touches: readonly TouchNeed[]
+  readonly breakGlass: BreakGlass | undefined
+  /** By role: the roles that a caller may have for a time. */
+  readonly requests: ReadonlyMap<string, RoleRequests>
+}
+
+/** Who may give a role alone in an emergency. */
+interface BreakGlass {
+  /** Groups. */
+  readonly from: readonly string[]
+  readonly roles: readonly string[]
+  readonly forMs: number
+  /** Within this time somebody else must have reviewed it. */
+  readonly reviewMs: number
+}
+
+/** The need counts the people beside the caller who gets the role. */
+interface RoleRequests extends ApprovalNeed {
+  readonly forMs: number
 }
 
 interface Approver {

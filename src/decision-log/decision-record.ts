@@ -24,6 +24,10 @@ export interface DecisionRecord {
   readonly roles?: readonly string[] | undefined
   /** Roles that count for nothing, because guarantees keep them apart; for an API key, also those of the users record. */
   readonly rolesLost?: readonly string[] | undefined
+  /** The numbers of the grants that give the caller some of `roles` for a time (`access grants`). */
+  readonly grants?: readonly number[] | undefined
+  /** The number of the one among them that one person made alone, in an emergency. */
+  readonly breakGlass?: number | undefined
   readonly authentication?: string | undefined
   /** The credential, if the subject doesn't show it: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
@@ -67,6 +71,8 @@ export interface AskedRecord
     | 'subject'
     | 'roles'
     | 'rolesLost'
+    | 'grants'
+    | 'breakGlass'
     | 'resource'
     | 'objectId'
     | 'action'
@@ -142,13 +148,15 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   subject: isText,
   roles: areTexts,
   rolesLost: areTexts,
+  grants: areNumbers,
+  breakGlass: isNumber,
   authentication: isText,
   address: isText,
   credential: isText,
   signedIn: isSignIn,
   outcome: isText,
   problem: isText,
-  status: (value) => value === undefined || typeof value === 'number',
+  status: isNumber,
   relations: areTexts,
   rules: areTexts,
   fieldsRefused: areTexts,
@@ -163,6 +171,14 @@ function isTime(value: unknown): boolean {
 
 function isText(value: unknown): boolean {
   return value === undefined || typeof value === 'string'
+}
+
+function isNumber(value: unknown): boolean {
+  return value === undefined || typeof value === 'number'
+}
+
+function areNumbers(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'number'))
 }
 
 function isSignIn(value: unknown): boolean {

@@ -105,10 +105,12 @@ export function recordText(record: DecisionRecord): string {
   return printable(parts.join('  '))
 }
 
-function whoOf({ authentication, subject, roles = [], rolesLost = [], credential }: DecisionRecord): string {
+function whoOf(record: DecisionRecord): string {
+  const { authentication, subject, roles = [], rolesLost = [], credential, breakGlass } = record
   const by = credential === undefined ? '' : ` by ${credential}`
   if (authentication === 'rejected')
     return subject === undefined ? 'bad credentials' : `${subject} (credential refused)${by}`
   const lost = rolesLost.length === 0 ? '' : `, without ${rolesLost.join(', ')}, which must stay apart`
-  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'}${lost})${by}`
+  const glass = breakGlass === undefined ? '' : `, by break-glass ${breakGlass}`
+  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'}${lost}${glass})${by}`
 }

@@ -1,7 +1,9 @@
 /** What `schema check`, `policy check` and `ci staged` find in the files of a project, by their absolute paths. */
+
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Diagnostic, FileError } from '../base/diagnostic.ts'
+import type { RoleGrants } from '../decide/role-grants.ts'
 import { checkPolicy } from '../tools/check/check-policy.ts'
 import { parseReading } from '../tools/load-policy.ts'
 import { sampleResources } from '../tools/matrix/fixture/samples.ts'
@@ -29,7 +31,13 @@ export async function findInProject(files: EditedFiles, folders: FoldersInEditor
   const { reading, schemas, schemaFaults, resources } = files
   const texts = new Map(schemas.sources.map(({ name, text }) => [name, text]))
   if (!resources) return byFile(schemaFaults, texts)
-  const policies = { name: folders.policies, read: async () => reading, readRevision: nothing, readPast: nothing }
+  const policies = {
+    name: folders.policies,
+    read: async () => reading,
+    readRevision: nothing,
+    readPast: nothing,
+    roleGrants,
+  }
   const report = await checkPolicy({ policies, resources, users: undefined, now: new Date(now) })
   return byFile([...schemaFaults, ...report.findings], new Map([...texts, ...report.sources]))
 }
@@ -79,6 +87,10 @@ export async function readStated(folder: string, open: OpenTexts, texts: Map<str
 }
 
 async function nothing(): Promise<undefined> {}
+
+async function roleGrants(): Promise<RoleGrants> {
+  return new Map()
+}
 
 /** Every file that was read has an entry. */
 function byFile(findings: readonly Diagnostic[], texts: ReadonlyMap<string, string>): FoundInFiles {

@@ -119,7 +119,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     })
     closing.push(() => opened.close())
-    const { policy, channel, overdue } = opened
+    const { policy, channel, overdue, requests } = opened
     metrics.policyActivated(policy.active.revision, Date.now())
     const isLost = () => (channel?.state(now().getTime()) ?? 'answers') !== 'answers'
     metrics.watchPolicy(() => policy.faults.length > 0 || isLost())
@@ -181,6 +181,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         checks,
         cursors,
         tags,
+        requests,
         describe: createDescribe(resources, channel ? 'published' : 'folder'),
         access: {
           resources,

@@ -34,6 +34,13 @@ export interface StoredProposal {
   readonly signed: string
 }
 
+/** A grant of a role for a time, or what somebody said about one. */
+export interface GrantStatement {
+  /** Counts from 1, without gaps. */
+  readonly number: number
+  readonly signed: string
+}
+
 /** What an instance reported last. */
 export interface InstanceNote {
   readonly name: string
@@ -72,6 +79,12 @@ export interface PolicyVersions {
   signaturesOf(proposal: number): Promise<readonly string[]>
   /** False, and nothing is stored, if the proposal has MOST_SIGNATURES. The same text is stored once. */
   addSignature(proposal: number, signed: string): Promise<boolean>
+  /** What was said about roles for a time: with greater numbers, by number; at most MOST_PROPOSALS. */
+  grantTextsAfter(number: number): Promise<readonly GrantStatement[]>
+  /** The number of the last of them; 0 without any. */
+  latestGrantText(): Promise<number>
+  /** As `propose`. */
+  addGrantText(statement: GrantStatement): Promise<boolean>
   /** Milliseconds since the epoch, by the clock of the database. */
   now(): Promise<number>
   /** Replaces what the instance reported before. Forgets instances that reported nothing for a day. */
@@ -98,7 +111,7 @@ const FORGOTTEN_AFTER_MS = 24 * 60 * 60 * 1000
 // The contract's PolicyVersions in the tables of an SQL database.
 
 /** Their rows count from 1. */
-type NumberedTable = 'policy_versions' | 'policy_proposals'
+type NumberedTable = 'policy_versions' | 'policy_proposals' | 'policy_grants'
 
 function policyVersionTables({ number, key, strict }: SqlDialect): readonly string[] {
   return [
@@ -114,6 +127,7 @@ function policyVersionTables({ number, key, strict }: SqlDialect): readonly stri
       number ${number} primary key not null, signed text not null) ${strict}`,
     `create table if not exists policy_signatures (
       digest ${key} primary key not null, proposal ${number} not null, signed text not null) ${strict}`,
+    `create table if not exists policy_grants (number ${number} primary key not null, signed text not null) ${strict}`,
   ]
 }
 
@@ -124,7 +138,7 @@ export async function policyVersionsIn(database: InstanceDatabase): Promise<Poli
   const { dialect } = database
   await makeMissing(database, {
     statements: policyVersionTables(dialect),
-    last: 'policy_signatures',
+    last: 'policy_grants',
     rows: HOME,
     fill: function* (): Work<void> {
       const signed = yield sql('select signed from policy_versions')
@@ -220,9 +234,25 @@ class SqlPolicyVersions implements PolicyVersions {
     return made.length === 1
   }
 
-  async proposalsAfter(number: number, most = MOST_PROPOSALS): Promise<readonly StoredProposal[]> {
+  proposalsAfter(number: number, most = MOST_PROPOSALS): Promise<readonly StoredProposal[]> {
+    return this.#after('policy_proposals', number, most)
+  }
+
+  grantTextsAfter(number: number): Promise<readonly GrantStatement[]> {
+    return this.#after('policy_grants', number, MOST_PROPOSALS)
+  }
+
+  latestGrantText(): Promise<number> {
+    return this.#latestIn('policy_grants')
+  }
+
+  addGrantText(statement: GrantStatement): Promise<boolean> {
+    return this.#append('policy_grants', { ...statement, files: new Map() })
+  }
+
+  async #after(table: NumberedTable, number: number, most: number): Promise<readonly StoredProposal[]> {
     const rows = await this.#ask(
-      `select number, ${SIGNED} from policy_proposals
+      `select number, ${SIGNED} from ${table}
         where number > cast($1 as bigint) order by number limit cast($2 as bigint)`,
       number,
       most,

@@ -1,7 +1,9 @@
 /** Reads and parses a policy as the server does, without a running server: a directory, or a published version. */
+
 import { stat } from 'node:fs/promises'
 import { FileError, type SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
+import type { RoleGrants } from '../decide/role-grants.ts'
 import { DATABASE_POLICIES, versionNamed } from '../identity/keys/published-settings.ts'
 import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse/parse-policy.ts'
@@ -28,6 +30,8 @@ export interface PublishedPlace {
   readRevision(revision: string): Promise<PolicyReading | undefined>
   /** Undefined if the history has no such version. */
   readPast(wanted: PastVersion): Promise<PolicyReading | undefined>
+  /** The roles that callers have for a time, at a time in milliseconds since the epoch. */
+  roleGrants(now: number): Promise<RoleGrants>
 }
 
 /** A version by its number, or the one that was in force at a time, in milliseconds since the epoch. */

@@ -16,6 +16,7 @@ import { filesOf } from '../policy/render.ts'
 import { formsOfBytes, newKey, sshBlob } from './public-keys.ts'
 
 const [ADA, ZOE, BOB] = [newKey(), newKey(), newKey()]
+const ROLES = 'admin: { description: Runs it. }\nreader: { description: Reads it. }\n'
 const NEEDS = 'needs: { widens: { people: 1 } }\n'
 
 /** Ada is in security, Zoe in security and orders, Bob in no group. */
@@ -28,7 +29,7 @@ const PEOPLE = {
 const THREE = stringify({ people: PEOPLE }, { lineWidth: 0 })
 
 function approvalsIn(text: string): Approvals {
-  const { approvals } = parsePolicy(filesOf({ 'approvals.yaml': text }), RESOURCES)
+  const { approvals } = parsePolicy(filesOf({ 'approvals.yaml': text, 'roles.yaml': ROLES }), RESOURCES)
   if (!approvals) throw new Error('the policy has no approvals')
   return approvals
 }
@@ -68,7 +69,58 @@ describe('approvals.yaml', () => {
         { resource: 'docs', people: 1, from: ['orders'] },
         { file: ['roles.yaml', 'blocked.txt'], people: 1 },
       ],
+      breakGlass: undefined,
+      requests: new Map(),
     })
+  })
+
+  it('says who gives roles for a time, which, and for how long', () => {
+    const { breakGlass, requests } = approvalsIn(
+      `${THREE}${NEEDS}break-glass: { from: [orders], roles: [admin], for: 2h, review: 1d }\n` +
+        'requests: { roles: { reader: { for: 90s, people: 1, from: [security] }, admin: { for: 30m, people: 2 } } }\n',
+    )
+    expect(breakGlass).to.deep.include({ from: ['orders'], roles: ['admin'], forMs: 7_200_000, reviewMs: 86_400_000 })
+    expect([...requests].map(([role, { people, from, forMs }]) => [role, people, from, forMs])).to.deep.equal([
+      ['reader', 1, ['security'], 90_000],
+      ['admin', 2, undefined, 1_800_000],
+    ])
+  })
+
+  const unfit: Readonly<Record<string, readonly [text: string, fault: RegExp]>> = {
+    'a role that nobody declared': [
+      'break-glass: { from: [orders], roles: [admim], for: 2h, review: 1d }\n',
+      /roles\.yaml declares no role `admim`.*unknown-role/,
+    ],
+    'a role for which nobody can ask': [
+      'requests: { roles: { nothing: { for: 1h, people: 1 } } }\n',
+      /roles\.yaml declares no role `nothing`.*unknown-role/,
+    ],
+    'a group of nobody': [
+      'break-glass: { from: [oncall], roles: [admin], for: 2h, review: 1d }\n',
+      /nobody in `people` is in the group `oncall`/,
+    ],
+    'more people than there are': [
+      'requests: { roles: { admin: { for: 1h, people: 3 } } }\n',
+      /3 people must approve beside the author, and only 3 are in `people`/,
+    ],
+    'requests without an approval': ['requests: { roles: { admin: { for: 1h, people: 0 } } }\n', /people/],
+    'a time without a unit': ['break-glass: { from: [orders], roles: [admin], for: 2, review: 1d }\n', /for/],
+    'a time that is no number': ['requests: { roles: { admin: { for: soon, people: 1 } } }\n', /as in 90s, 10m/],
+  }
+  for (const [what, [text, fault]] of Object.entries(unfit)) {
+    it(`refuses ${what} with its place`, () => {
+      const found = faultsIn(`${THREE}${NEEDS}${text}`)
+      expect(found).to.have.length(1)
+      expect(found[0])
+        .to.match(/^approvals\.yaml:\d+:\d+: /)
+        .and.to.match(fault)
+    })
+  }
+
+  it('refuses break-glass where nobody else can review it', () => {
+    const one = `people: { ada: { keys: [${ADA.line}], groups: [oncall] } }\nneeds: { widens: { people: 0 } }\n`
+    const found = faultsIn(`${one}break-glass: { from: [oncall], roles: [admin], for: 1h, review: 1d }\n`)
+    expect(found.join()).to.contain('somebody else must review it, and there is nobody else')
   })
 
   it('takes a key as a line of OpenSSH, with a comment or without, as PEM and as JWK: the same key', () => {

@@ -360,7 +360,9 @@ describe('the approvals of a change', () => {
     const property = fc.property(cases, (one) => {
       const people = new Map(NAMES.map((name, i) => [name, { keys: [], groups: one.groups[i] ?? [] }]))
       const found = one.needs.map((need) => ({ ...need, because: JSON.stringify(need) }))
-      const approvals = { people, widens: { people: 1 }, narrows: { people: 1 }, blocks: { people: 1 }, touches: [] }
+      const need = { people: 1 }
+      const none = { touches: [], breakGlass: undefined, requests: new Map() }
+      const approvals = { people, widens: need, narrows: need, blocks: need, ...none }
       const expected = found.flatMap((need) => {
         const able = NAMES.filter((name, i) => {
           const isIn = !need.from || need.from.some((group) => one.groups[i]?.includes(group))

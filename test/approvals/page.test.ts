@@ -14,17 +14,19 @@ describe('docs/approvals.md', () => {
 
   it('shows what its commands print', () => {
     const { blocks, outputs } = page
-    expect(blocks.filter((block) => block.output.length > 0)).to.have.length(10)
+    expect(blocks.filter((block) => block.output.length > 0)).to.have.length(14)
     for (const [i, { output }] of blocks.entries()) {
       expect(missingFrom(outputs[i] ?? '', output), outputs[i]).to.deep.equal([])
     }
   })
 
-  it('every command ends as the page says: an author approves nothing, and nobody publishes too early', () => {
+  it('every command ends as the page says: an author approves nothing, nobody publishes too early, and a break-glass waits', () => {
     const failed = page.outputs.join('\n').match(/^failed .*$/gm) ?? []
     expect(failed).to.deep.equal([
       'failed 2: npm run -s sallyport -- policy approve 1 --key ada',
       'failed 2: npm run -s sallyport -- policy publish 1',
+      'failed 1: npm run -s sallyport -- policy status',
+      'failed 2: npm run -s sallyport -- access approve 4 --key ada',
     ])
   })
 })

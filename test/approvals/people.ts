@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { personKey } from '../../src/policy/parse/person-key.ts'
-import type { PersonSigner } from '../../src/policy/published/proposal.ts'
+import type { PersonSigner } from '../../src/policy/published/signed-by-person.ts'
 import { addRules } from '../policy-text.ts'
 import { PublishedPolicies } from '../published/fixture.ts'
 import { type Ended, policy } from '../release/command.ts'
@@ -68,15 +68,15 @@ export class ApprovedPolicies {
     this.people = people
   }
 
-  /** The first version, with approvals.yaml, is published. */
-  static async make(url?: string, needs = NEEDS): Promise<ApprovedPolicies> {
+  /** The first version, with approvals.yaml and further lines in policy.csv, is published. */
+  static async make(url?: string, needs = NEEDS, lines = ''): Promise<ApprovedPolicies> {
     const published = await PublishedPolicies.make(url)
     const approved = new ApprovedPolicies(published, makePeople())
     for (const [name, person] of Object.entries(approved.people)) {
       await writeFile(join(published.root, `${name}.pem`), person.pem, { mode: 0o600 })
     }
     await writeFile(join(published.folder, 'approvals.yaml'), approvalsText(approved.people, needs))
-    await published.publish()
+    await published.publish(lines)
     return approved
   }
 

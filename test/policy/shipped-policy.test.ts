@@ -76,7 +76,8 @@ const TABLE: readonly Row[] = [
   { on: 'system/keys', actions: 'read', ...everybody(any) },
   { on: 'system/access', actions: 'read', ...everybody(any) },
   { on: 'system/access', actions: 'evaluate search filter forward', ...everybody(refused) },
-  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
+  { on: 'system/access-requests', actions: 'create read', ...everybody(refused) },
+  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi', 'system/tokens', 'system/keys', 'system/access', 'system/access-requests'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
 ]
 
 /** Which roles a caller of a column claims; a role that nobody declared makes no difference. */

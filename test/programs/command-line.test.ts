@@ -119,7 +119,7 @@ describe('the command line', () => {
       )
     }
     expect(await complete('s')).to.deep.equal(['serve', 'schema', 'signing-keys'])
-    expect(await complete('policy', 'r')).to.deep.equal(['replay', 'rollback', 'review', 'reject'])
+    expect(await complete('policy', 'r')).to.deep.equal(['replay', 'rollback', 'review', 'reject', 'review-glass'])
     expect(await complete('policy', 'check', '--fa')).to.deep.equal(['--fail-on'])
     expect(await complete('policy', 'check', '--fail-on', '')).to.deep.equal(['error', 'warning'])
     expect(await complete('completion', '')).to.deep.equal(['bash', 'zsh', 'fish'])

@@ -37,7 +37,7 @@ describe('sallyport add service', () => {
     const { code, stdout, stderr } = await workshop.sallyport('plain', 'add', 'service', 'shop')
     expect(code, stderr).to.equal(0)
     expect(stdout).to.match(
-      /^policies\/roles\.yaml\npolicies\/policy\.csv\ntest\/matrix\/system-access\.missing\.csv\n/,
+      /^policies\/roles\.yaml\npolicies\/policy\.csv\ntest\/matrix\/system-access-requests\.missing\.csv\n/,
     )
     expect(stdout).to.match(/\nshop\.key\n$/)
     expect((await stat(at('shop.key'))).mode & 0o777).to.equal(0o600)

@@ -461,7 +461,12 @@ describe('sallyport doctor', () => {
 
   function examine(env: Environment, flags: Flags = {}, data = folder): Promise<Diagnosis> {
     const environment = given(env, data)
-    return examineInstallation({ environment, flags, placeOf: (config) => policyPlace(config.policies, config) })
+    return examineInstallation({
+      environment,
+      flags,
+      placeOf: (config) => policyPlace(config.policies, config),
+      unreviewed: async () => [],
+    })
   }
 
   function given(env: Environment, data = folder): Environment {

@@ -84,7 +84,7 @@ function versionsOfAnotherDatabase(engine: string, make: MakePlace): void {
         const former = await signVersion({ ...payloadOf(signed), database: undefined }, signer)
         await sql(`update policy_versions set signed = '${former}' where number = ${number}`)
       }
-      for (const table of ['database', 'proposals', 'signatures']) await sql(`drop table policy_${table}`)
+      for (const table of ['database', 'proposals', 'signatures', 'grants']) await sql(`drop table policy_${table}`)
     }
 
     const start = (env: Record<string, string> = {}) => production.published.start(env)

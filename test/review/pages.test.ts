@@ -219,8 +219,8 @@ describe('the page of each report', () => {
 })
 
 const PEOPLE = [
-  { name: 'Zoe', id: 'u1', roles: ['member'], disabled: false },
-  { name: 'Max', id: 'u2', roles: ['member'], disabled: true },
+  { name: 'Zoe', id: 'u1', roles: ['member'], grants: [], disabled: false },
+  { name: 'Max', id: 'u2', roles: ['member'], grants: [], disabled: true },
 ]
 
 /** A name that would be markup, and long ones that need a break. */

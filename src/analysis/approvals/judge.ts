@@ -1,7 +1,8 @@
 /** Whether a change has the approvals that the version before it asks for: each instance judges for itself. */
 import type { Approvals } from '../../decide/policy.ts'
 import { approvalsOf } from '../../policy/parse/parse-approvals.ts'
-import { type PolicyProposal, readApproval, readProposal, type SignedBy } from '../../policy/published/proposal.ts'
+import { type PolicyProposal, readApproval, readProposal } from '../../policy/published/proposal.ts'
+import type { SignedBy } from '../../policy/published/signed-by-person.ts'
 import { digestOfText, type SignedByPeople, type SignedName } from '../../policy/published/signed-version.ts'
 import type { ApprovedChange } from '../../policy/published/version-chain.ts'
 import { namesText } from '../../present/quote.ts'

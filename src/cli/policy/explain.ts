@@ -15,6 +15,7 @@ import { createRouteMatcher } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import type { ObjectReader } from '../../store/object-reader.ts'
 import { type Database, openReader } from '../../store/open.ts'
+import { grantText, reportedGrants } from '../../tools/access/granted-roles.ts'
 import { timeOf } from '../../tools/asked/at-option.ts'
 import { explain } from '../../tools/explain/explain.ts'
 import type { Explanation } from '../../tools/explain/explanation.ts'
@@ -65,10 +66,21 @@ export async function explainFlags(
   if (asked.record !== undefined) return explainRecorded(asked, asked.record, files)
   const { reader, close } = readerOf(asked.database)
   try {
-    return await explainRequest(asked, files, reader)
+    return await withGrantNotes(await explainRequest(asked, files, reader), asked)
   } finally {
     await close()
   }
+}
+
+/** Says which roles the subject has for a time: the question names the roles that count. */
+async function withGrantNotes(found: Explanation, { place, subject, role }: ExplainInput): Promise<Explanation> {
+  if (typeof place === 'string' || subject === undefined) return found
+  const now = Date.parse(found.at)
+  const notes = reportedGrants(await place.roleGrants(now), subject, now).map((grant) => {
+    const asked = role.includes(grant.role) ? '' : `; ask with --role ${grant.role} as well`
+    return `${quote(subject)} has the role ${grantText(grant)}${asked}`
+  })
+  return { ...found, notes: [...found.notes, ...notes] }
 }
 
 async function explainRecorded(asked: ExplainInput, file: string, files: ReviewedFiles): Promise<Explanation> {

@@ -42,6 +42,12 @@ function publishedPlace(version: string, settings: VersionSettings): PublishedPl
         const { publishedPast } = await import('../../tools/release/policy-of-revision.ts')
         return publishedPast(wanted, signed)
       }),
+    roleGrants: (now) =>
+      inSignedVersions(settings, async (signed) => {
+        const { openGrants, roleGrantsAt } = await import('../../tools/approvals/grants.ts')
+        const { loadResources } = await import('../../resources/load/load-resources.ts')
+        return roleGrantsAt(await openGrants(signed, await loadResources(settings.schemas)), now)
+      }),
   }
 }
 

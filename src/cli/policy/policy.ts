@@ -3,8 +3,10 @@ import { type Command, Option } from 'commander'
 import { setExitCode } from '../../base/command-process.ts'
 import { printNote, printReport } from '../../present/print.ts'
 import { count } from '../../present/text.ts'
+import type { PolicyPlace } from '../../tools/load-policy.ts'
 import type { Holder } from '../../tools/permissions/matrix.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
+import { declareBreakGlass } from '../grants.ts'
 import {
   AT,
   commandGroup,
@@ -42,6 +44,7 @@ export function policyCommand(): Command {
     declareSuggest,
     declareRelease,
     declareProposals,
+    declareBreakGlass,
   )
 }
 
@@ -200,18 +203,22 @@ function declareMatrix(policy: Command): void {
         throw new ToolError('--people is for the page alone: write `--format html --people`')
       }
       const { place, ...usual } = await settingsWith(flags)
-      const holders = people ? await holdersHere() : undefined
+      const holders = people ? await holdersHere(place) : undefined
       const matrix = await readMatrix({ ...usual, policies: place, roles, only, holding, people: holders })
       printReport(format, MATRIX_FORMATS[format](matrix))
     })
 }
 
 /** Users and API keys, with their roles. */
-async function holdersHere(): Promise<readonly Holder[]> {
+async function holdersHere(place: PolicyPlace): Promise<readonly Holder[]> {
   const { inDirectory } = await import('../identity/directory.ts')
+  const now = Date.now()
+  const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
   return inDirectory(async ({ directory }) => {
     const { holdersOf } = await import('../../tools/permissions/paper.ts')
-    return holdersOf(await directory.people(), await directory.keys(), Date.now())
+    const { withGrantedRoles } = await import('../../tools/access/granted-roles.ts')
+    const people = await withGrantedRoles(directory, grants, now).people()
+    return holdersOf(people, await directory.keys(), { grants, now })
   })
 }
 

@@ -24,7 +24,7 @@ import { withProgress } from '../progress.ts'
 import { inSignedVersions } from './policy-place.ts'
 
 /** Who proposes or approves. */
-const KEY = [
+export const KEY = [
   '--key <key>',
   'your private Ed25519 key: a file, or ssh-agent:NAME with the comment of a key in the SSH agent (ssh-add -l)',
 ] as const

@@ -7,6 +7,7 @@ import { printResult } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { unreviewedIn } from '../grants.ts'
 import { lifetime, settingsWith, TEXT_OR_JSON, withHelp } from '../options.ts'
 import { inVersions } from './policy-place.ts'
 
@@ -30,6 +31,8 @@ interface InstancesStatus {
   readonly database: string
   readonly latest: number
   readonly instances: readonly InstanceStatus[]
+  /** Break-glasses that nobody else has reviewed, a sentence each. */
+  readonly unreviewed: readonly string[]
 }
 
 export function declareStatus(policy: Command): void {
@@ -37,23 +40,26 @@ export function declareStatus(policy: Command): void {
     about: 'list the instances that follow the policy in the database (POLICIES=database:)',
     note: `Every process of an instance reports its state at each change and every five seconds. Proposals whose time has come, and
 that are not in force, are listed too.
-Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind), 2 when the command could not run.`,
+Exit code: 0 when each instance has the last version, 1 when one is behind (with --wait, still behind) or a break-glass has no review,
+2 when the command could not run.`,
     examples: ['policy status', 'policy status --wait 10s --format json'],
   })
     .option('--wait <duration>', 'wait until no instance is behind, but not longer: 10s, 2m', lifetime)
     .addOption(TEXT_OR_JSON)
     .action(async ({ wait = 0, format }) => {
-      const status = await inVersions(await settingsWith({}), (versions) => readStatus(versions, wait))
+      const settings = await settingsWith({})
+      const instances = await inVersions(settings, (versions) => readStatus(versions, wait))
+      const status = { ...instances, unreviewed: await unreviewedIn(settings) }
       printResult(format, status, textOf(status))
-      if (isBehind(status)) setExitCode(1)
+      if (isBehind(status) || status.unreviewed.length > 0) setExitCode(1)
     })
 }
 
-function isBehind({ instances }: InstancesStatus): boolean {
+function isBehind({ instances }: Pick<InstancesStatus, 'instances'>): boolean {
   return instances.some(({ state }) => state === 'behind')
 }
 
-async function readStatus(versions: PolicyVersions, waitMs: number): Promise<InstancesStatus> {
+async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Omit<InstancesStatus, 'unreviewed'>> {
   const end = performance.now() + waitMs
   for (;;) {
     const status = await statusOf(versions)
@@ -62,7 +68,7 @@ async function readStatus(versions: PolicyVersions, waitMs: number): Promise<Ins
   }
 }
 
-async function statusOf(versions: PolicyVersions): Promise<InstancesStatus> {
+async function statusOf(versions: PolicyVersions): Promise<Omit<InstancesStatus, 'unreviewed'>> {
   const { readInstanceState, SILENT_AFTER_MS } = await import('../../policy/published/published-source.ts')
   const { id } = await versions.home()
   const latest = await versions.latest()
@@ -83,15 +89,16 @@ function isCurrent({ sequence, faults }: Pick<InstanceStatus, 'sequence' | 'faul
 const EMPTY = 'The database has no published version.'
 const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'REPORTED']
 
-function textOf({ database, latest, instances }: InstancesStatus): string {
+function textOf({ database, latest, instances, unreviewed }: InstancesStatus): string {
   const id = `The id of the database is ${printable(database)}.\n`
   const last = latest === 0 ? `${EMPTY}\n` : `The last version is ${latest}.\n${id}`
-  if (instances.length === 0) return latest === 0 ? last : `${last}No instance follows it.\n`
+  const glass = unreviewed.length === 0 ? '' : `\n${unreviewed.map((one) => `${printable(one)}\n`).join('')}`
+  if (instances.length === 0) return latest === 0 ? last : `${last}No instance follows it.\n${glass}`
   const rows = instances.map(({ instance, state, sequence, revision, ageSeconds }) => {
     return [printable(instance), state, String(sequence), printable(revision), `${ageSeconds.toFixed(1)} s ago`]
   })
   const faults = instances.flatMap(({ instance, faults }) => faults.map((one) => printable(`${instance}: ${one}`)))
   const overdue = [...new Set(instances.flatMap((one) => one.overdue))].map(printable)
   const told = [faults, overdue].flatMap((texts) => (texts.length > 0 ? ['', ...texts] : []))
-  return `${last}\n${[...table([HEAD, ...rows]), ...told].join('\n')}\n`
+  return `${last}\n${[...table([HEAD, ...rows]), ...told].join('\n')}\n${glass}`
 }

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { personKey, sshLength } from '../../policy/parse/person-key.ts'
-import type { PersonSigner } from '../../policy/published/proposal.ts'
+import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { quote } from '../../present/quote.ts'
 import { KeyError } from './key-error.ts'
 

@@ -1,5 +1,6 @@
 /** The policy that decides, and what happens to it. */
 import type { SourceFile } from '../../base/diagnostic.ts'
+import type { RoleGrants } from '../../decide/role-grants.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { FormerWord } from '../former-words.ts'
 import type { Blocked } from '../parse/parse-blocked.ts'
@@ -11,6 +12,8 @@ export interface ActivePolicy {
   /** For the rules in force at the requested time. */
   readonly snapshot: Snapshot
   readonly blocked: Blocked
+  /** Roles for a time; only where the policy is published in a database. */
+  readonly grants?: RoleGrants | undefined
   /** All published versions up to this number are in force; undefined for a policy from a folder. */
   readonly sequence?: number | undefined
 }

@@ -5,6 +5,7 @@
  */
 
 import { FileError, type SourceFile } from '../../base/diagnostic.ts'
+import type { RoleGrants } from '../../decide/role-grants.ts'
 import { type PackedPolicy, packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots, type Warm } from '../../decide/rules/snapshots.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -119,6 +120,11 @@ export class LivePolicy {
     return this.#active
   }
 
+  /** From now on these callers have these roles, until their time ends. */
+  giveRoles(grants: RoleGrants): void {
+    this.#active = Object.freeze({ ...this.#active, grants })
+  }
+
   /** The reasons why files on disk aren't in force; empty when all are. */
   get faults(): readonly unknown[] {
     return [...this.#faults.blocked, ...this.#faults.rules]
@@ -167,6 +173,7 @@ export class LivePolicy {
       revision,
       snapshot: this.#snapshots.at(this.#asked),
       blocked: blocked?.blocked ?? previous.blocked,
+      grants: previous.grants,
       sequence,
     })
     this.#observe({ kind: 'activated', revision, previous: previous.revision, before, after, sequence })

@@ -3,6 +3,7 @@
 import { approvals as compiled } from '#compiled/policy-files'
 import { type Diagnostic, Faults, type SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
+import { readDuration } from '../../base/time.ts'
 import { parseYaml, shapeBy } from '../../base/yaml-file.ts'
 import type { ApprovalNeed, Approvals, PersonKey, TouchNeed } from '../../decide/policy.ts'
 import { namesText } from '../../present/quote.ts'
@@ -19,21 +20,35 @@ interface ApprovalsFile {
     readonly blocks?: ApprovalNeed
     readonly touches?: readonly TouchNeed[]
   }
+  readonly 'break-glass'?: {
+    readonly from: readonly string[]
+    readonly roles: readonly string[]
+    readonly for: string
+    readonly review: string
+  }
+  readonly requests?: { readonly roles: Readonly<Record<string, ApprovalNeed & { readonly for: string }>> }
 }
 
 const shape = shapeBy<ApprovalsFile>(compiled)
 
 const ONE_PERSON: ApprovalNeed = { people: 1 }
 
+interface ApprovalNames {
+  readonly resources: Resources
+  /** Those of roles.yaml; undefined where the other files aren't at hand. */
+  readonly roles?: ReadonlyMap<string, unknown>
+}
+
 export function parseApprovals(
   source: SourceFile | undefined,
-  resources: Resources,
+  { resources, roles }: ApprovalNames,
   report: (diagnostic: Diagnostic) => void,
 ): Approvals | undefined {
   const file = source && parseYaml(source, shape, report)
   if (!file) return undefined
   const fault: OnFault = (path, ...rest) => report(file.fault(path, ...rest))
-  const { needs } = file.value
+  const { needs, requests } = file.value
+  const glass = file.value['break-glass']
   const people = parsePeople(file.value.people, fault)
   const approvals: Approvals = {
     people,
@@ -41,6 +56,10 @@ export function parseApprovals(
     narrows: needs.narrows ?? ONE_PERSON,
     blocks: needs.blocks ?? ONE_PERSON,
     touches: needs.touches ?? [],
+    breakGlass: glass && { ...glass, forMs: durationOf(glass.for), reviewMs: durationOf(glass.review) },
+    requests: new Map(
+      Object.entries(requests?.roles ?? {}).map(([role, need]) => [role, { ...need, forMs: durationOf(need.for) }]),
+    ),
   }
   const all = [
     ...(['widens', 'narrows', 'blocks'] as const).map((name) => [[name], approvals[name]] as const),
@@ -52,13 +71,43 @@ export function parseApprovals(
   for (const [i, need] of approvals.touches.entries()) {
     refuseTouch(need, resources, (rest, ...what) => fault(['needs', 'touches', i, ...rest], ...what))
   }
+  refuseGlass(approvals, roles, (rest, ...what) => fault(['break-glass', ...rest], ...what))
+  for (const [role, need] of approvals.requests) {
+    const at: OnFault = (rest, ...what) => fault(['requests', 'roles', role, ...rest], ...what)
+    refuseUnmet(need, people, at)
+    refuseRole(role, roles, (...what) => at([], ...what))
+  }
   return approvals
+}
+
+function durationOf(text: string): number {
+  return readDuration(text) ?? 0
+}
+
+function refuseGlass({ breakGlass, people }: Approvals, roles: ApprovalNames['roles'], fault: OnFault): void {
+  if (!breakGlass) return
+  refuseUnmet({ ...breakGlass, people: 0 }, people, fault)
+  if (people.size < 2) {
+    fault(['review'], 'approvals-unmet', 'somebody else must review it, and there is nobody else', 'add people')
+  }
+  for (const [i, role] of breakGlass.roles.entries()) {
+    refuseRole(role, roles, (...what) => fault(['roles', i], ...what))
+  }
+}
+
+function refuseRole(
+  role: string,
+  roles: ApprovalNames['roles'],
+  fault: (code: string, message: string, hint: string) => void,
+): void {
+  if (!roles || roles.has(role)) return
+  fault('unknown-role', `roles.yaml declares no role \`${role}\``, oneOf(role, roles.keys()))
 }
 
 /** The approvals of a policy without its other files. Throws FileError. */
 export function approvalsOf(files: PolicyFiles, resources: Resources): Approvals | undefined {
   const faults = new Faults()
-  const approvals = parseApprovals(files['approvals.yaml'], resources, faults.report)
+  const approvals = parseApprovals(files['approvals.yaml'], { resources }, faults.report)
   faults.throwAny()
   return approvals
 }

@@ -32,7 +32,7 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const callers = parseCallers(files['callers.yaml'], { resources, roles, conditions }, report)
   const said = parseGuarantees(files['guarantees.yaml'], names, report)
   refuseHeirs({ roles, links, ...said }, files['policy.csv'], report)
-  const approvals = parseApprovals(files['approvals.yaml'], resources, report)
+  const approvals = parseApprovals(files['approvals.yaml'], { resources, roles }, report)
   faults.throwAny()
   return { roles, rules, links, ownership, conditions, views, limits, masks, callers, ...said, approvals }
 }

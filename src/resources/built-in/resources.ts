@@ -1,10 +1,11 @@
 /**
- * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access), under the same policy
+ * The resources that the program serves itself (health, the OpenAPI document, tokens, keys, access, access requests), under the same policy
  * as data.
  */
 import type { Resource, Route } from '../resource.ts'
 import type { JsonObject } from '../schema/schema-file.ts'
 import { ACCESS } from './access.ts'
+import { ACCESS_REQUESTS } from './access-requests.ts'
 import { action, builtIn, closedObjectOf, documentRoute, listOf, objectOf, route, statusField, TEXT } from './make.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
@@ -82,6 +83,7 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
     actions: [action('read', 'whole'), action('options', 'whole')],
   }),
   ACCESS,
+  ACCESS_REQUESTS,
 ])
 
 /** Paths that no schema file may have. */

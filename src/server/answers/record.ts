@@ -7,6 +7,7 @@ import type { Decision } from '../../decide/decision.ts'
 import { type Evidence, rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
 import { credentialKindOf } from '../../decide/request-conditions/conditions-now.ts'
+import { grantNumbers } from '../../decide/role-grants.ts'
 import { cutName, type DecisionRecord } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
 import { recordLine } from '../../decision-log/record-line.ts'
@@ -94,6 +95,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     subject: caller?.id ?? rejected?.subject,
     roles: caller?.roles,
     rolesLost: rolesLost(request, caller),
+    ...grantNumbers(caller),
     authentication: authentication?.kind,
     credential: caller?.credential ?? rejected?.credential,
     signedIn: caller && signInOf(caller),

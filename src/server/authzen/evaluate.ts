@@ -5,6 +5,7 @@
 import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { rulePlace } from '../../decide/evidence.ts'
+import { grantNumbers } from '../../decide/role-grants.ts'
 import { type AskedRecord, cutName } from '../../decision-log/decision-record.ts'
 import { METADATA_PATH } from '../../resources/built-in/access.ts'
 import type { Json } from '../../resources/resource.ts'
@@ -143,6 +144,7 @@ export function recordOfAsked(
     subject: cut(subject.id),
     roles: caller?.roles,
     rolesLost: caller && snapshot.rolesLostBy(caller),
+    ...grantNumbers(caller),
     resource: cut(resource.type),
     objectId: id === undefined ? undefined : cut(id),
     action: known ?? cut(action.name),

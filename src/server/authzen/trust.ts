@@ -17,7 +17,7 @@ import { credentialKindOf } from '../../decide/request-conditions/conditions-now
 import { isClaimableRole, isSubject } from '../../identity/caller.ts'
 import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { AccountStatus } from '../../store/directory.ts'
-import { failureOf, verifyCredentials } from '../stages/authenticate.ts'
+import { callerNow, failureOf, verifyCredentials } from '../stages/authenticate.ts'
 import { type Evaluation, type ResourceEntity, refuseFaultyMembers, type SubjectEntity } from './entities.ts'
 import type { Pep } from './pep.ts'
 
@@ -210,7 +210,7 @@ function subjectByToken(pep: Pep, { id, properties }: SubjectEntity): FoundSubje
     onceKnown(verifyCredentials(pep.verifier, { kind: 'bearer', token }), (found): FoundSubject => {
       if (found.kind === 'failed') throw failureOf(found)
       if (found.kind !== 'caller' || found.caller.id !== id) return { reason: 'subject-token' }
-      return { caller: pep.policy.snapshot.withRoles(found.caller), byToken: true }
+      return { caller: callerNow(pep.policy, found.caller, pep.now), byToken: true }
     }),
   )
 }
@@ -270,8 +270,14 @@ export function subjectOf(pep: Pep, subject: SubjectEntity): FoundSubject | Prom
   if (source.kind === 'token') return subjectByToken(pep, subject)
   if (source.kind === 'asserted') return subjectByAssertion(pep, subject, source.roles)
   return pep.once(`subject/${id}`, () => {
-    return onceKnown(pep.directory.accountStatus(id), (status) => subjectByStatus(id, status))
+    return onceKnown(pep.directory.accountStatus(id), (status) => withGranted(pep, subjectByStatus(id, status)))
   })
+}
+
+function withGranted({ policy, now }: Pep, found: FoundSubject): FoundSubject {
+  if ('reason' in found) return found
+  const caller = callerNow(policy, found.caller, now)
+  return caller === found.caller ? found : { ...found, caller }
 }
 
 /** The same account status gives the same caller, so that the policy's tables are found at once. */

@@ -15,6 +15,7 @@ import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, fixOfDatabase, openPolicyVersions, settingsOf } from '../../store/open.ts'
 import type { PolicyVersions } from '../../store/policy-versions.ts'
 import { Comparer } from '../policy-changes/comparer.ts'
+import { GrantFollower, logGrants } from '../policy-changes/follow-grants.ts'
 import { KeptSequence, logChannel, VersionFollower } from '../policy-changes/follow-versions.ts'
 import { judgeApart } from '../policy-changes/judge-apart.ts'
 import { DueProposals, logDue } from '../policy-changes/publish-when-due.ts'
@@ -94,17 +95,27 @@ async function follow(
     known: () => source.known,
     report: logDue(log),
   })
+  const grants = new GrantFollower({
+    versions,
+    resources: options.resources,
+    policy,
+    inForce: () => source.files,
+    now: clock,
+    report: logGrants(log),
+  })
+  await grants.look()
   const overdue = () => due.overdue
   const forget = reportInstance(config.instance, versions, { policy, overdue })
   const close = async () => {
     channel.close()
     await due.close()
+    await grants.close()
     await comparer.end()
     await kept.close()
     await forget()
     await versions.close()
   }
-  return { policy, channel, overdue, close }
+  return { policy, channel, overdue, requests: grants, close }
 }
 
 /** An instance with an empty DATA_DIR begins where its operator says. */

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { LivePolicy, LivePolicyOptions } from '../../policy/live/live-policy.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
 import type { Comparer } from '../policy-changes/comparer.ts'
+import type { AccessRequests } from '../policy-changes/follow-grants.ts'
 import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 
 export interface OpenedPolicy {
@@ -12,6 +13,8 @@ export interface OpenedPolicy {
   readonly channel: PolicyChannel | undefined
   /** Why scheduled proposals are not in force, a sentence each; undefined for a policy from a folder. */
   readonly overdue?: () => readonly string[]
+  /** Undefined for a policy from a folder. */
+  readonly requests?: AccessRequests
   readonly close: () => unknown
 }
 

@@ -18,6 +18,7 @@ import type { AccessParts } from '../authzen/pep.ts'
 import type { UnreadAnswers } from '../http/unread-answers.ts'
 import type { InFlight } from '../idempotency/idempotency-key.ts'
 import type { Input, Preconditions } from '../input/input.ts'
+import type { AccessRequests } from '../policy-changes/follow-grants.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags, WrittenJson } from './entity-tag.ts'
 
@@ -53,6 +54,8 @@ export interface Services {
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** The current state of each part of the server, by name. */
   readonly checks: () => Promise<Readonly<Record<string, Health>>>
+  /** Undefined where the policy is not published in the database: then no role can be asked for. */
+  readonly requests?: AccessRequests | undefined
   /** For the routes where other services ask the policy. */
   readonly access: AccessParts
 }

@@ -3,6 +3,7 @@ import type { RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
 import { abilitiesOf } from '../../decide/grants/abilities.ts'
+import { ACCESS_REQUESTS_PATH } from '../../resources/built-in/access-requests.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
@@ -25,6 +26,7 @@ import type {
   Validated,
   Writable,
 } from '../stages/state.ts'
+import { makeRequest, showRequests } from './access-requests.ts'
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Outcome, Services } from './handler.ts'
@@ -49,6 +51,8 @@ const BUILT_IN: Readonly<Record<string, Handler>> = {
   '/api/tokens': (services, request, _, input) => signIn(services, request, of(input, 'body').body),
   '/api/tokens/current': (services, request) => signOut(services, request),
   ...ACCESS_HANDLERS,
+  [ACCESS_REQUESTS_PATH]: (services, request, _, input) =>
+    input.kind === 'body' ? makeRequest(services, request, input.body) : showRequests(services, request),
 }
 
 const BY_OPERATION: Readonly<Record<Operation, Handler>> = {

@@ -4,8 +4,11 @@
  */
 import { onceKnown, orElse } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
+import type { Caller } from '../../decide/caller.ts'
 import { isPossibleId } from '../../decide/decide.ts'
+import { withGrants } from '../../decide/role-grants.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
+import type { ActivePolicy } from '../../policy/live/active-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
@@ -31,12 +34,20 @@ export function authenticate(
             failed,
           )
     return onceKnown(verified, (found) => {
-      // A caller of an OpenID provider gets the roles that roles.yaml gives now for the provider's claims.
-      const isProvided = found.kind === 'caller' && found.caller.provided !== undefined
-      state.authentication = isProvided ? { ...found, caller: state.policy.snapshot.withRoles(found.caller) } : found
+      const caller = found.kind === 'caller' ? callerNow(state.policy, found.caller, state.at) : undefined
+      const isSame = found.kind !== 'caller' || caller === undefined || caller === found.caller
+      state.authentication = isSame ? found : { ...found, caller }
       return next()
     })
   }
+}
+
+/**
+ * The caller with the roles that it has at a time, in milliseconds since the epoch: those that roles.yaml gives for the
+ * claims of an OpenID provider, and those that it was given for a time.
+ */
+export function callerNow({ snapshot, grants }: ActivePolicy, caller: Caller, now: number): Caller {
+  return withGrants(caller.provided === undefined ? caller : snapshot.withRoles(caller), grants, now)
 }
 
 export function verifyCredentials(

@@ -4,6 +4,7 @@ import { quote } from '../../present/quote.ts'
 import { formatsOf, section } from '../../present/report.ts'
 import { count, table, wrap } from '../../present/text.ts'
 import type { AccessChange, AccessComparison } from './compare.ts'
+import { grantText } from './granted-roles.ts'
 import type { ActionOf, OfReport } from './of.ts'
 import type { AccessReport, AccessRow } from './report.ts'
 import type { UndecidedWho, WhoCan, WhoReport } from './who.ts'
@@ -20,6 +21,10 @@ export const WHO_FORMATS = formatsOf((report: WhoReport) => ({
     return [
       [head],
       who.length === 0 ? ['nobody'] : table([HEAD, ...who.map(cellsOf)]),
+      section(
+        'roles for a time:',
+        who.flatMap((one) => one.grants.map((grant) => `${nameOf(one)}: ${grantText(grant)}`)),
+      ),
       section('fields by case:', who.filter(({ byCase }) => byCase.length > 1).flatMap(caseLines)),
       section(
         'undecided:',
@@ -88,6 +93,7 @@ export const OF_FORMATS = formatsOf((report: OfReport) => ({
     const open = undecided.map(({ resource, action, why }) => `${action} ${resource}: ${why}`)
     return [
       [`${who} at ${at}: ${status === 'active' ? 'can' : `${status}, so nothing is allowed`}`],
+      section('roles for a time:', report.grants.map(grantText)),
       ...resources.map(({ resource, objects, actions }) =>
         section(`${resource}, ${count(objects, 'object')}`, [
           ...table([['action', 'when', 'objects', 'fields'], ...actions.map(ofCells)]),

@@ -2,6 +2,7 @@
  * What one caller can do now: each action of each resource, its fields, and the number of objects. The decision of a list
  * gives the condition of these objects, and the database counts them.
  */
+
 import { LRUCache } from 'lru-cache'
 import { smallestSubsets } from '../../base/subsets.ts'
 import { timeText } from '../../base/time.ts'
@@ -22,13 +23,14 @@ import { type AskedRoute, actionsAsked, asListing } from '../../server/authzen/a
 import type { OpenedStore } from '../../store/contract.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
 import { CallersByShape } from './callers-by-shape.ts'
+import { type AccessOpened, type ReportedGrant, reportedGrants } from './granted-roles.ts'
 import { type Cases, casesText, type JudgedRequest, judge, MOST_UNKNOWN, questionBy } from './judge.ts'
 import type { ObjectCounter } from './objects-in-memory.ts'
 
 export interface OfQuestion {
   readonly reviewed: LoadedPolicy
   readonly resources: Resources
-  readonly opened: Pick<OpenedStore, 'store' | 'directory'>
+  readonly opened: AccessOpened
   /** `user:<id>` or `key:<id>`. */
   readonly named: string
   /** Whether the ids of the objects are listed. */
@@ -42,6 +44,8 @@ export interface OfReport {
   readonly subject: string
   readonly key: string | null
   readonly roles: readonly string[]
+  /** Why it has some of them until a time. */
+  readonly grants: readonly ReportedGrant[]
   /** All but `active` can do nothing. */
   readonly status: 'active' | 'blocked' | 'disabled' | 'deleted' | 'ended'
   readonly resources: readonly ResourceOf[]
@@ -75,7 +79,8 @@ export async function whatCan(question: OfQuestion): Promise<OfReport> {
   const { reviewed, resources, opened, now, listsObjects } = question
   const { caller, key, status } = await callerNamed(question)
   const head = { at: timeText(now), revision: revisionOf(reviewed.files, reviewed.blockedFile), key }
-  const report = { ...head, subject: caller.id, roles: caller.roles, status, leftOut: leftOutOf(resources) }
+  const grants = key === null ? reportedGrants(opened.grants, caller.id, now) : []
+  const report = { ...head, subject: caller.id, roles: caller.roles, grants, status, leftOut: leftOutOf(resources) }
   if (status !== 'active') return { ...report, resources: [], undecided: [] }
   const record = resources.byName.has(USERS) ? await opened.store.get(USERS, caller.id) : undefined
   const counted = new DatabaseCounter(opened.store)

@@ -12,6 +12,7 @@ import { matchRequest } from '../explain/read-question.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { policyOfHistory, policyOfRevision } from '../release/policy-of-revision.ts'
 import { type AccessComparison, accessBetween } from './compare.ts'
+import { type AccessOpened, withGrantedRoles } from './granted-roles.ts'
 import { lastDoneIn, recordsOfLog } from './last-done.ts'
 import type { AccessProgress } from './objects-in-memory.ts'
 import { type OfReport, whatCan } from './of.ts'
@@ -44,12 +45,9 @@ export async function askWho({ path: written, field, now, log, place, ...asked }
   const { route, endpoint, id } = request
   const done = { resource: route.resource, action: endpoint.action, object: id }
   const lastDone = await lastDoneIn(log ?? asked.decisionLog.file, log !== undefined, done)
-  const opened = await openStoreBeside(asked, resources, () => new Date(now))
-  try {
-    return await whoCan({ reviewed, resources, opened, request, path, field, now, lastDone })
-  } finally {
-    await opened.store.close()
-  }
+  return inOpened({ ...asked, place, now }, resources, (opened) =>
+    whoCan({ reviewed, resources, opened, request, path, field, now, lastDone }),
+  )
 }
 
 interface AskedOf extends AskedAccess {
@@ -123,10 +121,19 @@ async function onData<T>({ now, place, ...asked }: AskedAccess, work: (data: Acc
   const resources = await loadResources(asked.schemas)
   const reviewed = await loadPolicy(place, resources)
   const database = { ...asked.database, reads: PATIENT }
-  const opened = await openStoreBeside({ ...asked, database }, resources, () => new Date(now))
+  return inOpened({ ...asked, database, place, now }, resources, (opened) => work({ reviewed, resources, opened, now }))
+}
+
+async function inOpened<T>(
+  { place, now, ...asked }: AskedAccess,
+  resources: Resources,
+  work: (opened: AccessOpened) => Promise<T>,
+): Promise<T> {
+  const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
+  const { store, directory } = await openStoreBeside(asked, resources, () => new Date(now))
   try {
-    return await work({ reviewed, resources, opened, now })
+    return await work({ store, grants, directory: withGrantedRoles(directory, grants, now) })
   } finally {
-    await opened.store.close()
+    await store.close()
   }
 }

@@ -1,4 +1,5 @@
 /** Everybody by resource and action, for a review of access, with findings about people, keys, roles and rules. */
+
 import { byText } from '../../base/by-text.ts'
 import { timeText } from '../../base/time.ts'
 import type { Caller } from '../../decide/caller.ts'
@@ -9,9 +10,9 @@ import { isClaimableRole } from '../../identity/caller.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { OpenedStore } from '../../store/contract.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
 import type { LoadedPolicy } from '../load-policy.ts'
+import type { AccessOpened } from './granted-roles.ts'
 import { type AccessProgress, ObjectsInMemory } from './objects-in-memory.ts'
 import { type ActionOf, CallersReach, leftOutOf, type OfReport } from './of.ts'
 import { recordsIn, workingKeys } from './who.ts'
@@ -19,7 +20,7 @@ import { recordsIn, workingKeys } from './who.ts'
 export interface AccessReportQuestion {
   readonly reviewed: LoadedPolicy
   readonly resources: Resources
-  readonly opened: Pick<OpenedStore, 'store' | 'directory'>
+  readonly opened: AccessOpened
   readonly now: number
   /** The records of the decision log, as often as they are asked for; undefined without a log. */
   readonly records: (() => AsyncIterable<DecisionRecord>) | undefined

@@ -2,6 +2,7 @@
  * Who can make a request now: people of the directory, API keys, and whoever has a token. The gate decides once for all
  * who are alike (src/analysis/callers-alike.ts), as a search of AuthZEN does.
  */
+
 import { type CallersAlike, callersAlike, findIn } from '../../analysis/callers-alike.ts'
 import { byText } from '../../base/by-text.ts'
 import { timeText } from '../../base/time.ts'
@@ -26,6 +27,7 @@ import type { OpenedStore } from '../../store/contract.ts'
 import type { RouteRequest } from '../explain/request.ts'
 import { quoteRules } from '../explain/text/quote-rules.ts'
 import { type LoadedPolicy, ToolError } from '../load-policy.ts'
+import { type AccessOpened, type ReportedGrant, reportedGrants } from './granted-roles.ts'
 import {
   type Cases,
   type FieldsInCase,
@@ -42,7 +44,7 @@ import { decideAssuming, relationsOfToken } from './tokens.ts'
 export interface WhoQuestion {
   readonly reviewed: LoadedPolicy
   readonly resources: Resources
-  readonly opened: Pick<OpenedStore, 'store' | 'directory'>
+  readonly opened: AccessOpened
   readonly request: RouteRequest
   readonly path: string
   readonly field: string | undefined
@@ -94,7 +96,9 @@ export interface WhoCan extends WhoNamed {
   readonly rules: readonly string[]
   /** The relations that these lines name, and the objects that give each of them. */
   readonly relations: readonly { readonly name: string; readonly through: readonly string[] }[]
-  /** The first time at which one of these lines, or the key, ends. */
+  /** Why the person has some of the roles until a time. */
+  readonly grants: readonly ReportedGrant[]
+  /** The first time at which one of these lines, roles or keys ends. */
   readonly ends: string | null
   readonly lastDone: string | null
 }
@@ -329,7 +333,10 @@ function rowOf(
   const terms = new Set(rules.flatMap(namesIn))
   const related = alike.compared.filter(({ name }) => terms.has(name) && evidence?.relations.includes(name))
   const naming = valuesOf ? alike.namingOf(valuesOf).map(([object]) => object) : []
-  const ending = [...rules.flatMap(({ until }) => until ?? []), ...(ends === undefined ? [] : [ends])]
+  const { opened, now } = asking
+  const granted = named.kind === 'person' ? reportedGrants(opened.grants, named.subject ?? '', now) : []
+  const others = [...(ends === undefined ? [] : [ends]), ...granted.map(({ until }) => Date.parse(until))]
+  const ending = [...rules.flatMap(({ until }) => until ?? []), ...others]
   return {
     ...named,
     when: found.when,
@@ -342,6 +349,7 @@ function rowOf(
       name: relation.name,
       through: [...new Set(naming.filter(({ leaf }) => leavesOf(relation).includes(leaf)).flatMap(({ path }) => path))],
     })),
+    grants: granted,
     ends: ending.length === 0 ? null : timeText(Math.min(...ending)),
     lastDone: lastDone?.get(named.key === null ? (named.subject ?? '') : `key ${named.key}`) ?? null,
   }

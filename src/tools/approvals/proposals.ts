@@ -5,16 +5,14 @@ import type { Approvals } from '../../decide/policy.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import {
   type Approval,
-  ownerOf,
-  type PersonSigner,
   type PolicyProposal,
   readApproval,
   readProposal,
-  type SignedBy,
   signApproval,
   signProposal,
 } from '../../policy/published/proposal.ts'
 import { isPublished, publishApproved } from '../../policy/published/publish-approved.ts'
+import { ownerOf, type PersonSigner, type SignedBy } from '../../policy/published/signed-by-person.ts'
 import { digestOfText, type VersionHome } from '../../policy/published/signed-version.ts'
 import {
   readingOf,

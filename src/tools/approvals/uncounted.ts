@@ -1,7 +1,8 @@
 /** Signatures that stand beside a proposal and don't count, each with the reason, and what has changed since it was made. */
 import { type FoundNeed, unmetNeeds } from '../../analysis/approvals/needs.ts'
 import { approvalsOf } from '../../policy/parse/parse-approvals.ts'
-import { type Approval, readApproval, type SignedBy } from '../../policy/published/proposal.ts'
+import { type Approval, readApproval } from '../../policy/published/proposal.ts'
+import type { SignedBy } from '../../policy/published/signed-by-person.ts'
 import type { PublishedVersion } from '../../policy/published/signed-version.ts'
 import { readingIn } from '../../policy/published/version-chain.ts'
 import { printable } from '../../present/quote.ts'

@@ -24,7 +24,7 @@ export function compareRecord(
   now: Explanation,
   { again, files }: AnswerOfFiles,
 ): RecordComparison {
-  const { requestId = null, revision, status, problem = null, rules = [] } = record
+  const { requestId = null, revision, status, problem = null, rules = [], breakGlass } = record
   const places = now.rules.map(({ place }) => place)
   return {
     requestId,
@@ -34,6 +34,7 @@ export function compareRecord(
     problem,
     rules,
     sameRules: rules.join() === places.join(),
+    ...(breakGlass !== undefined && { breakGlass }),
     ...(again
       ? verdictAgain(record, now, again, files)
       : (ofGateway(record, now, files) ?? verdictOf(record, now, files))),

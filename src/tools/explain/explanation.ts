@@ -168,6 +168,8 @@ export interface RecordComparison {
   readonly sameRules: boolean
   /** Null if the record doesn't tell, and if the policy didn't decide: for a rate limit or a faulty body. */
   readonly sameOutcome: boolean | null
+  /** The number of the break-glass that gave the caller a role (`access grants`). */
+  readonly breakGlass?: number
   /** One sentence. */
   readonly verdict: string
 }

@@ -11,6 +11,7 @@ import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
+import type { ReportedGrant } from '../access/granted-roles.ts'
 import { assumedConditions, assumedNames } from '../asked/assumed-names.ts'
 import { type LoadedPolicy, loadPolicy, type PolicyPlace, ToolError } from '../load-policy.ts'
 import { decideCell, type PolicyAt } from './cell.ts'
@@ -46,6 +47,8 @@ export interface Holder {
   readonly name: string
   readonly id: string
   readonly roles: readonly string[]
+  /** Why it has some of them until a time. */
+  readonly grants: readonly ReportedGrant[]
   /** Its credentials are refused. */
   readonly disabled: boolean
 }

@@ -2,15 +2,18 @@
  * The printed part of the page of a matrix, for a reader who has only the paper: who holds each role, the rules, what
  * relations, views and conditions mean, and what ends when.
  */
+
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Policy, Role } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
+import type { RoleGrants } from '../../decide/role-grants.ts'
 import { lives } from '../../decide/rules/rule-table.ts'
 import { type Html, html } from '../../present/html.ts'
 import { proseHtml } from '../../present/page.ts'
 import type { ApiKey, Person } from '../../store/directory.ts'
+import { grantText, reportedGrants } from '../access/granted-roles.ts'
 import type { Holder, Matrix } from './matrix.ts'
 
 type PaperEntry = readonly [term: Html | string, meaning: Html | string]
@@ -55,7 +58,7 @@ function roleEntry({ name, description, claims }: Role, { links }: Policy, peopl
     description,
     ...(inherits.length > 0 ? [`Has all that ${inherits.join(' and ')} has.`] : []),
     ...(claims.length > 0 ? [`Also whoever has the claim ${claims.join(' or ')} of the provider.`] : []),
-    ...(holders ? [`Held by: ${holders.map(holderText).join('; ') || 'nobody'}.`] : []),
+    ...(holders ? [`Held by: ${holders.map((one) => holderText(one, name)).join('; ') || 'nobody'}.`] : []),
   ]
   return [name, html`${lines.map((line) => html`<div>${line}</div>`)}`]
 }
@@ -99,19 +102,31 @@ function sectionHtml([name, title, entries, note]: PaperSection): Html {
 // ---- Who holds roles, as the directory says.
 
 /** Keys that have ended hold nothing. */
-export function holdersOf(people: readonly Person[], keys: readonly ApiKey[], now: number): readonly Holder[] {
+export function holdersOf(
+  people: readonly Person[],
+  keys: readonly ApiKey[],
+  { grants, now }: { readonly grants: RoleGrants; readonly now: number },
+): readonly Holder[] {
   const living = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && now < expiresAt)
   return [
     ...people.map(({ id, name, roles, account }) => ({
       name: name || id,
       id,
       roles,
+      grants: reportedGrants(grants, id, now),
       disabled: account?.disabled ?? false,
     })),
-    ...living.map(({ id, subject, roles }) => ({ name: subject, id: `API key ${id}`, roles, disabled: false })),
+    ...living.map(({ id, subject, roles }) => ({
+      name: subject,
+      id: `API key ${id}`,
+      roles,
+      grants: [],
+      disabled: false,
+    })),
   ]
 }
 
-function holderText({ name, id, disabled }: Holder): string {
-  return `${name === id ? id : `${name} (${id})`}${disabled ? ', disabled' : ''}`
+function holderText({ name, id, disabled, grants }: Holder, role: string): string {
+  const granted = grants.find((one) => one.role === role)
+  return `${name === id ? id : `${name} (${id})`}${granted ? `, ${grantText(granted)}` : ''}${disabled ? ', disabled' : ''}`
 }

@@ -11,12 +11,16 @@ import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import { ACCESS } from '../../../resources/built-in/access.ts'
+import { ACCESS_REQUESTS } from '../../../resources/built-in/access-requests.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { fieldSchemas } from '../../../resources/schema/subschemas.ts'
 import { storedResources } from '../../../resources/stored-resources.ts'
 import { MOST_CLIMBED } from '../../../store/lists/read-bounds.ts'
 import { check, type PolicyCheck } from '../check.ts'
+
+/** Most projects have no other services that ask, and no roles for a time. */
+const OPTIONAL: readonly Resource[] = [ACCESS, ACCESS_REQUESTS]
 
 export const ROUTES_AND_LIMITS: readonly PolicyCheck[] = [
   check({
@@ -115,7 +119,7 @@ function unreached(
 ): readonly (readonly [RouteMethod, readonly string[]])[] {
   // HEAD is possible wherever GET is. A policy that answers no other service is whole.
   const routeMethods = routeMethodsOf(resources).filter(
-    ({ method, resource }) => method !== 'HEAD' && resource !== ACCESS,
+    ({ method, resource }) => method !== 'HEAD' && !OPTIONAL.includes(resource),
   )
   const closed = routeMethods.filter((routeMethod) => {
     const actionRules = index.rulesOf(routeMethod.resource.name, routeMethod.action.name)

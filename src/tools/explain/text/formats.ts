@@ -197,13 +197,14 @@ function missLines(explanation: Explanation): readonly string[] {
 }
 
 function recordLines(record: RecordComparison): readonly string[] {
-  const { requestId, status, problem, revision, sameRevision, rules, sameRules, verdict } = record
+  const { requestId, status, problem, revision, sameRevision, rules, sameRules, breakGlass, verdict } = record
   const request = requestId === null ? '' : `request ${quote(requestId)}: `
   const answer = problem === null ? `allowed with ${status}` : `${status} ${quote(problem)}`
   const files = sameRevision ? 'the policy explained here' : 'not the policy explained here'
   return [
     `${request}${answer}, under revision ${quote(revision)} (${files})`,
     ...(sameRules ? [] : wrap(`the record names other rules: ${rules.map(quote).join(', ') || 'none'}`)),
+    ...(breakGlass === undefined ? [] : [`the caller had a role by break-glass ${breakGlass}`]),
     ...wrap(verdict),
   ]
 }

@@ -7,6 +7,7 @@ import { answerWithin } from '../../../base/under-way.ts'
 import type { Config, Flags } from '../../../config/config.ts'
 import { fixOf } from '../../../config/fix-of.ts'
 import { databaseFault } from '../../../config/start/start-faults.ts'
+import { DATABASE_POLICIES } from '../../../identity/keys/published-settings.ts'
 import { StoreUnavailable } from '../../../store/errors.ts'
 import type { Examined } from '../../../store/object-reader.ts'
 import { examineDatabase } from '../../../store/open.ts'
@@ -21,6 +22,8 @@ export interface DoctorOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly flags: Flags
   readonly placeOf: (config: Config) => PolicyPlace
+  /** A sentence for each break-glass that nobody else has reviewed. */
+  readonly unreviewed: (config: Config) => Promise<readonly string[]>
 }
 
 export interface Diagnosis {
@@ -36,7 +39,12 @@ const LONGEST_WORK_MS = 60_000
 
 type Checks = Promise<readonly Checked[]>
 
-export async function examineInstallation({ environment, flags, placeOf }: DoctorOptions): Promise<Diagnosis> {
+export async function examineInstallation({
+  environment,
+  flags,
+  placeOf,
+  unreviewed,
+}: DoctorOptions): Promise<Diagnosis> {
   const { config, checks: settings, faulty } = readSettings(environment, flags)
   const unless = (names: readonly string[], check: string, work: () => Checks): Checks => {
     const wrong = names.find((name) => faulty.has(name))
@@ -53,6 +61,7 @@ export async function examineInstallation({ environment, flags, placeOf }: Docto
     bounded('decision log', () => checkDecisionLog(config)),
     bounded('folders', () => checkPolicyFolders(config), LONGEST_WORK_MS),
     bounded('policy', () => checkPolicy(config, placeOf), LONGEST_WORK_MS),
+    bounded('break-glass', () => checkBreakGlass(config, unreviewed), LONGEST_WORK_MS),
     unless(['DATABASE_URL', 'DATABASE_POOL', 'DATABASE_POOLER'], 'database', async () => (await database).checks),
     unless(['REDIS_URL'], 'redis', () => checkRedis(config)),
     unless(['KEYS_SECRET', 'KEYS_SECRET_OLD'], 'keys', () => checkKeys(config, examined)),
@@ -84,6 +93,14 @@ async function checkPolicy(config: Config, placeOf: DoctorOptions['placeOf']): C
     bounded('migrations', () => checkMigrations(config, resources)),
   ])
   return [...checks, ...rules, ...migrations]
+}
+
+/** Only a policy in the database knows it. */
+async function checkBreakGlass(config: Config, unreviewed: DoctorOptions['unreviewed']): Checks {
+  if (config.policies !== DATABASE_POLICIES) return []
+  const sentences = await unreviewed(config)
+  if (sentences.length === 0) return [passed('break-glass', 'no break-glass waits for its review')]
+  return sentences.map((sentence) => faulted('break-glass', sentence))
 }
 
 /** Never rejects. */

@@ -1,0 +1,251 @@
+/**
+ * Roles for a time: what people have said about them, and what follows from it under the approvals.yaml in force. A grant
+ * is a text of its own, which names the database, the caller and its end; whatever else is said names it by its digest.
+ */
+import { isObject } from '../../base/is-object.ts'
+import type { RoleGrant } from '../../decide/caller.ts'
+import type { Approvals } from '../../decide/policy.ts'
+import type { RoleGrants } from '../../decide/role-grants.ts'
+import { namesText } from '../../present/quote.ts'
+import { approversFor } from '../parse/parse-approvals.ts'
+import { isTime, type PersonSigner, payloadOf, readSigned, type SignedBy, signAs } from './signed-by-person.ts'
+import { digestOfText } from './signed-version.ts'
+
+export interface GrantText {
+  /** `break-glass`: one signature is enough. `request`: others approve it, so nobody needs to sign the request itself. */
+  readonly kind: RoleGrant['kind']
+  /** The id of the database. */
+  readonly database: string
+  readonly role: string
+  /** The id of the caller. */
+  readonly to: string
+  readonly reason: string
+  /** RFC 3339, UTC; of this and the other times. */
+  readonly time: string
+  readonly until: string
+}
+
+interface AboutGrant {
+  /** The digest of the grant's text. */
+  readonly of: string
+  readonly says: 'approved' | 'revoked' | 'reviewed'
+  readonly text?: string | undefined
+  readonly time: string
+}
+
+export function signGrant(grant: GrantText, signer: PersonSigner): Promise<string> {
+  return signAs('grant', grant, signer)
+}
+
+/** The text of a request that a caller made over HTTP. */
+export function requestText(request: GrantText & { readonly kind: 'request' }): string {
+  return JSON.stringify(request)
+}
+
+export function signAboutGrant(about: AboutGrant, signer: PersonSigner): Promise<string> {
+  return signAs('about a grant', about, signer)
+}
+
+/** In the order of their making. */
+interface SaidText {
+  readonly number: number
+  readonly signed: string
+}
+
+export interface AccessGrant extends GrantText {
+  /** Of its statement. */
+  readonly number: number
+  readonly digest: string
+  /** Who signed it; undefined for a request over HTTP, and where nobody of approvals.yaml did. */
+  readonly by: string | undefined
+  readonly state: 'waiting' | 'in force' | 'ended' | 'revoked' | 'refused'
+  /** Why it is refused: the end of a sentence that begins with `it`. */
+  readonly why: string | undefined
+  readonly approvals: readonly SignedBy<AboutGrant>[]
+  /** How many people must still approve, and who may. */
+  readonly missing: number
+  readonly open: readonly string[]
+  readonly revoked: SignedBy<AboutGrant> | undefined
+  /** Of a break-glass: what somebody else found, and until when somebody must. */
+  readonly review: SignedBy<AboutGrant> | undefined
+  readonly reviewUntil: string | undefined
+}
+
+interface GrantWorld {
+  /** Of the version in force; without the file, nobody can grant anything. */
+  readonly approvals: Approvals | undefined
+  /** The id of the database. */
+  readonly database: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Clocks of machines may differ: a grant that was made later than this lies. */
+const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
+
+/** By number. Texts that nobody could have meant, and repeated ones, are left out. */
+export function readGrants(statements: readonly SaidText[], world: GrantWorld): readonly AccessGrant[] {
+  const about = Map.groupBy(aboutGrants(statements, world), ({ said }) => said.of)
+  const seen = new Set<string>()
+  return statements.flatMap(({ number, signed }) => {
+    const said = claimedGrant(signed)
+    const digest = digestOfText(signed)
+    if (!said || seen.has(digest)) return []
+    seen.add(digest)
+    return [judged({ number, digest, said, by: signerOf(signed, world) }, about.get(digest) ?? [], world)]
+  })
+}
+
+/** Without the grants that ended before a time, and without what was said about others: they are over for good. */
+export function withoutPast<T extends SaidText>(statements: readonly T[], time: number): readonly T[] {
+  const kept = new Set<string>()
+  return statements.filter(({ signed }) => {
+    const said = claimedGrant(signed)
+    if (said && Date.parse(said.until) > time) kept.add(digestOfText(signed))
+    const about = said ? undefined : payloadOf(signed)
+    return said ? kept.has(digestOfText(signed)) : isAboutGrant(about) && kept.has(about.of)
+  })
+}
+
+/** Those in force. */
+export function grantsInForce(grants: readonly AccessGrant[]): RoleGrants {
+  const inForce = grants.filter(({ state }) => state === 'in force')
+  const byCaller = Map.groupBy(inForce, ({ to }) => to)
+  return new Map([...byCaller].map(([id, found]) => [id, found.map(roleGrantOf)]))
+}
+
+function roleGrantOf({ number, kind, role, until, by, approvals }: AccessGrant): RoleGrant {
+  const signedBy = kind === 'break-glass' ? [by ?? ''] : [...new Set(approvals.map((one) => one.by))]
+  return { number, kind, role, until: Date.parse(until), signedBy }
+}
+
+function aboutGrants(statements: readonly SaidText[], { approvals }: GrantWorld) {
+  if (!approvals) return []
+  return statements.flatMap(({ signed }): readonly SignedBy<AboutGrant>[] => {
+    if (!isAboutGrant(payloadOf(signed))) return []
+    const read = readSigned('about a grant', signed, approvals)
+    return read ? [{ ...read, said: read.said as AboutGrant }] : []
+  })
+}
+
+/** What the text claims, whoever wrote it. */
+export function claimedGrant(text: string): GrantText | undefined {
+  if (!text.startsWith('{')) {
+    const claimed = payloadOf(text)
+    return isGrant(claimed) ? claimed : undefined
+  }
+  try {
+    const claimed: unknown = JSON.parse(text)
+    return isGrant(claimed) && claimed.kind === 'request' ? claimed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `nobody`: it is signed, and by none of these people. */
+type Signer = { readonly by: string } | 'unsigned' | 'nobody'
+
+function signerOf(text: string, { approvals }: GrantWorld): Signer {
+  if (text.startsWith('{')) return 'unsigned'
+  return (approvals && readSigned('grant', text, approvals)) ?? 'nobody'
+}
+
+interface ClaimedGrant {
+  readonly number: number
+  readonly digest: string
+  readonly said: GrantText
+  readonly by: Signer
+}
+
+function judged(
+  { number, digest, said, by: signer }: ClaimedGrant,
+  about: readonly SignedBy<AboutGrant>[],
+  world: GrantWorld,
+): AccessGrant {
+  const by = typeof signer === 'string' ? undefined : signer.by
+  const isOther = (one: SignedBy<AboutGrant>) => one.by !== by && one.by !== said.to
+  const named = (says: AboutGrant['says']) => about.filter((one) => one.said.says === says)
+  const approvals = eachOnce(named('approved').filter(isOther))
+  const [revoked] = named('revoked')
+  const [review] = named('reviewed').filter(isOther)
+  const need = world.approvals?.requests.get(said.role)
+  const able = need && world.approvals ? approversFor(need, world.approvals.people) : []
+  const approved = approvals.filter((one) => able.includes(one.by))
+  const missing = said.kind === 'request' && need ? Math.max(0, need.people - approved.length) : 0
+  const open = able.filter((name) => name !== by && name !== said.to && !approved.some((one) => one.by === name))
+  const why = refusalOf(said, signer, world)
+  const reviewMs = world.approvals?.breakGlass?.reviewMs ?? 0
+  const reviewUntil = new Date(Date.parse(said.time) + reviewMs).toISOString()
+  return {
+    ...said,
+    number,
+    digest,
+    by,
+    state: stateOf({ isRevoked: revoked !== undefined, isRefused: why !== undefined, missing }, said, world),
+    why,
+    approvals: approved,
+    missing,
+    open: missing > 0 ? open : [],
+    revoked,
+    review,
+    reviewUntil: said.kind === 'break-glass' ? reviewUntil : undefined,
+  }
+}
+
+function stateOf(
+  {
+    isRevoked,
+    isRefused,
+    missing,
+  }: { readonly isRevoked: boolean; readonly isRefused: boolean; readonly missing: number },
+  { until }: GrantText,
+  { now }: GrantWorld,
+): AccessGrant['state'] {
+  if (isRevoked) return 'revoked'
+  if (Date.parse(until) <= now) return 'ended'
+  if (isRefused) return 'refused'
+  return missing > 0 ? 'waiting' : 'in force'
+}
+
+/** Undefined if approvals.yaml allows it. */
+function refusalOf(said: GrantText, signer: Signer, { approvals, database, now }: GrantWorld): string | undefined {
+  const { kind, role } = said
+  if (!approvals) return 'needs an approvals.yaml in the policy in force'
+  if (said.database !== database) return `was made for another database than ${database}`
+  if (signer === 'nobody') return 'was signed by nobody of approvals.yaml, or was changed afterwards'
+  const rule = kind === 'break-glass' ? approvals.breakGlass : approvals.requests.get(role)
+  if (!rule) return kind === 'break-glass' ? 'needs `break-glass` in approvals.yaml' : notRequestable(approvals, role)
+  const [time, until] = [Date.parse(said.time), Date.parse(said.until)]
+  if (time > now + CLOCKS_APART_MS) return 'was made in the future: compare the clocks'
+  if (until - time > rule.forMs) return `lasts longer than approvals.yaml allows for \`${role}\``
+  const { breakGlass } = approvals
+  if (kind === 'request' || !breakGlass) return undefined
+  if (!breakGlass.roles.includes(role)) return `may give ${namesText(breakGlass.roles, ' or ')}, and not \`${role}\``
+  const groups = (typeof signer === 'object' && approvals.people.get(signer.by)?.groups) || []
+  if (breakGlass.from.some((name) => groups.includes(name))) return undefined
+  return `was made by nobody of ${namesText(breakGlass.from, ' or ')}`
+}
+
+function notRequestable({ requests }: Approvals, role: string): string {
+  const roles = [...requests.keys()]
+  const other = roles.length === 0 ? 'nothing' : namesText(roles, ' or ')
+  return `asks for \`${role}\`, and \`requests\` in approvals.yaml allows ${other}`
+}
+
+function eachOnce(all: readonly SignedBy<AboutGrant>[]): readonly SignedBy<AboutGrant>[] {
+  return all.filter(({ by }, i) => all.findIndex((one) => one.by === by) === i)
+}
+
+function isGrant(value: unknown): value is GrantText {
+  if (!isObject(value)) return false
+  const { kind, database, role, to, reason, time, until } = value
+  const areTexts = [database, role, to, reason].every((one) => typeof one === 'string')
+  return (kind === 'break-glass' || kind === 'request') && areTexts && isTime(time) && isTime(until)
+}
+
+const SAYS = ['approved', 'revoked', 'reviewed']
+
+function isAboutGrant(value: unknown): value is AboutGrant {
+  if (!isObject(value) || !isTime(value.time) || typeof value.of !== 'string') return false
+  return SAYS.includes(String(value.says)) && (value.text === undefined || typeof value.text === 'string')
+}
