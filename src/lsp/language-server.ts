@@ -123,9 +123,9 @@ function answerQuestions(connection: Connection, documents: TextDocuments<TextDo
   })
 }
 
-/** The first folder that the editor has open; without one, the current folder. */
+/** VS Code names all of its folders, and as the root the one that the server is for. Without any, the current folder. */
 function rootOf({ workspaceFolders, rootUri }: InitializeParams): string {
-  const uri = workspaceFolders?.[0]?.uri ?? rootUri
+  const uri = rootUri ?? workspaceFolders?.[0]?.uri
   return uri && URL.parse(uri)?.protocol === 'file:' ? fileURLToPath(uri) : process.cwd()
 }
 
