@@ -376,4 +376,11 @@ describe('the approvals of a change', () => {
     })
     fc.assert(property, { numRuns: runs(2000, 300) })
   })
+
+  it('name the reason in a sentence that fits a screen, however many people a change is about', () => {
+    const because = `user:u0 (also: ${'user:u1, '.repeat(5000)}) gains read`
+    const sentence = needSentence({ people: 1, because })
+    expect(sentence).to.match(/^1 person, because user:u0 \(also: .*…$/)
+    expect(sentence.length).to.be.lessThan(350)
+  })
 })

@@ -128,8 +128,12 @@ export function unmetNeeds(
   })
 }
 
+/** In characters: one change may name thousands of users, and the diff has them all. */
+const LONGEST_REASON = 300
+
 /** ``2 people of `security`, because member gains read on orders (any)``. */
 export function needSentence({ people, from, because: why }: FoundNeed): string {
   const who = from ? ` of ${namesText(from, ' or ')}` : ''
-  return `${people === 1 ? '1 person' : `${people} people`}${who}, because ${why}`
+  const cut = why.length > LONGEST_REASON ? `${why.slice(0, LONGEST_REASON)}…` : why
+  return `${people === 1 ? '1 person' : `${people} people`}${who}, because ${cut}`
 }

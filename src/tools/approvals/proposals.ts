@@ -51,6 +51,7 @@ export interface ProposalBase extends ValidVersion {
 }
 
 const AGAIN = 'run the command again'
+const OUTRUN = `another version was published meanwhile, so nothing was done: ${AGAIN}`
 
 /** Throws ToolError where nothing is published, or the last version has no approvals.yaml. */
 export async function readBase(signed: SignedVersions, resources: Resources): Promise<ProposalBase> {
@@ -98,6 +99,7 @@ export async function propose(
   const { described, texts } = describedFiles(content, blocked)
   const timeOf = (time: number) => new Date(time).toISOString()
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    if ((await versions.latest()) !== base.number) throw new ToolError(OUTRUN)
     const number = (await versions.latestProposal()) + 1
     const proposal: PolicyProposal = {
       proposal: number,
@@ -298,6 +300,6 @@ export async function publishProposal(
   if (loss !== undefined) throw new ToolError(loss)
   const found = await publishApproved(status, base, base.home, { ...signed, resources })
   if ('version' in found) return found.version
-  if ('outrun' in found) throw new ToolError(`another version was published meanwhile, so nothing was done: ${AGAIN}`)
+  if ('outrun' in found) throw new ToolError(OUTRUN)
   throw new ToolError(`proposal ${number} ${found.message}: ${found.hint}`)
 }
