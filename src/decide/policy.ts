@@ -137,6 +137,8 @@ interface RoleRequests extends ApprovalNeed {
 interface Approver {
   readonly keys: readonly PersonKey[]
   readonly groups: readonly string[]
+  /** The id of the person as a caller; undefined for the name. */
+  readonly user?: string | undefined
 }
 
 /** A public Ed25519 key. */

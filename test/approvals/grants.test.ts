@@ -317,6 +317,10 @@ describe('a role for a time', () => {
         const one = requestText(asked({ to: 'ada' }))
         return [one, await said('ada', one)]
       },
+      'request approved by whoever gets the role, under another name': async () => {
+        const one = requestText(asked({ to: 'u-17' }))
+        return [one, await said('tim', one)]
+      },
       'request for two approvals, with two by one person': async () => {
         const one = requestText(asked({ role: 'auditor' }))
         const { zoe } = people()
@@ -339,7 +343,7 @@ describe('a role for a time', () => {
         write(...(await texts()), real)
         await until(async () => (await asks('carol')) === 404)
         expect(await asks('alice')).to.equal(403)
-        expect(await asks('ada')).to.equal(403)
+        for (const other of ['ada', 'u-17']) expect(await asks(other)).to.equal(403)
       })
     }
 

@@ -33,6 +33,8 @@ export class Person implements PersonSigner {
 
 /** In the group of security: ada, zoe and tim. In that of orders: zoe and kim. */
 const GROUPS = { ada: ['security'], zoe: ['security', 'orders'], tim: ['security'], kim: ['orders'] } as const
+/** Where the id of the caller isn't the name. */
+const USERS: Readonly<Record<string, string>> = { tim: ', user: u-17' }
 export type Name = keyof typeof GROUPS
 
 const NEEDS = `needs:
@@ -54,7 +56,7 @@ export function approvalsText(people: Readonly<Record<string, Person>>, needs = 
   const groups: Readonly<Record<string, readonly string[]>> = GROUPS
   const lines = Object.entries(people).map(([name, { publicKey, second }]) => {
     const keys = [publicKey, ...(second ? [second.publicKey] : [])]
-    return `  ${name}: { keys: ${JSON.stringify(keys)}, groups: [${(groups[name] ?? []).join(', ')}] }\n`
+    return `  ${name}: { keys: ${JSON.stringify(keys)}, groups: [${(groups[name] ?? []).join(', ')}]${USERS[name] ?? ''} }\n`
   })
   return `people:\n${lines.join('')}${needs}`
 }

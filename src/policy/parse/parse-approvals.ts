@@ -13,7 +13,9 @@ import type { OnFault } from './parse-callers.ts'
 import { readPersonKey } from './person-key.ts'
 
 interface ApprovalsFile {
-  readonly people: Readonly<Record<string, { readonly keys: readonly string[]; readonly groups?: readonly string[] }>>
+  readonly people: Readonly<
+    Record<string, { readonly keys: readonly string[]; readonly groups?: readonly string[]; readonly user?: string }>
+  >
   readonly needs: {
     readonly widens: ApprovalNeed
     readonly narrows?: ApprovalNeed
@@ -116,7 +118,7 @@ export function approvalsOf(files: PolicyFiles, resources: Resources): Approvals
 function parsePeople(people: ApprovalsFile['people'], fault: OnFault): Approvals['people'] {
   const owners = new Map<string, string>()
   return new Map(
-    Object.entries(people).map(([name, { keys, groups = [] }]) => {
+    Object.entries(people).map(([name, { keys, groups = [], user }]) => {
       const read = keys.flatMap((text, i): readonly PersonKey[] => {
         const key = readPersonKey(text)
         const path = ['people', name, 'keys', i]
@@ -132,7 +134,7 @@ function parsePeople(people: ApprovalsFile['people'], fault: OnFault): Approvals
         owners.set(key.kid, name)
         return [key]
       })
-      return [name, { keys: read, groups }]
+      return [name, { keys: read, groups, ...(user !== undefined && { user }) }]
     }),
   )
 }
@@ -158,6 +160,11 @@ export function approversFor({ from }: ApprovalNeed, people: Approvals['people']
   return [...people]
     .filter(([, { groups }]) => !from || groups.some((name) => from.includes(name)))
     .map(([name]) => name)
+}
+
+/** The id of the person as a caller. */
+export function callerOfPerson(people: Approvals['people'], name: string): string {
+  return people.get(name)?.user ?? name
 }
 
 /** Whether enough others may approve what this person proposes. */

@@ -7,7 +7,7 @@ import type { RoleGrant } from '../../decide/caller.ts'
 import type { Approvals } from '../../decide/policy.ts'
 import type { RoleGrants } from '../../decide/role-grants.ts'
 import { namesText } from '../../present/quote.ts'
-import { approversFor } from '../parse/parse-approvals.ts'
+import { approversFor, callerOfPerson } from '../parse/parse-approvals.ts'
 import { isTime, type PersonSigner, payloadOf, readSigned, type SignedBy, signAs } from './signed-by-person.ts'
 import { digestOfText } from './signed-version.ts'
 
@@ -163,7 +163,7 @@ function judged(
   world: GrantWorld,
 ): AccessGrant {
   const by = typeof signer === 'string' ? undefined : signer.by
-  const isOther = (one: SignedBy<AboutGrant>) => one.by !== by && one.by !== said.to
+  const isOther = ({ by: name }: { readonly by: string }) => name !== by && !isCaller(name, said.to, world)
   const named = (says: AboutGrant['says']) => about.filter((one) => one.said.says === says)
   const approvals = eachOnce(named('approved').filter(isOther))
   const [revoked] = named('revoked')
@@ -172,7 +172,7 @@ function judged(
   const able = need && world.approvals ? approversFor(need, world.approvals.people) : []
   const approved = approvals.filter((one) => able.includes(one.by))
   const missing = said.kind === 'request' && need ? Math.max(0, need.people - approved.length) : 0
-  const open = able.filter((name) => name !== by && name !== said.to && !approved.some((one) => one.by === name))
+  const open = able.filter((name) => isOther({ by: name }) && !approved.some((one) => one.by === name))
   const why = refusalOf(said, signer, world)
   const reviewMs = world.approvals?.breakGlass?.reviewMs ?? 0
   const reviewUntil = new Date(Date.parse(said.time) + reviewMs).toISOString()
@@ -190,6 +190,10 @@ function judged(
     review,
     reviewUntil: said.kind === 'break-glass' ? reviewUntil : undefined,
   }
+}
+
+function isCaller(name: string, id: string, { approvals }: GrantWorld): boolean {
+  return approvals !== undefined && callerOfPerson(approvals.people, name) === id
 }
 
 function stateOf(

@@ -3,7 +3,7 @@ import { durationText } from '../../base/time.ts'
 import type { Approvals } from '../../decide/policy.ts'
 import type { RoleGrants } from '../../decide/role-grants.ts'
 import { isSubject } from '../../identity/caller.ts'
-import { approvalsOf } from '../../policy/parse/parse-approvals.ts'
+import { approvalsOf, callerOfPerson } from '../../policy/parse/parse-approvals.ts'
 import {
   type AccessGrant,
   claimedGrant,
@@ -96,7 +96,7 @@ export async function makeGrant(parts: GrantParts, asked: AskedGrant, signer: Pe
   const { signed, database, approvals } = parts
   if (!approvals) throw new ToolError('the version in force has no approvals.yaml: publish one with that file first')
   const person = refuseStranger(approvals, signer)
-  const to = asked.to === undefined ? person : subjectIn(asked.to)
+  const to = asked.to === undefined ? callerOfPerson(approvals.people, person) : subjectIn(asked.to)
   refuseText(asked.reason, '--reason')
   const { kind, role, reason } = asked
   const now = await signed.versions.now()
@@ -119,7 +119,7 @@ export async function sayAboutGrant(
   if (!approvals) throw new ToolError('the version in force has no approvals.yaml, so nobody can sign for it')
   const person = refuseStranger(approvals, signer)
   const grant = await found(parts, number)
-  const fault = faultOf(grant, says, person)
+  const fault = faultOf(grant, says, { name: person, id: callerOfPerson(approvals.people, person) })
   if (fault !== undefined) throw new ToolError(fault)
   if (text !== undefined) refuseText(text, says === 'reviewed' ? '--finding' : '--reason')
   const time = new Date(await signed.versions.now()).toISOString()
@@ -129,8 +129,14 @@ export async function sayAboutGrant(
 
 type Word = 'approved' | 'revoked' | 'reviewed'
 
+interface Speaker {
+  readonly name: string
+  /** As a caller. */
+  readonly id: string
+}
+
 /** Why the person can't say this about the grant: a sentence. */
-function faultOf(grant: AccessGrant, says: Word, person: string): string | undefined {
+function faultOf(grant: AccessGrant, says: Word, person: Speaker): string | undefined {
   if (says === 'reviewed') return faultOfReview(grant, person)
   const { number, kind, state } = grant
   if (state === 'ended') return `${kind} ${number} has ended: nothing was done`
@@ -138,19 +144,22 @@ function faultOf(grant: AccessGrant, says: Word, person: string): string | undef
   return says === 'approved' ? faultOfApproval(grant, person) : undefined
 }
 
-function faultOfReview({ number, kind, by, to, review }: AccessGrant, person: string): string | undefined {
+function faultOfReview({ number, kind, by, to, review }: AccessGrant, { name, id }: Speaker): string | undefined {
   if (kind === 'request') return `${number} is a request, and not a break-glass: take a number from \`access grants\``
   if (review) return `break-glass ${number} was reviewed by \`${review.by}\`: nothing was done`
-  const isConcerned = person === by || person === to
-  return isConcerned ? `\`${person}\` made it or got the role: somebody else must review it` : undefined
+  const isConcerned = name === by || id === to
+  return isConcerned ? `\`${name}\` made it or got the role: somebody else must review it` : undefined
 }
 
-function faultOfApproval({ number, kind, state, why, by, to, open }: AccessGrant, person: string): string | undefined {
+function faultOfApproval(
+  { number, kind, state, why, by, to, open }: AccessGrant,
+  { name, id }: Speaker,
+): string | undefined {
   if (kind === 'break-glass') return `break-glass ${number} needs no approval: use \`policy review-glass ${number}\``
   if (state === 'refused') return `request ${number} ${why}: nothing was done`
-  if (person === by || person === to) return `\`${person}\` asked for it, and nobody approves a request of their own`
-  if (state === 'in force' || open.includes(person)) return undefined
-  return `\`${person}\` may not approve it, or has approved it already`
+  if (name === by || id === to) return `\`${name}\` asked for it, and nobody approves a request of their own`
+  if (state === 'in force' || open.includes(name)) return undefined
+  return `\`${name}\` may not approve it, or has approved it already`
 }
 
 async function found(parts: GrantParts, number: number): Promise<AccessGrant> {
