@@ -58,6 +58,22 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await one.latest(), 'a proposal is no version').to.equal(0)
     })
 
+    it('keeps what was said about roles for a time by number, and one of several with one number', async () => {
+      const [one, two] = [await open(), await open()]
+      expect(await one.grantTextsAfter(0)).to.deep.equal([])
+      expect(await one.latestGrantText()).to.equal(0)
+      const made = await Promise.all([
+        one.addGrantText({ number: 1, signed: ODD_TEXT }),
+        two.addGrantText({ number: 1, signed: 'two' }),
+      ])
+      expect(made.toSorted()).to.deep.equal([false, true])
+      expect(await two.addGrantText({ number: 3, signed: 'three' }), 'no gap').to.equal(false)
+      expect(await two.addGrantText({ number: 2, signed: ODD_TEXT })).to.equal(true)
+      expect(await one.grantTextsAfter(1)).to.deep.equal([{ number: 2, signed: ODD_TEXT }])
+      expect(await one.latestGrantText()).to.equal(2)
+      expect(await one.latestProposal(), 'it is no proposal').to.equal(0)
+    })
+
     it('keeps what people have signed about a proposal, each text once, and not without bound', async () => {
       const versions = await open()
       await versions.propose({ number: 1, signed: 'one', files: NO_FILES })
@@ -245,6 +261,9 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
         versions.home(),
         versions.latest(),
         versions.latestProposal(),
+        versions.latestGrantText(),
+        versions.grantTextsAfter(0),
+        versions.addGrantText({ number: 1, signed: 'one' }),
         versions.last(),
         versions.get(1),
         versions.all(),

@@ -50,16 +50,16 @@ interface ReplayWanted {
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-export interface Evidence {
+export interface ToldEvidence {
   /** As docs/schemas/policy-review.schema.json says. */
   readonly json: object
   readonly text: string
 }
 
-export async function evidenceOf(
+export async function gatherEvidence(
   change: ChangeToTry,
   { matrices: places, replay: wanted }: EvidenceWanted,
-): Promise<Evidence> {
+): Promise<ToldEvidence> {
   const guarantees = (change.check.beside?.json.guarantees ?? []) as readonly JudgedGuarantee[]
   const matrices = await tryMatrices(change, places)
   const replayed = wanted && (await tryReplay(change, wanted))
@@ -67,7 +67,7 @@ export async function evidenceOf(
   return { json, text: `${guaranteesText(guarantees)}${matrices.text}${replayed?.text ?? ''}` }
 }
 
-function notRun(what: string, why: string): Evidence {
+function notRun(what: string, why: string): ToldEvidence {
   return { json: { notRun: why }, text: `${what}: not run, ${printable(why)}.\n` }
 }
 
@@ -90,7 +90,7 @@ function guaranteesText(guarantees: readonly JudgedGuarantee[]): string {
 
 // ---- Matrices -------------------------------------------------------------------------------------------------------
 
-async function tryMatrices(change: ChangeToTry, matrices: readonly string[]): Promise<Evidence> {
+async function tryMatrices(change: ChangeToTry, matrices: readonly string[]): Promise<ToldEvidence> {
   const { before, folder, schemas, now } = change
   const suite = await orFaults(
     () => readPredictedSuite({ policies: folder, schemas, matrices }, now),
@@ -120,7 +120,7 @@ function faultsText({ diagnostics, more }: FileError): string {
   return `${place}: ${first?.message}${rest}: fix that, or name others with --matrices`
 }
 
-interface Met {
+interface PredictedMet {
   /** Cells and cases. */
   readonly expectations: number
   /** Cases that only a server can answer. */
@@ -131,7 +131,7 @@ interface Met {
 
 const MOST_SHOWN = 20
 
-function metEvidence({ expectations, unpredictable, unmet }: Met, { beforeName }: ChangeToTry): Evidence {
+function metEvidence({ expectations, unpredictable, unmet }: PredictedMet, { beforeName }: ChangeToTry): ToldEvidence {
   const left = unpredictable === 0 ? '' : `; ${count(unpredictable, 'case')} left out, which only a server can answer`
   const result = unmet.length === 0 ? 'all met' : `${unmet.length} not met`
   const lines = unmet.slice(0, MOST_SHOWN).map(({ file, line, column, message, before }) => {
@@ -154,7 +154,7 @@ function metEvidence({ expectations, unpredictable, unmet }: Met, { beforeName }
 async function tryReplay(
   { before, after, resources, now }: ChangeToTry,
   { files: given, usual, since = now - WEEK_MS, onStart, onProgress }: ReplayWanted,
-): Promise<Evidence> {
+): Promise<ToldEvidence> {
   const files = given.length > 0 || usual === undefined ? given : await filesSince(usual, since)
   if (files.length === 0) return notRun('Replay', `no log at hand: ${noLog(usual)}: name its files with --log`)
   try {

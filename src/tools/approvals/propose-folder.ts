@@ -14,7 +14,7 @@ import type { PolicyContent } from '../release/content.ts'
 import { type PlannedFiles, planFrom } from '../release/plan.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
-import { type Evidence, evidenceOf } from './evidence.ts'
+import { gatherEvidence, type ToldEvidence } from './evidence.ts'
 import {
   findProposal,
   needsOfProposal,
@@ -50,7 +50,7 @@ interface ProposedFolder {
   readonly proposal: number | undefined
   readonly plan: PlannedFiles
   readonly needs: readonly FoundNeed[]
-  readonly evidence?: Evidence
+  readonly evidence?: ToldEvidence
 }
 
 /** Throws ToolError, also for files that change nothing. */
@@ -72,7 +72,7 @@ export async function proposeFolder(
   const after = withBlocked(await loadPolicy(folder, resources), blocked)
   const needs = needsOf({ before: base.policy, after }, resources)
   const change = { before: base.policy, after, folder, check: plan.check, resources, schemas, now }
-  const evidence = await evidenceOf({ ...change, beforeName: `version ${base.number}` }, { matrices })
+  const evidence = await gatherEvidence({ ...change, beforeName: `version ${base.number}` }, { matrices })
   const expires = (notBefore ?? now) + lifetimeMs
   const wanted = { title, ticket, notBefore, expires, content: plan.content, blocked }
   const { number } = await propose(signed.versions, base, wanted, signer)

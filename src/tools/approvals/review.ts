@@ -11,7 +11,7 @@ import { describePlan } from '../release/carry-out.ts'
 import { relocated } from '../release/plan.ts'
 import type { SignedVersions } from '../release/published-versions.ts'
 import { withTemporaryFiles } from '../temporary-files.ts'
-import { type Evidence, type EvidenceWanted, evidenceOf } from './evidence.ts'
+import { type EvidenceWanted, gatherEvidence, type ToldEvidence } from './evidence.ts'
 import { type NeedsOfProposal, needsOfProposal, type ProposalBase, type ProposalStatus } from './proposals.ts'
 import { planOf } from './propose-folder.ts'
 import { lostSince } from './uncounted.ts'
@@ -31,7 +31,7 @@ interface ReviewedBase {
   readonly schemas: string
 }
 
-export interface Review extends Evidence {
+export interface Review extends ToldEvidence {
   /** A server would refuse its files. */
   readonly isFaulty: boolean
 }
@@ -67,7 +67,7 @@ async function soundReview(
     const found = await planOf(folder, base, resources, { now, name: `proposal ${number}` })
     const check = relocated(found.check, folder, folderOf(number))
     const change = { before: base.policy, after, folder, check, resources, schemas, now, beforeName }
-    return { plan: { ...found, check }, evidence: await evidenceOf(change, wanted) }
+    return { plan: { ...found, check }, evidence: await gatherEvidence(change, wanted) }
   })
   // Nobody can approve a closed proposal, and one that is published changes nothing any more.
   const isOpen = state === 'open'

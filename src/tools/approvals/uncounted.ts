@@ -9,10 +9,10 @@ import { printable } from '../../present/quote.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { orFaults } from '../load-policy.ts'
 import { type SignedVersions, verifiedHistory } from '../release/published-versions.ts'
-import type { Evidence } from './evidence.ts'
+import type { ToldEvidence } from './evidence.ts'
 import { isInTime, type ProposalBase, type ProposalStatus } from './proposals.ts'
 
-interface Judging {
+interface JudgedBase {
   readonly signed: SignedVersions
   readonly base: ProposalBase
   readonly resources: Resources
@@ -21,7 +21,7 @@ interface Judging {
 }
 
 /** Of one that is open, or void; nothing counts for others. */
-export async function lostSince(judging: Judging, status: ProposalStatus): Promise<Evidence> {
+export async function lostSince(judging: JudgedBase, status: ProposalStatus): Promise<ToldEvidence> {
   const { state, proposal } = status
   if (!proposal || (state !== 'open' && state !== 'void')) return { json: { uncounted: [], since: null }, text: '' }
   const { number } = proposal.said.base
@@ -57,7 +57,7 @@ export async function lostSince(judging: Judging, status: ProposalStatus): Promi
 function whyNot(
   one: SignedBy<Approval>,
   { state, proposal, approvals }: ProposalStatus,
-  { base, needs }: Judging,
+  { base, needs }: JudgedBase,
 ): string | undefined {
   const { by } = one
   const author = proposal?.by ?? ''
@@ -72,7 +72,7 @@ function whyNot(
 
 /** Those of nobody in the approvals.yaml in force. `changed`: the version that a void proposal changes. */
 async function strangersIn(
-  { signed: { versions }, base, resources }: Judging,
+  { signed: { versions }, base, resources }: JudgedBase,
   { number, signed: proposal }: ProposalStatus,
   changed: PublishedVersion | undefined,
 ) {
