@@ -34,8 +34,8 @@ const GROUPS: Readonly<Record<string, () => Promise<CommandUnknownOpts>>> = {
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
 
-/** What a workflow or a hook judges are the files of a commit, and `.env` could name others. */
-const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['ci', 'completion', '--version', '-V', '--help', '-h'])
+/** What a workflow, a hook or an editor judges are the files before it, and `.env` could name others. */
+const WITHOUT_ENV_FILE: ReadonlySet<string> = new Set(['ci', 'lsp', 'completion', '--version', '-V', '--help', '-h'])
 
 /** They help whoever fixes the file, and doctor reports its fault. */
 const WITH_UNREADABLE: ReadonlySet<string> = new Set(['', 'help', 'doctor'])

@@ -2,7 +2,7 @@
 import { type CompletionItem, CompletionItemKind } from 'vscode-languageserver'
 import { meaningOfName, namesFor } from './names/known-names.ts'
 import type { NameKind } from './names/name-slot.ts'
-import { slotsOf } from './names/slots.ts'
+import { slotAt } from './names/slots.ts'
 import type { EditorQuestion } from './question.ts'
 
 /** Stands at the cursor, so that an empty place is a name too. It fits every form of name. */
@@ -20,10 +20,9 @@ const KINDS: Readonly<Record<NameKind, CompletionItemKind>> = {
 
 export function completionsAt({ source, offset, rangeOf, project, known }: EditorQuestion): readonly CompletionItem[] {
   const text = `${source.text.slice(0, offset)}${MARK}${source.text.slice(offset)}`
-  const slot = slotsOf({ ...source, text }, project.folders, known.resources).find(
-    ({ start, end, name }) => start <= offset && offset < end && name.includes(MARK),
-  )
-  if (!slot || slot.declares) return []
+  // Behind the first letter of the mark, so that a name that ends at the cursor isn't meant.
+  const slot = slotAt({ ...source, text }, offset + 1, project.folders, known.resources)
+  if (!slot?.name.includes(MARK) || slot.declares) return []
   const range = rangeOf(slot.start, slot.end - MARK.length)
   const names = [...namesFor(slot, known)].map(([name, kind]): CompletionItem => {
     const detail = meaningOfName(kind, name, slot.about, known)

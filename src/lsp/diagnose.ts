@@ -81,7 +81,10 @@ export class Diagnoser {
 
   async #predict(project: EditedProject, state: Underway): Promise<void> {
     if (this.#tooLarge(project)) return
-    state.matrices = await findInMatrices(await this.#read(project), project.folders, Date.now())
+    const isStale = () => state.stale
+    const found = await findInMatrices(await this.#read(project), project.folders, { now: Date.now(), isStale })
+    if (isStale()) return
+    state.matrices = found
     this.#tell(state)
   }
 

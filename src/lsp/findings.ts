@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Diagnostic, FileError } from '../base/diagnostic.ts'
 import type { RoleGrants } from '../decide/role-grants.ts'
 import { checkPolicy } from '../tools/check/check-policy.ts'
@@ -45,8 +46,12 @@ export async function findInProject(files: EditedFiles, folders: FoldersInEditor
 /** More cells than these are left to `ci staged` and `matrix test`. */
 const MOST_CELLS = 20_000
 
-/** Of matrices and cases, by prediction; nothing while the schemas or the policy have errors. */
-export async function findInMatrices(files: EditedFiles, folders: FoldersInEditor, now: number): Promise<FoundInFiles> {
+/** Of matrices and cases, by prediction; nothing while the schemas or the policy have errors, and nothing that is stale. */
+export async function findInMatrices(
+  files: EditedFiles,
+  folders: FoldersInEditor,
+  { now, isStale }: { readonly now: number; readonly isStale: () => boolean },
+): Promise<FoundInFiles> {
   const judged = judgedPolicy(files)
   if (!judged) return new Map()
   const texts = new Map<string, string>()
@@ -55,11 +60,29 @@ export async function findInMatrices(files: EditedFiles, folders: FoldersInEdito
     if (stated.expectations.length > MOST_CELLS) return new Map()
     const samples = sampleResources(judged.resources)
     const suite = { ...judged, folders, samples, bodies: await readBodies(stated.expectations) }
-    return byFile(await unmetFindings({ ...predictedSuite(suite, now), ...stated }), texts)
+    const predicted = predictedSuite(suite, now)
+    const found: Diagnostic[] = []
+    for (const part of partsOf(stated)) {
+      found.push(...(await unmetFindings({ ...predicted, ...part })))
+      // Somebody who types meanwhile is answered between two parts, and this result would be old.
+      await nextTurn()
+      if (isStale()) return new Map()
+    }
+    return byFile(found, texts)
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     return byFile(error.diagnostics, texts)
   }
+}
+
+/** Some 20 ms of work each. */
+const CELLS_AT_ONCE = 200
+
+function* partsOf({ expectations, cases }: Awaited<ReturnType<typeof readStated>>) {
+  for (let at = 0; at < expectations.length; at += CELLS_AT_ONCE) {
+    yield { expectations: expectations.slice(at, at + CELLS_AT_ONCE), cases: [] }
+  }
+  for (const one of cases) yield { expectations: [], cases: [one] }
 }
 
 /** Undefined for a policy with errors. */

@@ -6,7 +6,7 @@ import type { SourceFile } from '../base/diagnostic.ts'
 import type { EditedFiles, EditedProject } from './edited-project.ts'
 import { knownNames, type ProjectNames } from './names/known-names.ts'
 import type { NameSlot } from './names/name-slot.ts'
-import { slotsOf } from './names/slots.ts'
+import { slotAt } from './names/slots.ts'
 import { MOST_CHARACTERS, type Workspace } from './workspace.ts'
 
 export interface EditorQuestion {
@@ -41,14 +41,13 @@ export async function questionAbout(
   known.set(project, names)
   const source = { name: relative(process.cwd(), path), text: document.getText() }
   const offset = document.offsetAt(position)
-  const slots = slotsOf(source, project.folders, names.resources)
   return {
     project,
     files,
     known: names,
     source,
     offset,
-    slot: slots.find(({ start, end }) => start <= offset && offset <= end),
+    slot: slotAt(source, offset, project.folders, names.resources),
     rangeOf: (start, end) => ({ start: document.positionAt(start), end: document.positionAt(end) }),
   }
 }

@@ -23,7 +23,7 @@ import {
 } from 'vscode-languageserver/node'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { LAUNCHER, ROOT } from '../command.ts'
-import { endNow, endWithTests, removeFolder } from '../ends-with-tests.ts'
+import { endWithTests, removeFolder } from '../ends-with-tests.ts'
 import { until } from '../until.ts'
 
 export class TestEditor {
@@ -123,9 +123,12 @@ export class TestEditor {
     return this.#child.exitCode
   }
 
-  async kill(): Promise<void> {
-    await endNow(this.#child as never)
+  /** Ends without a word, as an editor that crashes. The exit code. */
+  async vanish(): Promise<number | null> {
+    this.#child.stdin?.end()
+    await until(() => this.#child.exitCode !== null)
     await removeFolder(this.folder)
+    return this.#child.exitCode
   }
 }
 

@@ -135,6 +135,22 @@ describe('the findings of an editor', () => {
     await editor.findings(RULES, none)
   })
 
+  it('are of the folders that the editor names, and not of those that `.env` names', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-env-'))
+    for (const part of ['policies', 'schemas']) await cp(join(ROOT, part), join(folder, part), { recursive: true })
+    await writeFile(join(folder, '.env'), 'POLICIES=elsewhere\nSCHEMAS=elsewhere\n')
+    const other = await TestEditor.on(folder)
+    await other.type(RULES, 'p, nobody, notes, read, any, *, allow\n')
+    expect(codes(await other.findings(RULES, some))).to.include('unknown-role')
+    await other.end()
+  })
+
+  it('end with the editor: a server whose input ends goes too', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-gone-'))
+    const other = await TestEditor.on(folder)
+    expect(await other.vanish()).to.equal(1)
+  })
+
   it('of a project below the open folder are found too', async () => {
     for (const part of ['policies', 'schemas']) {
       await cp(join(ROOT, 'examples/projects', part), join(editor.folder, 'inner', part), { recursive: true })
