@@ -16,6 +16,7 @@ import { digestOfText } from '../../src/policy/published/signed-version.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import { propose, readBase } from '../../src/tools/approvals/proposals.ts'
 import { describedFiles } from '../../src/tools/release/content.ts'
+import { withTemporaryFiles } from '../../src/tools/temporary-files.ts'
 import { holds } from '../output-shapes.ts'
 import { failure } from '../store/fixture.ts'
 import { ApprovedPolicies } from './people.ts'
@@ -69,6 +70,8 @@ describe('proposals that no command makes', () => {
         expect(existsSync(join(place, name)), join(place, name)).to.equal(false)
       }
     }
+    const writing = withTemporaryFiles([[`../${first}`, text]], async () => undefined)
+    expect(String(await failure(writing))).to.contain('would be written outside of its folder')
     expect((await approved.as('zoe', 'approve', '2')).code).to.equal(2)
     expect((await approved.as('zoe', 'reject', '2', '--reason', 'odd files')).code).to.equal(0)
   })

@@ -186,6 +186,12 @@ describe('the review of a proposal', () => {
       [3, 'a lost key'],
     ])
     expect(since.files).to.deep.equal(['approvals.yaml', 'policy.csv'])
+    // Ada's too: she made the proposal.
+    await writeFile(join(other, 'approvals.yaml'), approvalsText({ tim, kim }, 'needs:\n  widens: { people: 1 }\n'))
+    expect((await policy(['apply', other, '--recover', '--yes'], env)).stderr).to.equal('')
+    const why =
+      'changes version 1, which is not in force any more, and was signed by nobody of the approvals.yaml in force'
+    expect((await review()).stderr).to.contain(`proposal 1 ${why}`)
   })
 })
 

@@ -5,6 +5,7 @@ import type { Approvals } from '../../decide/policy.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
 import {
   type Approval,
+  claimedProposal,
   type PolicyProposal,
   readApproval,
   readProposal,
@@ -160,7 +161,10 @@ async function statusOf(stored: StoredProposal, versions: PolicyVersions, base: 
     return { ...stored, ...nothing, state: 'published', why: proposal ? undefined : GONE, proposal }
   }
   if (proposal?.said.proposal !== number) {
-    const why = 'was signed by nobody of the approvals.yaml in force, or was changed after it was signed'
+    const claimed = claimedProposal(signed)?.base
+    const isOfAnother = claimed !== undefined && claimed.digest !== digestOfText(base.signed)
+    const former = isOfAnother ? `changes version ${claimed.number}, which is not in force any more, and ` : ''
+    const why = `${former}was signed by nobody of the approvals.yaml in force, or was changed after it was signed`
     return { ...stored, ...nothing, state: 'unsigned', why, proposal: undefined }
   }
   const read = (await versions.signaturesOf(number)).flatMap(
