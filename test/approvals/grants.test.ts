@@ -9,6 +9,7 @@ import { type Ended, sallyport } from '../command.ts'
 import { holds } from '../output-shapes.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { createSchema, type TestSchema } from '../store/postgres-schemas.ts'
 import { until } from '../until.ts'
 import { ApprovedPolicies, type Name, Person } from './people.ts'
 
@@ -159,6 +160,20 @@ describe('a role for a time', () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => post('alice', SUPPORT)))
       expect(answers.filter(({ status }) => status === 200)).to.have.length(5)
       expect(await grants()).to.have.length(5)
+      expect((await post('bob', SUPPORT)).status).to.equal(200)
+    })
+
+    it('counts for a day after its end, so that nobody asks without end', async () => {
+      const short = { ...SUPPORT, for: '1s' }
+      let made = 0
+      await until(async () => {
+        const { status } = await post('alice', short)
+        made += status === 200 ? 1 : 0
+        // A refusal passes when the five that wait have ended.
+        return status !== 200 && (await own('alice')).every(({ state }: { state: string }) => state === 'ended')
+      })
+      expect([made, (await own('alice')).length]).to.deep.equal([30, 30])
+      expect((await post('alice', SUPPORT)).status).to.equal(400)
       expect((await post('bob', SUPPORT)).status).to.equal(200)
     })
 
@@ -352,5 +367,70 @@ describe('a role for a time', () => {
       write(one, await said('ada', one))
       await until(async () => (await asks('alice')) === 404)
     })
+  })
+})
+
+describe('a role for a time, with three instances on PostgreSQL whose clocks are an hour apart', () => {
+  let schema: TestSchema
+  let approved: ApprovedPolicies
+  before(async () => {
+    schema = await createSchema()
+    approved = await ApprovedPolicies.make(schema.url, NEEDS, RULE)
+  })
+  after(async () => {
+    await approved?.remove()
+    await schema?.remove()
+  })
+
+  it('is in force on each of them, ends by the clock of each, and is no longer in force once it is revoked', async () => {
+    const late = { now: () => new Date(Date.now() + HOUR_MS) }
+    const early = { now: () => new Date(Date.now() - HOUR_MS) }
+    const servers = [
+      await approved.published.start({}),
+      await approved.published.start({}, early),
+      await approved.published.start({}, late),
+    ]
+    const statuses = () =>
+      Promise.all(
+        servers.map(async (one) => {
+          const token = await one.token('alice')
+          return (await one.ask('GET', '/api/orders/none', { token })).status
+        }),
+      )
+    const command = (name: Name, ...args: readonly string[]) =>
+      sallyport([...args, '--key', approved.keyOf(name)], { env: approved.environment() })
+    const made = await command(
+      'ada',
+      'policy',
+      'break-glass',
+      '--role',
+      'admin',
+      '--to',
+      'user:alice',
+      '--for',
+      '30m',
+      '--reason',
+      'x',
+    )
+    expect(made.stderr).to.equal('')
+    // For the third one, the half hour was over before it began.
+    await until(async () => (await statuses()).join() === '404,404,403')
+    const longer = await command(
+      'zoe',
+      'policy',
+      'break-glass',
+      '--role',
+      'admin',
+      '--to',
+      'user:alice',
+      '--for',
+      '2h',
+      '--reason',
+      'y',
+    )
+    expect(longer.stderr).to.equal('')
+    await until(async () => (await statuses()).join() === '404,404,404')
+    for (const number of ['1', '2']) expect((await command('tim', 'access', 'revoke', number)).code).to.equal(0)
+    await until(async () => (await statuses()).join() === '403,403,403')
   })
 })

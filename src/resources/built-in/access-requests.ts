@@ -38,7 +38,7 @@ const REQUEST: JsonObject = {
 export const ACCESS_REQUESTS: Resource = builtIn(NAME, {
   schema: {
     title: 'AccessRequests',
-    description: 'The requests of this caller whose time has not ended.',
+    description: 'The requests of this caller: those that have not ended, or ended within a day.',
     ...closedObjectOf({ requests: listOf(REQUEST) }),
   },
   fields: [],

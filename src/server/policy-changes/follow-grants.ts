@@ -16,6 +16,8 @@ import type { GrantStatement, PolicyVersions } from '../../store/policy-versions
 const LOOK_MS = 300
 /** What was read is looked at again so often, because a clock may have been set. */
 const AGAIN_MS = 30_000
+/** After its end a grant is kept for a day, so that nobody asks without end. */
+const KEPT_MS = 24 * 60 * 60 * 1000
 const MOST_ATTEMPTS = 10
 
 export interface FollowGrantsOptions {
@@ -34,7 +36,7 @@ export interface FollowGrantsOptions {
 export interface AccessRequests {
   /** Of the version in force; undefined where it has no approvals.yaml. */
   readonly approvals: Approvals | undefined
-  /** Those whose time hasn't ended, by number. */
+  /** Those that ended within a day, or have not ended, by number. */
   of(caller: string): readonly AccessGrant[]
   /** How many requests wait for approvals, of all callers. */
   readonly waiting: number
@@ -88,7 +90,9 @@ export class GrantFollower implements AccessRequests {
 
   of(caller: string): readonly AccessGrant[] {
     const now = this.#options.now()
-    return this.#grants.filter(({ to, until }) => to === caller && now < Date.parse(until))
+    const own = this.#grants.filter(({ to, until }) => to === caller && now - KEPT_MS < Date.parse(until))
+    const hasEnded = ({ state, until }: AccessGrant) => state !== 'revoked' && Date.parse(until) <= now
+    return own.map((one) => (hasEnded(one) ? { ...one, state: 'ended' } : one))
   }
 
   add(make: (database: string) => string): Promise<number> {
@@ -132,8 +136,7 @@ export class GrantFollower implements AccessRequests {
     const before = this.#read
     for (let more = await this.#page(); more.length > 0; more = await this.#page()) {
       this.#read = more.at(-1)?.number ?? this.#read
-      // What has just ended is still told once.
-      this.#statements = withoutPast([...this.#statements, ...more], this.#options.now() - 2 * AGAIN_MS)
+      this.#statements = withoutPast([...this.#statements, ...more], this.#options.now() - KEPT_MS)
     }
     return this.#read > before
   }

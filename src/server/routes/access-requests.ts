@@ -11,6 +11,8 @@ import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 /** Requests that wait for approvals: of one caller, and of all. */
 const MOST_WAITING = { own: 5, all: 1000 } as const
+/** Requests of one caller that ended within a day, or have not ended. */
+const MOST_OWN = 30
 
 export function showRequests({ requests }: Services, { caller }: HandledRequest): Outcome {
   const own = requests && caller ? requests.of(caller.id) : []
@@ -56,9 +58,11 @@ function refuseRole({ role, forMs, to }: AskedRole, requests: AccessRequests): v
   const most = allowed.get(role)?.forMs
   if (most === undefined) refuse([notRequestable(role, [...allowed.keys()])])
   if (forMs > most) refuse([{ pointer: '/for', detail: `must be ${durationText(most)} or less`, code: 'maximum' }])
-  const own = requests.of(to).filter(({ state }) => state === 'waiting').length
-  if (own < MOST_WAITING.own && requests.waiting < MOST_WAITING.all) return
-  const detail = 'too many requests wait for approvals: wait until some of them are approved, revoked or have ended'
+  const own = requests.of(to)
+  const waiting = own.filter(({ state }) => state === 'waiting').length
+  const isFull = waiting >= MOST_WAITING.own || requests.waiting >= MOST_WAITING.all || own.length >= MOST_OWN
+  if (!isFull) return
+  const detail = 'there are too many requests: wait until some are approved, revoked, or have ended for a day'
   refuse([{ pointer: '', detail, code: 'too-many' }])
 }
 
