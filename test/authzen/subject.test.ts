@@ -9,6 +9,8 @@ describe('the subject of an evaluation', () => {
     const pep = {
       trust: { subjects: new Map([['user', { kind: 'directory' }]]) },
       directory: { accountStatus: () => status },
+      policy: {},
+      now: 0,
       once: (_key: string, find: () => unknown) => find(),
     } as unknown as Pep
     const found = await Promise.all(['alice', 'bob', 'alice'].map((id) => subjectOf(pep, { type: 'user', id })))
