@@ -107,10 +107,14 @@ export class Diagnoser {
       const { text = '', findings = [] } = found.get(path) ?? {}
       const rangeOf = findings.length > 0 ? rangesIn(text) : undefined
       const diagnostics = findings.flatMap((finding) => (rangeOf ? [shownAs(finding, rangeOf(finding))] : []))
-      const telling = JSON.stringify(diagnostics)
-      if (telling === (state.told.get(path) ?? '[]')) continue
+      // With the version, an editor that has changed the text meanwhile knows that the places are old.
+      const document = this.#workspace.documentAt(path)
+      const version = document && document.getText() === text ? { version: document.version } : {}
+      const telling = JSON.stringify({ diagnostics, ...version })
+      const before = state.told.get(path)
+      if (telling === before || (before === undefined && diagnostics.length === 0)) continue
       state.told.set(path, telling)
-      this.#editor.publish({ uri: this.#workspace.uriOf(path), diagnostics })
+      this.#editor.publish({ uri: this.#workspace.uriOf(path), diagnostics, ...version })
     }
   }
 

@@ -27,16 +27,20 @@ export class Workspace {
 
   /** Undefined for what is no file, or no file of this folder. */
   pathOf(uri: string): string | undefined {
-    if (!URL.canParse(uri) || new URL(uri).protocol !== 'file:') return undefined
-    const path = fileURLToPath(uri)
+    const path = filePathOf(uri)
+    if (path === undefined) return undefined
     const inside = [this.#named, process.cwd()].find((folder) => isWithin(path, folder))
     return inside === undefined ? undefined : resolve(relative(inside, path))
   }
 
+  /** Undefined for a file that isn't open. */
+  documentAt(path: string): TextDocument | undefined {
+    return this.#documents.all().find(({ uri }) => this.pathOf(uri) === path)
+  }
+
   /** As the editor wrote it, if it has the file open. */
   uriOf(path: string): string {
-    const open = this.#documents.all().find(({ uri }) => this.pathOf(uri) === path)
-    return open?.uri ?? pathToFileURL(join(this.#named, relative(process.cwd(), path))).href
+    return this.documentAt(path)?.uri ?? pathToFileURL(join(this.#named, relative(process.cwd(), path))).href
   }
 
   openTexts(): OpenTexts {
@@ -63,6 +67,15 @@ export class Workspace {
     const from = (name: string) => relative(process.cwd(), resolve(folder, name)) || '.'
     const { policies, schemas, matrices } = this.#folders
     return { policies: from(policies), schemas: from(schemas), matrices: from(matrices) }
+  }
+}
+
+/** Undefined for another scheme, a file of another machine, and what can't be a path here. */
+function filePathOf(uri: string): string | undefined {
+  try {
+    return URL.parse(uri)?.protocol === 'file:' ? fileURLToPath(uri) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -32,10 +32,15 @@ export class TestEditor {
   readonly initialized: InitializeResult
   /** By URI: what the server told last. */
   readonly told = new Map<string, readonly Diagnostic[]>()
+  /** By URI: the version of the text that this is about. */
+  readonly toldAbout = new Map<string, number | undefined>()
   /** What the server showed to the user. */
   readonly messages: string[] = []
   readonly #child: ReturnType<typeof spawn>
+  /** They grow for ever, also over a closing. */
   readonly #versions = new Map<string, number>()
+  readonly #open = new Set<string>()
+  readonly #texts = new Map<string, string>()
 
   private constructor(folder: string, child: ReturnType<typeof spawn>, connection: ProtocolConnection) {
     this.folder = folder
@@ -59,8 +64,9 @@ export class TestEditor {
     )
     const connection = createProtocolConnection(child.stdout, child.stdin)
     const editor = new TestEditor(folder, child, connection)
-    connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
+    connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics, version }) => {
       editor.told.set(uri, diagnostics)
+      editor.toldAbout.set(uri, version)
     })
     connection.onNotification(ShowMessageNotification.type, ({ message }) => {
       editor.messages.push(message)
@@ -86,8 +92,10 @@ export class TestEditor {
   async type(file: string, text: string): Promise<void> {
     const uri = this.uri(file)
     const version = (this.#versions.get(file) ?? 0) + 1
-    const isOpen = this.#versions.has(file)
+    const isOpen = this.#open.has(file)
+    this.#open.add(file)
     this.#versions.set(file, version)
+    this.#texts.set(file, text)
     if (!isOpen) {
       const textDocument = { uri, languageId: 'plaintext', version, text }
       return this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument })
@@ -97,12 +105,21 @@ export class TestEditor {
     return this.connection.sendNotification(DidChangeTextDocumentNotification.type, { textDocument, contentChanges })
   }
 
+  /** The text as it is open, or was last. */
+  shown(file: string): string {
+    return this.#texts.get(file) ?? ''
+  }
+
+  version(file: string): number {
+    return this.#versions.get(file) ?? 0
+  }
+
   isOpen(file: string): boolean {
-    return this.#versions.has(file)
+    return this.#open.has(file)
   }
 
   async close(file: string): Promise<void> {
-    this.#versions.delete(file)
+    this.#open.delete(file)
     await this.connection.sendNotification(DidCloseTextDocumentNotification.type, {
       textDocument: { uri: this.uri(file) },
     })
