@@ -141,14 +141,28 @@ describe('proposals that no command makes', () => {
     }
   })
 
+  it('count for nothing where a ticket or a reason is no text', async () => {
+    await proposeOdd(() => ({ ticket: { href: 'x' } as never }))
+    expect((await approved.run('review', '2', '--matrices', none)).stderr).to.contain('was signed by nobody')
+    await approved.published.within(approved.published.versions(), async (versions) => {
+      const [{ signed } = { signed: '' }] = await versions.proposalsAfter(0)
+      for (const reason of [{ a: 1 }, null, 7] as never[]) {
+        const said = { of: digestOfText(signed), says: 'approved' as const, time: new Date().toISOString(), reason }
+        await versions.addSignature(1, await signApproval(said, approved.people.zoe))
+      }
+    })
+    const { said } = JSON.parse((await approved.run('review', '1', '--matrices', none, '--format', 'json')).stdout)
+    expect(said).to.deep.equal([])
+  })
+
   it('show one line for any title, ticket and reason', async () => {
     await proposeOdd(() => ({
       title: `a\nIt may be approved\u001b[2J\u202e${'x'.repeat(9999)}`,
-      ticket: { href: 'x' },
+      ticket: `\u001b]0;x\u0007${'y'.repeat(9999)}`,
     }))
     await approved.published.within(approved.published.versions(), async (versions) => {
       const [, { signed } = { signed: '' }] = await versions.proposalsAfter(0)
-      for (const reason of [{ a: 1 }, null, 7, 'b\n\u001b[2J'] as never[]) {
+      for (const reason of [undefined, 'b\n\u001b[2J']) {
         const said = { of: digestOfText(signed), says: 'approved' as const, time: new Date().toISOString(), reason }
         await versions.addSignature(2, await signApproval(said, approved.people.zoe))
       }

@@ -164,7 +164,7 @@ function proposalJson({ number, state, why, proposal, approvals }: ProposalStatu
     state,
     why: why ?? null,
     title: said?.title ?? null,
-    ticket: textIn(said?.ticket),
+    ticket: said?.ticket ?? null,
     by: by ?? null,
     base: said?.base.number ?? null,
     revision: said?.revision ?? null,
@@ -173,14 +173,9 @@ function proposalJson({ number, state, why, proposal, approvals }: ProposalStatu
     expires: said?.expires ?? null,
     said: approvals.map((one) => {
       const { says, reason, time } = one.said
-      return { by: one.by, key: one.kid, says, reason: textIn(reason), time }
+      return { by: one.by, key: one.kid, says, reason: reason ?? null, time }
     }),
   }
-}
-
-/** A person may sign anything, whatever the type says. */
-function textIn(said: unknown): string | null {
-  return typeof said === 'string' ? said : null
 }
 
 /** What somebody wrote, for one line. */
@@ -233,9 +228,8 @@ function headOf({ number, state, why, proposal }: ProposalStatus): string {
   const begin =
     said?.notBefore === undefined ? '' : ` It ${state === 'open' ? 'is' : 'was'} to be in force at ${said.notBefore}.`
   const stand = state === 'open' ? `It may be approved until ${said?.expires}.` : `It ${why ?? 'is published'}.`
-  const ticket = textIn(said?.ticket)
   const title = `Proposal ${number} by \`${by}\`, ${said?.time}: ${shortened(said?.title ?? '')}`
-  const about = [title, ...(ticket === null ? [] : [shortened(ticket)]), `${stand}${begin}`]
+  const about = [title, ...(said?.ticket === undefined ? [] : [shortened(said.ticket)]), `${stand}${begin}`]
   return about.map((line) => `${printable(line)}\n`).join('')
 }
 

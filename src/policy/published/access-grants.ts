@@ -251,5 +251,5 @@ const SAYS = ['approved', 'revoked', 'reviewed']
 
 function isAboutGrant(value: unknown): value is AboutGrant {
   if (!isObject(value) || !isTime(value.time) || typeof value.of !== 'string') return false
-  return SAYS.includes(String(value.says)) && (value.text === undefined || typeof value.text === 'string')
+  return SAYS.some((one) => one === value.says) && (value.text === undefined || typeof value.text === 'string')
 }

@@ -73,7 +73,16 @@ export function claimedProposal(signed: string): PolicyProposal | undefined {
 function isProposal(value: unknown): value is PolicyProposal {
   if (!isObject(value) || !isObject(value.base) || !isObject(value.files)) return false
   const { base, files } = value
-  const texts = [value.database, base.digest, value.title, value.revision, value.digest, ...Object.values(files)]
+  const { ticket = '' } = value
+  const texts = [
+    value.database,
+    base.digest,
+    value.title,
+    ticket,
+    value.revision,
+    value.digest,
+    ...Object.values(files),
+  ]
   const numbers = [value.proposal, base.number, value.needs]
   const times = [value.time, value.expires, ...(value.notBefore === undefined ? [] : [value.notBefore])]
   return texts.every((one) => typeof one === 'string') && numbers.every(Number.isSafeInteger) && times.every(isTime)
@@ -82,7 +91,9 @@ function isProposal(value: unknown): value is PolicyProposal {
 const SAYS = ['approved', 'rejected', 'withdrawn']
 
 function isApproval(value: unknown): value is Approval {
-  return isObject(value) && typeof value.of === 'string' && SAYS.includes(String(value.says)) && isTime(value.time)
+  if (!isObject(value) || typeof value.of !== 'string' || !isTime(value.time)) return false
+  const { says, reason = '' } = value
+  return SAYS.some((one) => one === says) && typeof reason === 'string'
 }
 
 // ---- The signed text of a version that people have approved ---------------------------------------------------------
