@@ -20,25 +20,26 @@ interface YamlPlace {
 const CALLERS = ['everyone', 'anonymous']
 const RESOURCE = ['resource']
 
-/** Of `never`, `always`, and each of the two acts of `apart`. */
-const ACT: readonly YamlPlace[] = [
-  { path: 'subjects *', kinds: ['role'], words: CALLERS },
-  { path: 'subjects except *', kinds: ['role'], words: CALLERS },
-  { path: 'resource', kinds: ['resource'] },
-  { path: 'actions *', kinds: ['action'], about: RESOURCE },
-  { path: 'fields *', kinds: ['field'], about: RESOURCE },
-  ...['unless', 'when'].map((path) => {
-    return {
-      path,
-      kinds: ['relation', 'condition'] as const,
+/** Of `never`, `always`, and each of the two acts of `apart`; `terms`: the key of the terms. */
+function placesOfAct(act: string, terms: 'unless' | 'when'): readonly YamlPlace[] {
+  return [
+    { path: `${act} subjects *`, kinds: ['role'], words: CALLERS },
+    { path: `${act} subjects except *`, kinds: ['role'], words: CALLERS },
+    { path: `${act} resource`, kinds: ['resource'] },
+    { path: `${act} actions *`, kinds: ['action'], about: RESOURCE },
+    { path: `${act} fields *`, kinds: ['field'], about: RESOURCE },
+    {
+      path: `${act} ${terms}`,
+      kinds: ['relation', 'condition'],
       about: RESOURCE,
       separator: BETWEEN_TERMS,
       words: ['any'],
-    }
-  }),
-]
+    },
+  ]
+}
 
-const PLACES: Readonly<Record<string, readonly YamlPlace[]>> = {
+/** test/lsp/places.test.ts holds that no place of the files' shapes is forgotten. */
+export const NAME_PLACES: Readonly<Record<string, readonly YamlPlace[]>> = {
   'roles.yaml': [{ path: '* #', kinds: ['role'], declares: true }],
   'views.yaml': [
     { path: '* #', kinds: ['resource'] },
@@ -78,15 +79,19 @@ const PLACES: Readonly<Record<string, readonly YamlPlace[]>> = {
     { path: '* conditions * #', kinds: ['condition'] },
   ],
   'guarantees.yaml': [
-    ...['* never', '* always', '* apart *'].flatMap((act) =>
-      ACT.map((one) => ({ ...one, path: `${act} ${one.path}` })),
-    ),
+    ...placesOfAct('* never', 'unless'),
+    ...placesOfAct('* always', 'when'),
+    ...placesOfAct('* apart *', 'when'),
     { path: '* roles-apart *', kinds: ['role'] },
     { path: '* at-most role', kinds: ['role'] },
     { path: '* ratchet resource', kinds: ['resource'] },
     { path: '* ratchet actions *', kinds: ['action'], about: RESOURCE },
   ],
-  'approvals.yaml': [{ path: 'needs touches * resource', kinds: ['resource'] }],
+  'approvals.yaml': [
+    { path: 'needs touches * resource', kinds: ['resource'] },
+    { path: 'break-glass roles *', kinds: ['role'] },
+    { path: 'requests roles * #', kinds: ['role'] },
+  ],
 }
 
 /** The view of an answer is one of the resource of the path beside it. */
@@ -98,7 +103,7 @@ const CASES: readonly YamlPlace[] = [
 ]
 
 export function slotsOfYaml(name: string, text: string): readonly NameSlot[] {
-  const places = (PLACES[name] ?? []).map((place) => ({ place, steps: place.path.split(' ') }))
+  const places = (NAME_PLACES[name] ?? []).map((place) => ({ place, steps: place.path.split(' ') }))
   return slotsAt(text, places)
 }
 
