@@ -28,6 +28,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/api/tokens/current': 'DELETE, OPTIONS',
   '/.well-known/jwks.json': 'GET, HEAD, OPTIONS',
   '/.well-known/authzen-configuration': 'GET, HEAD, OPTIONS',
+  '/access-requests': 'GET, HEAD, POST, OPTIONS',
   '/access/v1/evaluation': 'POST, OPTIONS',
   '/access/v1/evaluations': 'POST, OPTIONS',
   '/access/v1/filter': 'POST, OPTIONS',

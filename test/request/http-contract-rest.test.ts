@@ -10,7 +10,9 @@ describe('a query', () => {
   let callers: Callers
 
   before(async () => {
-    server = await startTestServer({ demo: true })
+    const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+    const rules = withRules(shipped, 'p, admin, system/access-requests, read, any, *, allow')
+    server = await startTestServer({ demo: true, files: { 'policies/policy.csv': rules } })
     callers = await tokensOf(server)
   })
   after(() => server.stop())
