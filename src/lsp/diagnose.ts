@@ -4,7 +4,7 @@ import type { Diagnostic } from '../base/diagnostic.ts'
 import type { EditedProject } from './edited-project.ts'
 import { type FoundInFiles, findInMatrices, findInProject } from './findings.ts'
 import { rangesIn } from './ranges.ts'
-import { MOST_CHARACTERS, type Workspace } from './workspace.ts'
+import { tooLarge, type Workspace } from './workspace.ts'
 
 /** The wait after a change: half of what the last check took, within these bounds, in milliseconds. */
 const [LEAST_WAIT_MS, MOST_WAIT_MS] = [20, 300]
@@ -93,12 +93,11 @@ export class Diagnoser {
   }
 
   #tooLarge(project: EditedProject): FoundInFiles | undefined {
-    const large = [...this.#workspace.openTexts()].filter(
-      ([path, text]) => text.length > MOST_CHARACTERS && project.has(path),
-    )
-    return large.length === 0
-      ? undefined
-      : new Map(large.map(([path]) => [path, { text: '', findings: [tooLarge(path)] }]))
+    const large = [...this.#workspace.openTexts()].flatMap(([path, text]) => {
+      const why = project.has(path) ? tooLarge(path, text) : undefined
+      return why === undefined ? [] : [[path, { text: '', findings: [unchecked(path, why)] }] as const]
+    })
+    return large.length === 0 ? undefined : new Map(large)
   }
 
   #tell(state: Underway): void {
@@ -140,8 +139,8 @@ function shownAs({ severity, code, message, hint }: Diagnostic, range: Shown['ra
   return { range, severity: SEVERITIES[severity], code, source: 'sallyport', message: text }
 }
 
-function tooLarge(file: string): Diagnostic {
-  const message = `the file has more than ${MOST_CHARACTERS} characters, so nothing is checked here`
+function unchecked(file: string, why: string): Diagnostic {
+  const message = `${why}, so nothing is checked here`
   const hint = 'close it, and run `sallyport policy check`'
   return { file, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message, hint }
 }

@@ -7,7 +7,7 @@ import type { EditedFiles, EditedProject } from './edited-project.ts'
 import { knownNames, type ProjectNames } from './names/known-names.ts'
 import type { NameSlot } from './names/name-slot.ts'
 import { slotAt } from './names/slots.ts'
-import { MOST_CHARACTERS, type Workspace } from './workspace.ts'
+import { tooLarge, type Workspace } from './workspace.ts'
 
 export interface EditorQuestion {
   readonly project: EditedProject
@@ -34,7 +34,7 @@ export async function questionAbout(
   const project = path === undefined ? undefined : workspace.projectOf(path)
   if (!document || path === undefined || !project) return undefined
   const open = workspace.openTexts()
-  if ([...open.values()].some((text) => text.length > MOST_CHARACTERS)) return undefined
+  if ([...open].some(([file, text]) => tooLarge(file, text) !== undefined)) return undefined
   const files = await project.read(open)
   const names = knownNames(files, known.get(project))
   if (!names) return undefined

@@ -6,7 +6,20 @@ import { isWithin } from '../base/files/project-file.ts'
 import { EditedProject, type FoldersInEditor, type OpenTexts } from './edited-project.ts'
 
 /** UTF-16 code units. A policy of 100,000 rules has a third of them. */
-export const MOST_CHARACTERS = 16 * 1024 * 1024
+const MOST_CHARACTERS = 16 * 1024 * 1024
+/** Of one line, but of JSON, which may have no lines: some checks look at each part of a line again and again. */
+const MOST_IN_LINE = 20_000
+
+/** Why a text isn't looked at; undefined for a text that is. */
+export function tooLarge(path: string, text: string): string | undefined {
+  if (text.length > MOST_CHARACTERS) return `the file has more than ${MOST_CHARACTERS} characters`
+  if (path.endsWith('.json')) return undefined
+  for (let [from, to] = [0, 0]; to >= 0; from = to + 1) {
+    to = text.indexOf('\n', from)
+    if ((to < 0 ? text.length : to) - from > MOST_IN_LINE) return `a line has more than ${MOST_IN_LINE} characters`
+  }
+  return undefined
+}
 
 export class Workspace {
   readonly #folders: FoldersInEditor

@@ -97,6 +97,24 @@ describe('an editor with any text', () => {
     )
   })
 
+  const HUGE: readonly (readonly [file: string, text: string])[] = [
+    ['policies/policy.csv', 'p,'.repeat(3_000_000)],
+    ['policies/policy.csv', `${' '.repeat(3_000_000)}x`],
+    ['policies/policy.csv', '"\n'.repeat(20_001)],
+    ['policies/roles.yaml', '['.repeat(200_000)],
+    ['policies/views.yaml', 'a: &a [*a, *a]\n'.repeat(500)],
+    ['schemas/notes.json', '{"a":'.repeat(100_000)],
+    ['test/matrix/notes.csv', ','.repeat(3_000_000)],
+  ]
+  for (const [file, text] of HUGE) {
+    it(`gets an answer in the face of ${JSON.stringify(text.slice(0, 10))} again and again in ${file}`, async () => {
+      await editor.type(file, text)
+      for (const question of QUESTIONS) await ask(file, question, { line: 0, character: 1 })
+      await editor.findings(file, (found) => found.length > 0)
+      await editor.close(file)
+    })
+  }
+
   it('of which some is no file of this machine gets its answers too', async () => {
     for (const uri of [
       'untitled:Untitled-1',

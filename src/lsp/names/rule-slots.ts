@@ -8,6 +8,8 @@ import { type NameSlot, slotsIn } from './name-slot.ts'
 /** Between the names of a relation column. */
 export const BETWEEN_TERMS = /[+>]/g
 
+const MOST_COLUMNS = 8
+
 export function slotsOfRules(source: SourceFile, resources: Resources): readonly NameSlot[] {
   const starts = [0, ...Array.from(source.text.matchAll(/\n/g), ({ index }) => index + 1)]
   return [...readRuleLines(source, () => undefined)].flatMap((line) =>
@@ -23,7 +25,8 @@ function slotsOfLine(
 ): readonly NameSlot[] {
   const [kind = '', , resource = ''] = cells
   const about = kind === 'p' ? coveredResources(resource, resources).map(({ name }) => name) : []
-  return cells.flatMap((cell, at) => {
+  // A line has no more columns, and to find the place of each cell of a million would take hours.
+  return cells.slice(0, MOST_COLUMNS).flatMap((cell, at) => {
     const begin = (starts[line - 1] ?? 0) + placeOf(at).column - 1
     const start = text[begin] === '"' ? begin + 1 : begin
     return slotsOfCell(kind, at, (separator, meaning) => slotsIn(cell, start, separator, { ...meaning, about }))

@@ -2,10 +2,11 @@
 import { basename } from 'node:path'
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 import type { SourceFile } from '../../base/diagnostic.ts'
+import { firstTooDeep } from '../../resources/schema/schema-file.ts'
 import { type NameSlot, slotsIn } from './name-slot.ts'
 
 export function slotsOfSchema({ name, text }: SourceFile): readonly NameSlot[] {
-  const root = parseTree(text)
+  const root = treeOf(text)
   const routes = (root && findNodeAtLocation(root, ['x-resource', 'routes'])?.children) ?? []
   const about = [basename(name, '.json')]
   return routes.flatMap((route) => {
@@ -15,6 +16,11 @@ export function slotsOfSchema({ name, text }: SourceFile): readonly NameSlot[] {
     }
     return [...slots('view'), ...slots('action')]
   })
+}
+
+/** Undefined for a text whose tree would be too deep to be walked. */
+export function treeOf(text: string): Node | undefined {
+  return firstTooDeep(text) === undefined ? parseTree(text) : undefined
 }
 
 /** Without escapes, so that the text is the name. */

@@ -1,10 +1,11 @@
 /** A name of the policy with what it belongs to, and all places where it stands. */
 import { basename, join } from 'node:path'
-import { findNodeAtLocation, parseTree } from 'jsonc-parser'
+import { findNodeAtLocation } from 'jsonc-parser'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import type { FoldersInEditor } from '../edited-project.ts'
 import type { ProjectNames } from './known-names.ts'
 import type { NameKind, NameSlot } from './name-slot.ts'
+import { treeOf } from './schema-slots.ts'
 import { slotsOf } from './slots.ts'
 
 export interface NamedThing {
@@ -80,7 +81,7 @@ export function placesInSchemas(
   return wanted.flatMap((resource) => {
     const source = schemas.find((one) => one.name === join(folders.schemas, `${resource}.json`))
     if (!source || basename(source.name) === '.json') return []
-    const root = parseTree(source.text)
+    const root = treeOf(source.text)
     const path = kind === 'field' ? ['properties', name] : kind === 'action' ? ['x-resource'] : []
     const node = root && findNodeAtLocation(root, path)
     return [{ source, offset: node?.offset ?? 0 }]

@@ -85,7 +85,7 @@ function parseStrictly(source: SourceText): Tree {
 const DEEPEST = 200
 
 /** Where the first list or object begins that is too deep; undefined for none. Says nothing about text that isn't JSON. */
-function firstTooDeep(text: string): number | undefined {
+export function firstTooDeep(text: string): number | undefined {
   let depth = 0
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
     if (token === '[' || token === '{') depth++
