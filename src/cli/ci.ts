@@ -70,6 +70,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`,
         .default('error'),
     )
     .addOption(new Option('--diff-fail-on <direction>', 'fail for such a change').choices(FAIL_ON_DIRECTION))
+    .option('--require-approvals', 'fail if reviews of people in approvals.yaml of the base are missing')
     .option('--min <percent>', 'fail if fewer cells have an expectation', percent)
     .option('--min-rules <percent>', 'fail if expectations depend on fewer rules and other parts', percent)
     .option('--no-comment', 'write no comment in the pull request')
@@ -78,7 +79,7 @@ Exit code: 0, 1 when a step failed, 2 when a step could not run.`,
       const { judgeChange } = await import('../tools/project/ci/judge-change.ts')
       const { openTargetPool } = await import('../tools/matrix/target/open-targets.ts')
       const { testMatrices } = await import('../tools/matrix/run/trials.ts')
-      const settings = { ...targetSettings({}), ...flags, setupRole: 'admin' }
+      const settings = { ...targetSettings({}), requireApprovals: false, ...flags, setupRole: 'admin' }
       const test = () =>
         testMatrices(flags.matrices, {
           ...settings,

@@ -15,6 +15,8 @@ type Trouble = number | 'lost' | 'as usual'
 export interface CommentsApi {
   readonly url: string
   readonly comments: ApiComment[]
+  /** Of the pull request. */
+  readonly reviews: unknown[]
   /** `GET /repos/…`, with the query, in order. */
   readonly asked: string[]
   /** What becomes of the next requests. */
@@ -26,7 +28,7 @@ const TOKEN = 'Bearer a-token-of-the-job'
 const MOST_CHARACTERS = 65_536
 
 export async function startCommentsApi(): Promise<CommentsApi> {
-  const state = { comments: [] as ApiComment[], asked: [] as string[], next: [] as Trouble[] }
+  const state = { comments: [] as ApiComment[], reviews: [] as unknown[], asked: [] as string[], next: [] as Trouble[] }
   const server = createServer((request, response) => void answer(state, request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -37,7 +39,7 @@ export async function startCommentsApi(): Promise<CommentsApi> {
   return { ...state, url: `http://127.0.0.1:${port}`, close }
 }
 
-type State = Pick<CommentsApi, 'comments' | 'asked' | 'next'>
+type State = Pick<CommentsApi, 'comments' | 'reviews' | 'asked' | 'next'>
 
 async function answer(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url = '', headers } = request
@@ -54,15 +56,19 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
 }
 
-function change({ comments }: State, method: string, url: URL, text: string): readonly [number, unknown] {
+function change({ comments, reviews }: State, method: string, url: URL, text: string): readonly [number, unknown] {
   const { body = '' } = text === '' ? {} : JSON.parse(text)
   if (body.length > MOST_CHARACTERS) return [422, { message: 'Body is too long (maximum is 65536 characters)' }]
+  const pageOf = <T>(all: readonly T[]) => {
+    const [size, page] = [Number(url.searchParams.get('per_page')), Number(url.searchParams.get('page'))]
+    return all.slice((page - 1) * size, page * size)
+  }
+  if (url.pathname === '/repos/acme/api/pulls/7/reviews') return [200, pageOf(reviews)]
   if (url.pathname === '/repos/acme/api/issues/7/comments') {
     if (method === 'POST')
       comments.push({ id: 1000 + comments.length, body, user: { type: 'Bot' }, author_association: 'NONE' })
     if (method === 'POST') return [201, comments.at(-1)]
-    const [size, page] = [Number(url.searchParams.get('per_page')), Number(url.searchParams.get('page'))]
-    return [200, comments.slice((page - 1) * size, page * size)]
+    return [200, pageOf(comments)]
   }
   const [, id] = /^\/repos\/acme\/api\/issues\/comments\/(\d+)$/.exec(url.pathname) ?? []
   const found = comments.find((one) => method === 'PATCH' && one.id === Number(id))

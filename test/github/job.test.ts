@@ -105,7 +105,44 @@ describe('sallyport ci github', () => {
     })
     const ran = await runJob(one, { api: api.url, event })
     expect(ran.stdout).to.match(/needs the approval of\n {2}2 people, because member gains .* on users/)
-    expect(api.comments[0]?.body).to.match(/^\| By approvals\.yaml of the base, .*\n\| --- \|\n\| <code>2 people/m)
+    expect(api.comments[0]?.body).to.match(
+      /^\| By approvals\.yaml of the base, .*\n\| --- \| --- \|\n\| <code>2 people/m,
+    )
+  })
+
+  it('says who has approved, by the last review of each of the last commit, and fails without if it is asked to', async () => {
+    one = await openRepository()
+    const file = join(one.project, 'policies/approvals.yaml')
+    const people = { Ada: new Person(), zoe: new Person(), kim: new Person(), tim: new Person() }
+    await writeFile(file, approvalsText(people, 'needs: { widens: { people: 2 } }\n'))
+    const pull = (await pullRequest(one, () => one.openHole())) as { pull_request: object }
+    const event = { pull_request: { ...pull.pull_request, user: { login: 'ada' }, head: { sha: 'h2' } } }
+    const review = (login: string, state: string, commit = 'h2') =>
+      api.reviews.push({ user: { login }, state, commit_id: commit })
+    const judged = async () => {
+      const ran = await runJob(one, { api: api.url, event }, '--require-approvals')
+      const [told] =
+        /because member gains .*: (nobody.*|[\w`].*(?:missing.*|and .*|`))\n/.exec(ran.stdout)?.slice(1) ?? []
+      return [ran.outputs['diff-exit-code'], told]
+    }
+    expect(await judged()).to.deep.equal(['1', 'nobody; 2 missing, `zoe` or `kim` or `tim` may'])
+    // The author, a stranger, an approval of an earlier commit, and one that was taken back.
+    review('ada', 'APPROVED')
+    review('mallory', 'APPROVED')
+    review('zoe', 'APPROVED', 'h1')
+    review('kim', 'APPROVED')
+    review('kim', 'CHANGES_REQUESTED')
+    expect(await judged()).to.deep.equal(['1', 'nobody; 2 missing, `zoe` or `kim` or `tim` may'])
+    review('ZOE', 'APPROVED')
+    review('zoe', 'COMMENTED')
+    expect(await judged()).to.deep.equal(['1', '`zoe`; 1 missing, `kim` or `tim` may'])
+    for (let i = 0; i < 150; i++) review(`other${i}`, 'COMMENTED')
+    review('tim', 'APPROVED')
+    expect(await judged()).to.deep.equal(['0', '`zoe`, `tim`'])
+    api.next.push(404)
+    const unknown = await runJob(one, { api: api.url, event }, '--require-approvals')
+    expect(unknown.outputs['diff-exit-code']).to.equal('2')
+    expect(unknown.stdout).to.contain(': not known: GitHub answered 404')
   })
 
   it('comments that somebody must approve a comment in a file, which changes no decision', async () => {
@@ -118,7 +155,7 @@ describe('sallyport ci github', () => {
     const event = await pullRequest(one, () => addRules(join(one.project, 'policies/policy.csv'), '# reviewed\n'))
     const ran = await runJob(one, { api: api.url, event })
     expect([ran.code, ran.outputs.comment]).to.deep.equal([0, 'created'])
-    expect(ran.stdout).to.contain('  1 person, because the text of policy.csv changes\n')
+    expect(ran.stdout).to.contain('  1 person, because the text of policy.csv changes: ')
   })
 
   it('goes on without a comment where the token may only read, and obeys nothing that the files say', async () => {

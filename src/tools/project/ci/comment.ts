@@ -54,7 +54,7 @@ interface Comment {
 
 async function findComment(place: CommentPlace, marker: string): Promise<Comment | undefined> {
   for (let page = 1; page <= MOST_PAGES; page++) {
-    const listed = await ask(place, 'GET', `issues/${place.pullRequest}/comments?per_page=${PAGE}&page=${page}`)
+    const listed = await askGitHub(place, 'GET', `issues/${place.pullRequest}/comments?per_page=${PAGE}&page=${page}`)
     const comments = Array.isArray(listed) ? listed : []
     const own = comments.find((one) => isOwn(one, marker))
     if (own) return { id: Number(own.id), body: String(own.body) }
@@ -70,8 +70,8 @@ function isOwn(comment: unknown, marker: string): boolean {
 }
 
 async function write(place: CommentPlace, kind: 'created' | 'updated', body: string, id?: number): Promise<Commented> {
-  if (id === undefined) await ask(place, 'POST', `issues/${place.pullRequest}/comments`, { body })
-  else await ask(place, 'PATCH', `issues/comments/${id}`, { body })
+  if (id === undefined) await askGitHub(place, 'POST', `issues/${place.pullRequest}/comments`, { body })
+  else await askGitHub(place, 'PATCH', `issues/comments/${id}`, { body })
   return { kind }
 }
 
@@ -88,7 +88,8 @@ class RefusedByGitHub extends Error {
   }
 }
 
-async function ask(place: CommentPlace, method: string, path: string, body?: unknown): Promise<unknown> {
+/** The answer of its REST API. Throws RefusedByGitHub. */
+export async function askGitHub(place: CommentPlace, method: string, path: string, body?: unknown): Promise<unknown> {
   const { api, repository, token } = place
   const headers = {
     accept: 'application/vnd.github+json',

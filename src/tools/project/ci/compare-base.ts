@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { type FoundNeed, needsOf } from '../../../analysis/approvals/needs.ts'
 import { type PolicyDiff, reportOn } from '../../../analysis/diff/compare-policies.ts'
 import { FileError } from '../../../base/diagnostic.ts'
+import type { Approvals } from '../../../decide/policy.ts'
 import { POLICY_FILES } from '../../../policy/policy-files.ts'
 import { loadSchemas, parseResources } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
@@ -19,6 +20,8 @@ export interface BaseComparison {
   readonly policies?: PolicyDiff
   /** Whose approval the change needs, by the approvals.yaml of the base. */
   readonly needs?: readonly FoundNeed[]
+  /** Of the base. */
+  readonly approvals?: Approvals | undefined
   /** Absent if the schemas are the same. */
   readonly schemas?: SchemaDiff
   readonly remark?: string
@@ -43,6 +46,7 @@ export async function compareWithBase(commit: string, folders: ProjectFolders, n
     return {
       policies: reportOn(names, sides, { resources, now: now.getTime() }),
       needs: needsOf(sides, resources),
+      approvals: sides.before.policy.approvals,
       ...(changed && old.length > 0 ? { schemas: await schemasBetween(between) } : {}),
     }
   }

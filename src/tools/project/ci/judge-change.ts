@@ -7,14 +7,15 @@ import type { Diagnostic } from '../../../base/diagnostic.ts'
 import { writingPlace } from '../../../base/files/project-file.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
 import { sarifText } from '../../../present/sarif.ts'
-import { type Commented, putComment } from './comment.ts'
+import { type Commented, type CommentPlace, putComment } from './comment.ts'
 import { refuseLinksOut, refuseWithoutGit } from './inside.ts'
 import { findBase, type Occasion, readOccasion } from './occasion.ts'
 import { jobReport } from './report.ts'
+import { type Approvers, readReviews } from './reviews.ts'
 import { type JobStep, type JobWishes, runSteps, STEPS, type StepCode } from './steps.ts'
 import { annotations, appendTo, command, group, outputLines } from './workflow-commands.ts'
 
-export interface JobOptions extends Omit<JobWishes, 'findBase'> {
+export interface JobOptions extends Omit<JobWishes, 'findBase' | 'findApprovers'> {
   /** A revision to compare with, in place of the one that the event names. */
   readonly base?: string | undefined
   /** Whether a pull request gets a comment. */
@@ -37,7 +38,11 @@ export async function judgeChange(options: JobOptions, env: Environment): Promis
   await refuseLinksOut(top, [options.policies, options.schemas, ...options.matrices])
   const project = relative(top, here).replaceAll(sep, '/')
   const placed = (finding: Diagnostic) => ({ ...finding, file: placedFile(top, resolve(here, finding.file), finding) })
-  const steps = await runSteps({ ...options, findBase: () => findBase(here, options.base, occasion) })
+  const steps = await runSteps({
+    ...options,
+    findBase: () => findBase(here, options.base, occasion),
+    findApprovers: () => findApprovers(occasion, env),
+  })
   const sarif = await writeSarif(options.sarif, steps, placed)
   const code = Math.max(sarif.fault === '' ? 0 : 2, ...steps.map((step) => step.code)) as StepCode
   const title = markdownText(project === '' ? say`Sallyport` : say`Sallyport: ${project}`)
@@ -97,14 +102,27 @@ async function comment(
   { pullRequest }: Occasion,
   env: Environment,
 ): Promise<Commented> {
-  const { GITHUB_TOKEN: token, GITHUB_REPOSITORY: repository, GITHUB_API_URL: api = 'https://api.github.com' } = env
   if (pullRequest === undefined) return NOT_NEEDED
-  if (!token) return { kind: 'refused', why: 'there is no GITHUB_TOKEN' }
-  if (!repository || !/^[\w.-]+\/[\w.-]+$/.test(repository))
-    return { kind: 'refused', why: 'there is no GITHUB_REPOSITORY' }
+  const place = placeOf(pullRequest, env)
+  if ('why' in place) return { kind: 'refused', why: place.why }
   const marker = `<!-- sallyport-ci ${encodeURIComponent(project || '.')} -->`
   const isNews = steps.some(({ code, changes }) => code > 0 || changes)
-  return putComment({ api, repository, pullRequest, token }, { marker, body: report, isNews })
+  return putComment(place, { marker, body: report, isNews })
+}
+
+function placeOf(pullRequest: number, env: Environment): CommentPlace | { readonly why: string } {
+  const { GITHUB_TOKEN: token, GITHUB_REPOSITORY: repository, GITHUB_API_URL: api = 'https://api.github.com' } = env
+  if (!token) return { why: 'there is no GITHUB_TOKEN' }
+  if (!repository || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return { why: 'there is no GITHUB_REPOSITORY' }
+  return { api, repository, pullRequest, token }
+}
+
+async function findApprovers({ pullRequest, author, head }: Occasion, env: Environment): Promise<Approvers> {
+  if (pullRequest === undefined || author === undefined || head === undefined) {
+    return { unknown: 'this is no pull request' }
+  }
+  const place = placeOf(pullRequest, env)
+  return 'why' in place ? { unknown: place.why } : readReviews(place, { author, head })
 }
 
 function outputsOf(

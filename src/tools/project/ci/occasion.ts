@@ -13,6 +13,9 @@ export interface Occasion {
   /** The commit that GitHub checked out, if it names one. */
   readonly commit: string | undefined
   readonly pullRequest: number | undefined
+  /** Of the pull request: the login of its author, and its last commit. */
+  readonly author?: string | undefined
+  readonly head?: string | undefined
   /** The commit to compare with: of the branch that the change goes to, or the last one before a push. */
   readonly base: string | undefined
 }
@@ -39,6 +42,8 @@ export async function readOccasion(env: Environment): Promise<Occasion> {
     event,
     commit: env.GITHUB_SHA || undefined,
     pullRequest: Number.isSafeInteger(number) ? Number(number) : undefined,
+    author: textOf(memberOf(memberOf(pull, 'user'), 'login')),
+    head: textOf(memberOf(memberOf(pull, 'head'), 'sha')),
     base: typeof base === 'string' && COMMIT.test(base) && !NO_COMMIT.test(base) ? base : undefined,
   }
 }
@@ -53,6 +58,10 @@ async function readEvent(file: string): Promise<unknown> {
 
 function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 // ---- The commit that a change is compared with.

@@ -1,11 +1,13 @@
 /** The steps of a workflow: each has its result, whatever became of the others. */
 
-import { type FoundNeed, needSentence } from '../../../analysis/approvals/needs.ts'
+import { type FoundNeed, needSentence, type UnmetNeed, unmetNeeds } from '../../../analysis/approvals/needs.ts'
 import { Incomparable } from '../../../analysis/diff/compare-decisions.ts'
 import { countsOf, type FAIL_ON, fails, type PolicyDiff } from '../../../analysis/diff/compare-policies.ts'
 import { type Diagnostic, FileError, formatDiagnostic } from '../../../base/diagnostic.ts'
+import type { Approvals } from '../../../decide/policy.ts'
+import { approversFor } from '../../../policy/parse/parse-approvals.ts'
 import { markdownText, say } from '../../../present/phrase.ts'
-import { printable } from '../../../present/quote.ts'
+import { namesText, printable } from '../../../present/quote.ts'
 import { markdownTable } from '../../../present/report.ts'
 import type { SarifRun } from '../../../present/sarif.ts'
 import { count, percentText } from '../../../present/text.ts'
@@ -23,6 +25,7 @@ import { SCHEMA_DIFF_FORMATS } from '../../schema/diff/formats.ts'
 import type { ProjectFolders } from './check-staged.ts'
 import { compareWithBase } from './compare-base.ts'
 import type { Base } from './occasion.ts'
+import type { Approvers } from './reviews.ts'
 
 export const STEPS = { check: 'files', diff: 'change', matrix: 'matrices', coverage: 'coverage' } as const
 
@@ -54,6 +57,10 @@ export interface JobWishes extends ProjectFolders {
   readonly min?: number | undefined
   readonly minRules?: number | undefined
   readonly findBase: () => Promise<Base>
+  /** Who has approved the pull request. */
+  readonly findApprovers: () => Promise<Approvers>
+  /** Whether a change fails without the approvals that it needs. */
+  readonly requireApprovals: boolean
   readonly testMatrices: () => Promise<Run>
 }
 
@@ -121,16 +128,17 @@ function resultOf(policies: PolicyDiff): string {
     : changed.map((one) => one.toReversed().join(' ')).join(', ')
 }
 
-async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): Promise<JobStep> {
+async function diffStep({ findBase, diffFailOn, now, ...wishes }: JobWishes): Promise<JobStep> {
   const base = await findBase()
   const none = { name: 'diff', findings: [], outputs: {} } as const
   // A change that must not widen anything can't pass unseen.
   const unseen = diffFailOn === undefined ? 0 : 2
   if ('missing' in base) return { ...none, code: unseen, result: `not compared: ${base.missing}`, text: '' }
-  const { policies, needs = [], schemas, remark } = await compareWithBase(base.commit, folders, now)
+  const { policies, needs = [], approvals, schemas, remark } = await compareWithBase(base.commit, wishes, now)
+  const stand = await standOf(needs, approvals, wishes)
   const ofSchemas = schemas && schemas.changes.length > 0 ? schemas : undefined
   const ofPolicies = policies && DIFF_FORMATS.text(policies)
-  const shown = [ofPolicies, needsText(needs), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
+  const shown = [ofPolicies, needsText(stand), ofSchemas && SCHEMA_DIFF_FORMATS.text(ofSchemas), remark]
   if (!policies) return { ...none, code: unseen, result: remark ?? '', text: remark ?? '', changes: true }
   const { refusals } = policies
   const counts = countsOf(policies)
@@ -138,11 +146,11 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   const schemasMarkdown = ofSchemas && SCHEMA_DIFF_FORMATS.markdown(ofSchemas)
   return {
     ...none,
-    code: refusals.length > 0 || (diffFailOn !== undefined && fails(policies, diffFailOn)) ? 1 : 0,
+    code: Math.max(changeCode(policies, diffFailOn), wishes.requireApprovals ? approvalCode(stand) : 0) as StepCode,
     findings: refusals.map(({ fault }) => fault),
     result: resultOf(policies),
     text: shown.filter((text) => text !== undefined).join('\n'),
-    markdown: [needsMarkdown(needs), schemasMarkdown, isChanged && DIFF_FORMATS.markdown(policies)]
+    markdown: [needsMarkdown(stand), schemasMarkdown, isChanged && DIFF_FORMATS.markdown(policies)]
       .filter(Boolean)
       .join('\n'),
     changes: isChanged || ofSchemas !== undefined || needs.length > 0,
@@ -150,18 +158,67 @@ async function diffStep({ findBase, diffFailOn, now, ...folders }: JobWishes): P
   }
 }
 
-const NEEDED = 'By approvals.yaml of the base, this change needs the approval of'
-
-/** Both are undefined for a change that needs nobody. */
-function needsText(needs: readonly FoundNeed[]): string | undefined {
-  if (needs.length === 0) return undefined
-  return `${NEEDED}\n${needs.map((need) => `  ${printable(needSentence(need))}\n`).join('')}`
+function changeCode(policies: PolicyDiff, failOn: JobWishes['diffFailOn']): StepCode {
+  return policies.refusals.length > 0 || (failOn !== undefined && fails(policies, failOn)) ? 1 : 0
 }
 
-function needsMarkdown(needs: readonly FoundNeed[]): string | undefined {
-  if (needs.length === 0) return undefined
-  const rows = needs.map((need) => [markdownText(say`${needSentence(need)}`)])
-  return `${markdownTable({ head: [NEEDED], rows, more: { where: 'the log of the job has', column: 0 } })}\n`
+const NEEDED = 'By approvals.yaml of the base, this change needs the approval of'
+
+interface NeedStand {
+  readonly sentence: string
+  /** In GitHub's reviews of the last commit, by people with the login of their name in approvals.yaml. */
+  readonly state: string
+  /** Undefined if it isn't known. */
+  readonly isMet: boolean | undefined
+}
+
+async function standOf(
+  needs: readonly FoundNeed[],
+  approvals: Approvals | undefined,
+  { findApprovers }: Pick<JobWishes, 'findApprovers'>,
+): Promise<readonly NeedStand[]> {
+  if (!approvals || needs.length === 0) return []
+  const reviewed = await findApprovers()
+  if ('unknown' in reviewed) {
+    return needs.map((need) => ({
+      sentence: needSentence(need),
+      state: `not known: ${reviewed.unknown}`,
+      isMet: undefined,
+    }))
+  }
+  const names = [...approvals.people.keys()]
+  const author = names.find((name) => name.toLowerCase() === reviewed.author) ?? ''
+  const approved = names.filter((name) => reviewed.approved.includes(name.toLowerCase()))
+  return needs.map((need) => {
+    const [unmet] = unmetNeeds([need], approvals, { author, approved })
+    const by = approversFor(need, approvals.people).filter((name) => name !== author && approved.includes(name))
+    const given = by.length === 0 ? 'nobody' : namesText(by)
+    return { sentence: needSentence(need), state: given + missingText(unmet), isMet: !unmet }
+  })
+}
+
+function missingText(unmet: UnmetNeed | undefined): string {
+  if (!unmet) return ''
+  return `; ${unmet.missing} missing, ${unmet.open.length === 0 ? 'nobody is left who may' : `${namesText(unmet.open, ' or ')} may`}`
+}
+
+function approvalCode(stand: readonly NeedStand[]): StepCode {
+  if (stand.some(({ isMet }) => isMet === false)) return 1
+  return stand.some(({ isMet }) => isMet === undefined) ? 2 : 0
+}
+
+/** Both are undefined for a change that needs nobody. */
+function needsText(stand: readonly NeedStand[]): string | undefined {
+  if (stand.length === 0) return undefined
+  const lines = stand.map(({ sentence, state }) => `  ${printable(sentence)}: ${printable(state)}\n`)
+  return `${NEEDED}\n${lines.join('')}`
+}
+
+function needsMarkdown(stand: readonly NeedStand[]): string | undefined {
+  if (stand.length === 0) return undefined
+  const rows = stand.map(({ sentence, state }) => [markdownText(say`${sentence}`), markdownText(say`${state}`)])
+  const head = [NEEDED, 'who has approved']
+  return `${markdownTable({ head, rows, more: { where: 'the log of the job has', column: 0 } })}\n`
 }
 
 async function matrixStep({ testMatrices }: JobWishes): Promise<JobStep> {
