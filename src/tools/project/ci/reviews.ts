@@ -2,7 +2,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import { askGitHub, type CommentPlace } from './comment.ts'
 
-export interface ReviewedPull {
+interface ReviewedPull {
   /** The logins, in lower case. */
   readonly author: string
   readonly approved: readonly string[]
