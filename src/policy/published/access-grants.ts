@@ -96,15 +96,17 @@ export function readGrants(statements: readonly SaidText[], world: GrantWorld): 
   })
 }
 
-/** Without the grants that ended before a time, and without what was said about others: they are over for good. */
+/**
+ * Without the grants that ended before a time, and without what was said about others: they are over for good. Each text
+ * once, with its last number.
+ */
 export function withoutPast<T extends SaidText>(statements: readonly T[], time: number): readonly T[] {
-  const kept = new Set<string>()
-  return statements.filter(({ signed }) => {
-    const said = claimedGrant(signed)
-    if (said && Date.parse(said.until) > time) kept.add(digestOfText(signed))
-    const about = said ? undefined : payloadOf(signed)
-    return said ? kept.has(digestOfText(signed)) : isAboutGrant(about) && kept.has(about.of)
-  })
+  const each = [...new Map(statements.map((one) => [one.signed, one])).values()]
+  const read = each.map((one) => ({ one, said: claimedGrant(one.signed) }))
+  const lasting = read.filter(({ said }) => said && Date.parse(said.until) > time)
+  const kept = new Set(lasting.map(({ one }) => digestOfText(one.signed)))
+  const isKept = ({ signed }: T) => kept.has(digestOfText(signed)) || kept.has(claimedAbout(signed)?.of ?? '')
+  return each.filter(isKept)
 }
 
 /** Those in force. */
@@ -121,15 +123,25 @@ function roleGrantOf({ number, kind, role, until, by, approvals }: AccessGrant):
 
 function aboutGrants(statements: readonly SaidText[], { approvals }: GrantWorld) {
   if (!approvals) return []
-  return statements.flatMap(({ signed }): readonly SignedBy<AboutGrant>[] => {
-    if (!isAboutGrant(payloadOf(signed))) return []
+  const texts = new Set(statements.map(({ signed }) => signed))
+  return [...texts].flatMap((signed): readonly SignedBy<AboutGrant>[] => {
+    if (!claimedAbout(signed)) return []
     const read = readSigned('about a grant', signed, approvals)
     return read ? [{ ...read, said: read.said as AboutGrant }] : []
   })
 }
 
+/** Characters. Nobody writes a longer text; somebody else's could fill the memory of each instance. */
+export const LONGEST_GRANT_TEXT = 10_000
+
+function claimedAbout(text: string): AboutGrant | undefined {
+  const claimed = text.length > LONGEST_GRANT_TEXT ? undefined : payloadOf(text)
+  return isAboutGrant(claimed) ? claimed : undefined
+}
+
 /** What the text claims, whoever wrote it. */
 export function claimedGrant(text: string): GrantText | undefined {
+  if (text.length > LONGEST_GRANT_TEXT) return undefined
   if (!text.startsWith('{')) {
     const claimed = payloadOf(text)
     return isGrant(claimed) ? claimed : undefined

@@ -52,7 +52,7 @@ export function readSigned(
   if ([header, payload, signature].some(isBent)) return undefined
   const named = parsed(header)
   if (!isObject(named) || named.typ !== TYPES[kind] || named.alg !== 'EdDSA') return undefined
-  const owner = ownerOf(approvals, String(named.kid))
+  const owner = typeof named.kid === 'string' ? ownerOf(approvals, named.kid) : undefined
   if (!owner) return undefined
   const { by, key } = owner
   const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' })
@@ -79,8 +79,13 @@ function parsed(part: string): unknown {
   }
 }
 
-/** As commands write it. Other forms have another meaning in another time zone, so instances would disagree. */
+/**
+ * As commands write it. Other forms have another meaning in another time zone, so instances would disagree. Years have
+ * four digits: no sum of such a time and a duration is too late for a `Date`.
+ */
 export function isTime(value: unknown): boolean {
-  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  const time = typeof value === 'string' && value.length === COMMON_TIME.length ? Date.parse(value) : Number.NaN
   return !Number.isNaN(time) && new Date(time).toISOString() === value
 }
+
+const COMMON_TIME = '2027-01-31T18:00:00.000Z'

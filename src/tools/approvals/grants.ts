@@ -9,6 +9,7 @@ import {
   claimedGrant,
   type GrantText,
   grantsInForce,
+  LONGEST_GRANT_TEXT,
   readGrants,
   signAboutGrant,
   signGrant,
@@ -16,7 +17,7 @@ import {
 import type { PersonSigner } from '../../policy/published/signed-by-person.ts'
 import { readingOf, validVersion } from '../../policy/published/version-chain.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type GrantStatement, LONGEST_SIGNED, type PolicyVersions } from '../../store/policy-versions.ts'
+import type { GrantStatement, PolicyVersions } from '../../store/policy-versions.ts'
 import { ToolError } from '../load-policy.ts'
 import { NOTHING_PUBLISHED, type SignedVersions } from '../release/published-versions.ts'
 import { refuseStranger } from './proposals.ts'
@@ -170,7 +171,7 @@ async function found(parts: GrantParts, number: number): Promise<AccessGrant> {
 
 /** Its number. */
 async function append(versions: PolicyVersions, signed: string): Promise<number> {
-  if (signed.length > LONGEST_SIGNED / 10) throw new ToolError('the text is too long: shorten it')
+  if (signed.length > LONGEST_GRANT_TEXT) throw new ToolError('the text is too long: shorten it')
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const number = (await versions.latestGrantText()) + 1
     if (await versions.addGrantText({ number, signed })) return number
