@@ -10,7 +10,7 @@ import { lifetime, SCHEMAS, settingsWith, TEXT_OR_JSON, wholeNumber, withHelp } 
 import { inSignedVersions, inVersions } from './policy/policy-place.ts'
 import { KEY } from './policy/proposals.ts'
 
-const NUMBER = wholeNumber(1, 9_999_999)
+const NUMBER = wholeNumber(1, 999_999_999)
 
 async function inGrants<T>(settings: Config, work: (parts: GrantParts) => Promise<T>): Promise<T> {
   const { loadResources } = await import('../resources/load/load-resources.ts')

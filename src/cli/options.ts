@@ -75,7 +75,7 @@ export function gather(value: string, others: readonly string[] = []): readonly 
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
-    const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
     if (number >= least && number <= most) return number
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
   }

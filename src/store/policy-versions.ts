@@ -99,6 +99,10 @@ export interface PolicyVersions {
 export const LONGEST_SIGNED = 100_000
 const SIGNED = `substr(signed, 1, ${LONGEST_SIGNED})`
 
+/** Rows that somebody else wrote with other numbers are none of the program: some fit no number of it. */
+const LAST_NUMBER = 999_999_999
+const IS_COUNTED = `number between 1 and ${LAST_NUMBER}`
+
 /** In one answer. */
 const MOST_PROPOSALS = 1000
 
@@ -175,13 +179,13 @@ class SqlPolicyVersions implements PolicyVersions {
   }
 
   async #latestIn(table: NumberedTable): Promise<number> {
-    const [row] = await this.#ask(`select coalesce(max(number), 0) from ${table}`)
+    const [row] = await this.#ask(`select coalesce(max(number), 0) from ${table} where ${IS_COUNTED}`)
     return Number(row?.[0])
   }
 
   async last(): Promise<StoredVersion | undefined> {
     const [row] = await this.#database.look(
-      sql(`select number, ${SIGNED} from policy_versions order by number desc limit 1`),
+      sql(`select number, ${SIGNED} from policy_versions where ${IS_COUNTED} order by number desc limit 1`),
     )
     return row && this.#stored(row)
   }
@@ -191,7 +195,7 @@ class SqlPolicyVersions implements PolicyVersions {
   }
 
   async all(): Promise<readonly StoredVersion[]> {
-    const rows = await this.#ask(`select number, ${SIGNED} from policy_versions order by number`)
+    const rows = await this.#ask(`select number, ${SIGNED} from policy_versions where ${IS_COUNTED} order by number`)
     return rows.map((row) => this.#stored(row))
   }
 
@@ -214,7 +218,8 @@ class SqlPolicyVersions implements PolicyVersions {
     const made = await this.#database.change(
       sql(
         `insert into ${table} (number, signed) select cast($1 as bigint), cast($2 as text)
-          where cast($1 as bigint) = (select coalesce(max(number), 0) + 1 from ${table})
+          where cast($1 as bigint) = (select coalesce(max(number), 0) + 1 from ${table} where ${IS_COUNTED})
+            and cast($1 as bigint) <= ${LAST_NUMBER}
           on conflict do nothing returning number`,
         number,
         kept,
@@ -253,7 +258,7 @@ class SqlPolicyVersions implements PolicyVersions {
   async #after(table: NumberedTable, number: number, most: number): Promise<readonly StoredProposal[]> {
     const rows = await this.#ask(
       `select number, ${SIGNED} from ${table}
-        where number > cast($1 as bigint) order by number limit cast($2 as bigint)`,
+        where number > cast($1 as bigint) and ${IS_COUNTED} order by number limit cast($2 as bigint)`,
       number,
       most,
     )

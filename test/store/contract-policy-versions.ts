@@ -74,6 +74,29 @@ export function policyVersionsContract(engine: string, create: () => Promise<Tes
       expect(await one.latestProposal(), 'it is no proposal').to.equal(0)
     })
 
+    it('takes no notice of rows with numbers that it never gives, so that nothing is hidden behind them', async () => {
+      const versions = await open()
+      await versions.publish({ number: 1, signed: 'one', files: NO_FILES })
+      await versions.propose({ number: 1, signed: 'one', files: NO_FILES })
+      await versions.addGrantText({ number: 1, signed: 'one' })
+      const ODD_NUMBERS = ['-1', '0', '1000000000', '9007199254740993', '9223372036854775807']
+      for (const table of ['policy_versions', 'policy_proposals', 'policy_grants']) {
+        for (const number of ODD_NUMBERS) {
+          await database.sql(`insert into ${table} (number, signed) values (${number}, 'odd')`)
+        }
+      }
+      const one = { number: 1, signed: 'one' }
+      expect([await versions.last(), await versions.all()]).to.deep.equal([one, [one]])
+      expect([await versions.proposalsAfter(-9), await versions.grantTextsAfter(-9)]).to.deep.equal([[one], [one]])
+      expect([
+        await versions.latest(),
+        await versions.latestProposal(),
+        await versions.latestGrantText(),
+      ]).to.deep.equal([1, 1, 1])
+      expect(await versions.addGrantText({ number: 2, signed: 'two' })).to.equal(true)
+      expect((await versions.grantTextsAfter(1)).map(({ number }) => number)).to.deep.equal([2])
+    })
+
     it('keeps what people have signed about a proposal, each text once, and not without bound', async () => {
       const versions = await open()
       await versions.propose({ number: 1, signed: 'one', files: NO_FILES })

@@ -29,7 +29,7 @@ export const KEY = [
   'your private Ed25519 key: a file, or ssh-agent:NAME with the comment of a key in the SSH agent (ssh-add -l)',
 ] as const
 
-const NUMBER = wholeNumber(1, 999_999)
+const NUMBER = wholeNumber(1, 999_999_999)
 const EXPIRES = new Option('--expires <duration>', 'how long it may be approved and published: 7d, 12h')
   .argParser(lifetime)
   .default(7 * 24 * 60 * 60 * 1000, '7d')
