@@ -122,6 +122,22 @@ describe('a role for a time', () => {
     expect((await as('ada', 'access', 'approve', '2')).stderr).to.contain('nobody approves a request of their own')
   })
 
+  it('is revoked also where somebody has deleted what a server read last', async () => {
+    await breakGlass('ada')
+    await request('kim', 'support', '--to', 'user:bob')
+    const [token, alice] = [await server.token('bob'), await server.token('alice')]
+    await as('zoe', 'access', 'approve', '2')
+    await until(async () => (await server.ask('GET', '/api/orders/none', { token })).status === 404)
+    approved.published.tamper('delete from policy_grants where number = 3')
+    expect((await as('zoe', 'access', 'revoke', '1')).stdout).to.contain('revoked')
+    await until(async () => (await server.ask('GET', '/api/orders/none', { token: alice })).status === 403)
+    // What it has read still counts: nobody takes back a word by deleting it.
+    approved.published.tamper('delete from policy_grants where number = 3')
+    await as('ada', 'policy', 'break-glass', '--role', 'admin', '--to', 'user:carol', '--for', '1h', '--reason', 'x')
+    await until(async () => (await asks('carol')) === 404)
+    expect([await asks(), await asks('bob')]).to.deep.equal([403, 404])
+  })
+
   describe('asked for over HTTP', () => {
     const post = async (subject: string, body: unknown, ...roles: readonly string[]) =>
       server.ask('POST', '/access-requests', { token: await server.token(subject, 'auditor', ...roles), body })

@@ -48,7 +48,10 @@ export class GrantFollower implements AccessRequests {
   readonly #options: FollowGrantsOptions
   readonly #timer: NodeJS.Timeout
   #statements: readonly GrantStatement[] = []
-  #read = 0
+  /** The one that was read last. */
+  #last: GrantStatement | undefined
+  /** Something was read that has not been judged: the database may have failed in between. */
+  #mustJudge = false
   #database: string | undefined
   /** The text of the file that was looked at last, and what it says. */
   #file: string | undefined
@@ -101,7 +104,7 @@ export class GrantFollower implements AccessRequests {
       const { id } = await versions.home()
       for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
         await this.#look()
-        const number = this.#read + 1
+        const number = (this.#last?.number ?? 0) + 1
         if (!(await versions.addGrantText({ number, signed: make(id) }))) continue
         await this.#look()
         return number
@@ -123,26 +126,36 @@ export class GrantFollower implements AccessRequests {
 
   async #look(): Promise<void> {
     const text = this.#options.inForce()?.['approvals.yaml']?.text
-    const isOther = text !== this.#file
-    if (isOther) this.#approvals = this.#readApprovals()
-    this.#file = text
-    const hasMore = text !== undefined && (await this.#readMore())
-    const isLate = performance.now() - this.#lookedAt > AGAIN_MS && this.#statements.length > 0
-    if (isOther || hasMore || isLate) await this.#judge()
-  }
-
-  /** Whether more was said. */
-  async #readMore(): Promise<boolean> {
-    const before = this.#read
-    for (let more = await this.#page(); more.length > 0; more = await this.#page()) {
-      this.#read = more.at(-1)?.number ?? this.#read
-      this.#statements = withoutPast([...this.#statements, ...more], this.#options.now() - KEPT_MS)
+    if (text !== this.#file) {
+      this.#approvals = this.#readApprovals()
+      this.#mustJudge = true
     }
-    return this.#read > before
+    this.#file = text
+    if (text !== undefined) await this.#readMore()
+    const isLate = performance.now() - this.#lookedAt > AGAIN_MS && this.#statements.length > 0
+    if (this.#mustJudge || isLate) await this.#judge()
   }
 
-  #page(): Promise<readonly GrantStatement[]> {
-    return this.#options.versions.grantTextsAfter(this.#read)
+  async #readMore(): Promise<void> {
+    for (let more = await this.#page(); more.length > 0; more = await this.#page()) {
+      this.#last = more.at(-1)
+      this.#statements = withoutPast([...this.#statements, ...more], this.#options.now() - KEPT_MS)
+      this.#mustJudge = true
+    }
+  }
+
+  /**
+   * Those after the last one that was read. If that one is no longer there, somebody has deleted rows, and another one may
+   * have got its number: all are read again, and what was read before still counts.
+   */
+  async #page(): Promise<readonly GrantStatement[]> {
+    const { versions } = this.#options
+    const last = this.#last
+    if (!last) return versions.grantTextsAfter(0)
+    const [found, ...more] = await versions.grantTextsAfter(last.number - 1)
+    if (found?.number === last.number && found.signed === last.signed) return more
+    this.#last = undefined
+    return versions.grantTextsAfter(0)
   }
 
   #readApprovals(): Approvals | undefined {
@@ -164,6 +177,7 @@ export class GrantFollower implements AccessRequests {
     this.#grants = grants
     policy.giveRoles(grantsInForce(grants))
     this.#lookedAt = performance.now()
+    this.#mustJudge = false
     this.#report(grants)
   }
 
