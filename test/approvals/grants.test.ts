@@ -138,6 +138,16 @@ describe('a role for a time', () => {
     expect([await asks(), await asks('bob')]).to.deep.equal([403, 404])
   })
 
+  it('is no reason for policy status to hide the instances from somebody without keys of the policy', async () => {
+    await breakGlass('ada')
+    const { POLICY_PUBLIC_KEYS: _, ...env } = approved.environment()
+    const { code, stdout, stderr } = await sallyport(['policy', 'status'], { env })
+    expect([code, stderr]).to.deep.equal([1, ''])
+    expect(stdout)
+      .to.contain('current')
+      .and.to.contain('whether each break-glass was reviewed is unknown: POLICY_PUBLIC_KEYS is not set')
+  })
+
   describe('asked for over HTTP', () => {
     const post = async (subject: string, body: unknown, ...roles: readonly string[]) =>
       server.ask('POST', '/access-requests', { token: await server.token(subject, 'auditor', ...roles), body })
