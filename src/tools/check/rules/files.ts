@@ -17,7 +17,7 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
     ...TRAILING_SPACE,
     find: ({ files }) => {
       const { 'policy.csv': rules, 'model.conf': _model, ...yaml } = files
-      const inRules = trailingSpaces(rules, /[ \t]+$|[ \t]+(?=,(?:[^"]*"[^"]*")*[^"]*$)/)
+      const inRules = trailingSpaces(rules, /(?<![ \t])[ \t]+(?:$|(?=,(?:[^"]*"[^"]*")*[^"]*$))/)
       return [...inRules, ...Object.values(yaml).flatMap((file) => trailingSpaces(file))]
     },
   }),
@@ -52,8 +52,8 @@ export const WHOLE_FILES: readonly PolicyCheck[] = [
   }),
 ]
 
-/** `space`: where a space is too much. */
-export function trailingSpaces({ name, text }: SourceFile, space = /[ \t]+$/): readonly FoundAt[] {
+/** `space`: where a space is too much; from the first one, so that a long run of spaces is read once. */
+export function trailingSpaces({ name, text }: SourceFile, space = /(?<![ \t])[ \t]+$/): readonly FoundAt[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const column = line.trimStart().startsWith('#') ? 0 : line.search(space) + 1
     if (column === 0) return []
