@@ -87,13 +87,42 @@ const CLOCKS_APART_MS = 2 * 60 * 60 * 1000
 export function readGrants(statements: readonly SaidText[], world: GrantWorld): readonly AccessGrant[] {
   const about = Map.groupBy(aboutGrants(statements, world), ({ said }) => said.of)
   const seen = new Set<string>()
-  return statements.flatMap(({ number, signed }) => {
-    const said = claimedGrant(signed)
-    const digest = digestOfText(signed)
+  return statements.flatMap((one) => {
+    const { digest, grant: said } = claimOf(one)
     if (!said || seen.has(digest)) return []
     seen.add(digest)
-    return [judged({ number, digest, said, by: signerOf(signed, world) }, about.get(digest) ?? [], world)]
+    return [judged({ number: one.number, digest, said, by: signerOf(one, world) }, about.get(digest) ?? [], world)]
   })
+}
+
+interface Claim {
+  readonly digest: string
+  readonly grant: GrantText | undefined
+  readonly about: AboutGrant | undefined
+}
+
+/** An instance looks at the same statements again and again. */
+const claims = new WeakMap<SaidText, Claim>()
+
+function claimOf(one: SaidText): Claim {
+  const { signed } = one
+  const known = claims.get(one)
+  if (known) return known
+  const grant = claimedGrant(signed)
+  const claim = { digest: digestOfText(signed), grant, about: grant ? undefined : claimedAbout(signed) }
+  claims.set(one, claim)
+  return claim
+}
+
+type Verified = SignedBy<unknown> | undefined
+const verified = new WeakMap<SaidText, { readonly approvals: Approvals; readonly found: Verified }>()
+
+function verifiedOnce(kind: 'grant' | 'about a grant', one: SaidText, approvals: Approvals): Verified {
+  const known = verified.get(one)
+  if (known?.approvals === approvals) return known.found
+  const found = readSigned(kind, one.signed, approvals)
+  verified.set(one, { approvals, found })
+  return found
 }
 
 /**
@@ -102,10 +131,9 @@ export function readGrants(statements: readonly SaidText[], world: GrantWorld): 
  */
 export function withoutPast<T extends SaidText>(statements: readonly T[], time: number): readonly T[] {
   const each = [...new Map(statements.map((one) => [one.signed, one])).values()]
-  const read = each.map((one) => ({ one, said: claimedGrant(one.signed) }))
-  const lasting = read.filter(({ said }) => said && Date.parse(said.until) > time)
-  const kept = new Set(lasting.map(({ one }) => digestOfText(one.signed)))
-  const isKept = ({ signed }: T) => kept.has(digestOfText(signed)) || kept.has(claimedAbout(signed)?.of ?? '')
+  const lasts = ({ grant }: Claim) => grant !== undefined && Date.parse(grant.until) > time
+  const kept = new Set(each.map(claimOf).flatMap((claim) => (lasts(claim) ? [claim.digest] : [])))
+  const isKept = (one: T) => kept.has(claimOf(one).digest) || kept.has(claimOf(one).about?.of ?? '')
   return each.filter(isKept)
 }
 
@@ -123,10 +151,9 @@ function roleGrantOf({ number, kind, role, until, by, approvals }: AccessGrant):
 
 function aboutGrants(statements: readonly SaidText[], { approvals }: GrantWorld) {
   if (!approvals) return []
-  const texts = new Set(statements.map(({ signed }) => signed))
-  return [...texts].flatMap((signed): readonly SignedBy<AboutGrant>[] => {
-    if (!claimedAbout(signed)) return []
-    const read = readSigned('about a grant', signed, approvals)
+  const each = new Map(statements.map((one) => [one.signed, one])).values()
+  return [...each].flatMap((one): readonly SignedBy<AboutGrant>[] => {
+    const read = claimOf(one).about && verifiedOnce('about a grant', one, approvals)
     return read ? [{ ...read, said: read.said as AboutGrant }] : []
   })
 }
@@ -157,9 +184,9 @@ export function claimedGrant(text: string): GrantText | undefined {
 /** `nobody`: it is signed, and by none of these people. */
 type Signer = { readonly by: string } | 'unsigned' | 'nobody'
 
-function signerOf(text: string, { approvals }: GrantWorld): Signer {
-  if (text.startsWith('{')) return 'unsigned'
-  return (approvals && readSigned('grant', text, approvals)) ?? 'nobody'
+function signerOf(one: SaidText, { approvals }: GrantWorld): Signer {
+  if (one.signed.startsWith('{')) return 'unsigned'
+  return (approvals && verifiedOnce('grant', one, approvals)) ?? 'nobody'
 }
 
 interface ClaimedGrant {
