@@ -179,6 +179,7 @@ describe('a role for a time', () => {
       expect(await pointers({ ...SUPPORT, for: '9h' })).to.deep.equal(['/for'])
       expect(await pointers({ ...SUPPORT, for: 'long' })).to.deep.equal(['/for'])
       expect(await pointers({ ...SUPPORT, to: 'bob' })).to.deep.equal(['/to'])
+      expect(await pointers({ ...SUPPORT, reason: ' ' })).to.deep.equal(['/reason'])
       expect(await grants()).to.deep.equal([])
     })
 

@@ -18,7 +18,13 @@ const NEW_REQUEST: JsonObject = {
       type: 'string',
       pattern: '^[1-9][0-9]{0,5}[smhd]$',
     },
-    reason: { description: 'Why, for those who approve.', type: 'string', minLength: 1, maxLength: 1000 },
+    reason: {
+      description: 'Why, for those who approve.',
+      type: 'string',
+      pattern: '\\S',
+      minLength: 1,
+      maxLength: 1000,
+    },
   }),
 }
 
