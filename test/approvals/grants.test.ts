@@ -1,5 +1,5 @@
 /** Roles for a time: break-glass and requests, from the command to the decisions of a running server. */
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
@@ -50,6 +50,7 @@ describe('a role for a time', () => {
     )
   const request = (name: Name, role = 'support', ...more: readonly string[]) =>
     as(name, 'access', 'request', role, '--for', '30m', '--reason', 'ticket 7', ...more)
+  const approvalsFile = () => join(approved.published.folder, 'approvals.yaml')
   const asks = async (subject = 'alice') =>
     (await server.ask('GET', '/api/orders/none', { token: await server.token(subject) })).status
   const grants = async () => {
@@ -136,6 +137,20 @@ describe('a role for a time', () => {
     await as('ada', 'policy', 'break-glass', '--role', 'admin', '--to', 'user:carol', '--for', '1h', '--reason', 'x')
     await until(async () => (await asks('carol')) === 404)
     expect([await asks(), await asks('bob')]).to.deep.equal([403, 404])
+  })
+
+  it('is revoked by a second person too, so that it stays revoked when the first one is no longer in the file', async () => {
+    await breakGlass('ada')
+    expect((await as('kim', 'access', 'revoke', '1')).code).to.equal(0)
+    expect((await as('kim', 'access', 'revoke', '1')).stderr).to.contain('was revoked: nothing was done')
+    expect((await as('zoe', 'access', 'revoke', '1')).code).to.equal(0)
+    await writeFile(approvalsFile(), (await readFile(approvalsFile(), 'utf8')).replace(/^ {2}kim: .*$\n/m, ''))
+    const env = { ...approved.environment(), POLICY_SIGNING_KEY: approved.published.privateKey() }
+    const apply = ['policy', 'apply', approved.published.folder, '--recover', '--yes', '--reason', 'kim has left']
+    const { code, stderr } = await sallyport(apply, { env })
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const [glass] = await grants()
+    expect([glass.state, glass.revoked.by]).to.deep.equal(['revoked', 'zoe'])
   })
 
   it('is no reason for policy status to hide the instances from somebody without keys of the policy', async () => {

@@ -139,9 +139,11 @@ interface Speaker {
 /** Why the person can't say this about the grant: a sentence. */
 function faultOf(grant: AccessGrant, says: Word, person: Speaker): string | undefined {
   if (says === 'reviewed') return faultOfReview(grant, person)
-  const { number, kind, state } = grant
+  const { number, kind, state, revoked } = grant
   if (state === 'ended') return `${kind} ${number} has ended: nothing was done`
-  if (state === 'revoked') return `${kind} ${number} was revoked: nothing was done`
+  // A second person makes it last: a revocation counts while approvals.yaml has the key of whoever signed it.
+  const isRepeated = says !== 'revoked' || revoked?.by === person.name
+  if (state === 'revoked' && isRepeated) return `${kind} ${number} was revoked: nothing was done`
   return says === 'approved' ? faultOfApproval(grant, person) : undefined
 }
 
