@@ -43,7 +43,7 @@ const MATRIX_ROOMS = [
 const BUDGETS: Readonly<Record<string, number>> = {
   'main.ts': 50,
   cli: 4400,
-  tools: 28300,
+  tools: 28400,
   server: 9950,
   analysis: 4950,
   config: 500,

@@ -260,6 +260,17 @@ describe('a role for a time', () => {
       .to.match(GRANT)
       .and.to.contain('ask with --role admin as well')
     expect(await shown('policy', 'matrix', '--format', 'html', '--people')).to.match(GRANT)
+    const asked = ['policy', 'matrix', '--subject', 'user:bob', '--resource', 'orders']
+    expect(await shown(...asked))
+      .to.match(GRANT)
+      .and.to.contain('user:bob has the roles: member, admin')
+    const matrix = await shown(...asked, '--format', 'json')
+    await holds('policy-matrix', matrix)
+    const { subject, callers } = JSON.parse(matrix)
+    expect(subject.grants[0]).to.deep.include({ role: 'admin', signedBy: ['ada'] })
+    expect(callers.map(({ name }: { name: string }) => name)).to.deep.equal(['member+admin+user:bob'])
+    const nobody = await sallyport(['policy', 'matrix', '--subject', 'bob'], { env })
+    expect([nobody.code, nobody.stderr.includes('`bob` is no caller: write `user:`')]).to.deep.equal([2, true])
   })
 
   it('counts for no API key', async () => {

@@ -4,7 +4,7 @@ import { setExitCode } from '../../base/command-process.ts'
 import { printNote, printReport } from '../../present/print.ts'
 import { count } from '../../present/text.ts'
 import type { PolicyPlace } from '../../tools/load-policy.ts'
-import type { Holder } from '../../tools/permissions/matrix.ts'
+import type { Holder, MatrixSubject } from '../../tools/permissions/matrix.ts'
 import type { ReplayReport } from '../../tools/replay/replay.ts'
 import { declareBreakGlass } from '../grants.ts'
 import {
@@ -193,9 +193,13 @@ function declareMatrix(policy: Command): void {
     .option('--relation <names>', 'only objects for which exactly these relations hold: owner+draft, or none')
     .option('--with <names>', 'assume that exactly these conditions of the request hold: office+fresh, or none', 'none')
     .addOption(AT)
+    .option(
+      '--subject <caller>',
+      'only this caller, user:<id>, with its roles in the database, also those for a time (access grants)',
+    )
     .option('--people', 'with --format html: also who holds each role, from the directory of the database')
     .addOption(formats('table', 'csv', 'json', 'html'))
-    .action(async ({ format, people, role: roles, resource: only, with: holding, ...flags }) => {
+    .action(async ({ format, people, subject: named, role: roles, resource: only, with: holding, ...flags }) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/matrix.ts')
       const { ToolError } = await import('../../tools/load-policy.ts')
@@ -204,9 +208,18 @@ function declareMatrix(policy: Command): void {
       }
       const { place, ...usual } = await settingsWith(flags)
       const holders = people ? await holdersHere(place) : undefined
-      const matrix = await readMatrix({ ...usual, policies: place, roles, only, holding, people: holders })
+      const subject = named === undefined ? undefined : await subjectHere(named, place, usual.now)
+      const matrix = await readMatrix({ ...usual, policies: place, roles, only, holding, people: holders, subject })
       printReport(format, MATRIX_FORMATS[format](matrix))
     })
+}
+
+/** Throws ToolError. */
+async function subjectHere(named: string, place: PolicyPlace, now: number): Promise<MatrixSubject> {
+  const { inDirectory } = await import('../identity/directory.ts')
+  const { subjectNamed } = await import('../../tools/permissions/subject.ts')
+  const grants = typeof place === 'string' ? new Map() : await place.roleGrants(now)
+  return inDirectory(({ directory }) => subjectNamed(named, directory, grants, now))
 }
 
 /** Users and API keys, with their roles. */

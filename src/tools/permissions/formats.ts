@@ -50,14 +50,15 @@ function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly stri
  * docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can
  * be compared as text.
  */
-function toJson({ revision, conditions, columns, rows, rules }: Matrix): string {
+function toJson({ revision, conditions, columns, rows, rules, subject }: Matrix): string {
   const callers = columns.map(({ name, description, subjects }) =>
     JSON.stringify({ name, description, subjects: [...subjects].sort() }),
   )
   const places = rules.map(({ line, effect, text }) => JSON.stringify({ place: rulePlace(line), effect, text }))
+  const about = subject ? `"subject": ${JSON.stringify(subject)},\n` : ''
   return `{ "revision": ${JSON.stringify(revision)},
 "conditions": ${JSON.stringify(conditions)},
-"callers": ${lines(callers)},
+${about}"callers": ${lines(callers)},
 "rows": ${lines(rows.map((row) => rowText(row, columns)))},
 "rules": ${lines(places)} }
 `

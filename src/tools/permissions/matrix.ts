@@ -34,6 +34,17 @@ export interface Matrix {
   readonly guarantees: readonly KeptGuarantee[]
   /** Who holds roles; undefined if the directory was not read. */
   readonly people?: readonly Holder[] | undefined
+  /** Whose column it shows; undefined if nobody was asked about. */
+  readonly subject?: MatrixSubject | undefined
+}
+
+/** A caller as the directory knows it. */
+export interface MatrixSubject {
+  /** `user:<id>` */
+  readonly subject: string
+  /** Those for a time included. */
+  readonly roles: readonly string[]
+  readonly grants: readonly ReportedGrant[]
 }
 
 interface KeptGuarantee {
@@ -78,23 +89,32 @@ interface MatrixQuestion {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly people?: readonly Holder[] | undefined
+  readonly subject?: MatrixSubject | undefined
 }
 
 /** Throws FileError and ToolError. */
 export async function readMatrix(question: MatrixQuestion): Promise<Matrix> {
-  const { policies, schemas, roles, holding, now } = question
+  const { policies, schemas, holding, now, subject } = question
   const resources = await loadResources(schemas)
   const reviewed = await loadPolicy(policies, resources)
   const only = chosenResources(resources, question.only)
   const matrix = buildMatrix(reviewed, {
     resources,
-    columns: chooseColumns(livingAt(reviewed.policy, now), roles),
+    columns: columnsAsked(question, livingAt(reviewed.policy, now)),
     only,
     relations: chosenRelations(reviewed.policy, only, question.relation),
     holding: assumedToHold(reviewed.policy, holding),
     now,
   })
-  return { ...matrix, people: question.people }
+  return { ...matrix, people: question.people, ...(subject && { subject }) }
+}
+
+/** A role that the policy doesn't declare grants nothing. */
+function columnsAsked({ roles, subject }: MatrixQuestion, policy: Policy): readonly CallerColumn[] {
+  if (!subject) return chooseColumns(policy, roles)
+  const name = [...subject.roles.filter((role) => policy.roles.has(role)), subject.subject].join('+')
+  const asked = [...roles, name]
+  return chooseColumns(policy, asked).filter((one) => asked.includes(one.name))
 }
 
 function assumedToHold({ conditions }: Policy, text: string): readonly string[] {

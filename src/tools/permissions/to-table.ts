@@ -4,6 +4,7 @@ import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
 import type { Paragraph } from '../../present/report.ts'
 import { table } from '../../present/text.ts'
+import { grantText } from '../access/granted-roles.ts'
 import type { Matrix, PermissionColumn } from './matrix.ts'
 import { type MatrixRow, MERGED } from './merge-rows.ts'
 import { markOf, momentsOf, RELATIONS, relationLabel } from './words.ts'
@@ -42,7 +43,14 @@ export function matrixTable(
   const parts = intoParts(columns, width - lead).flatMap((some) =>
     resourceBlocks(matrix, { columns: some, lead, moments }),
   )
-  return [[`Who can do what, by policy ${matrix.revision}`], ...parts, legend(matrix, names)]
+  return [[`Who can do what, by policy ${matrix.revision}`], ...parts, legend(matrix, names), subjectLines(matrix)]
+}
+
+function subjectLines({ subject: about }: Matrix): Paragraph {
+  if (!about) return []
+  const { subject, roles, grants } = about
+  const lines = [`${subject} has the roles: ${roles.join(', ') || 'none'}`, ...grants.map(grantText)]
+  return lines.map(printable)
 }
 
 function resourceBlocks({ rows }: Matrix, part: TablePart): readonly Paragraph[] {

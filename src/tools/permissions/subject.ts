@@ -1,0 +1,22 @@
+/** One caller of the access matrix, with the roles that the directory knows, and those for a time. */
+import type { RoleGrants } from '../../decide/role-grants.ts'
+import { isClaimableRole, isSubject } from '../../identity/caller.ts'
+import { type AccessDirectory, reportedGrants, withGrantedRoles } from '../access/granted-roles.ts'
+import { ToolError } from '../load-policy.ts'
+import type { MatrixSubject } from './matrix.ts'
+
+/** `named`: `user:<id>`. Throws ToolError, also for somebody who can't do anything. */
+export async function subjectNamed(
+  named: string,
+  directory: AccessDirectory,
+  grants: RoleGrants,
+  now: number,
+): Promise<MatrixSubject> {
+  const id = named.startsWith('user:') ? named.slice('user:'.length) : ''
+  if (!isSubject(id)) throw new ToolError(`\`${named}\` is no caller: write \`user:\` and the id, as in user:alice`)
+  const { roles = [], disabled, deleted } = await withGrantedRoles(directory, grants, now).accountStatus(id)
+  if (disabled || deleted) {
+    throw new ToolError(`${named} is ${disabled ? 'disabled' : 'deleted'}, and nothing is allowed to it`)
+  }
+  return { subject: named, roles: roles.filter(isClaimableRole), grants: reportedGrants(grants, id, now) }
+}
