@@ -415,6 +415,16 @@ describe('a role for a time', () => {
       })
     }
 
+    it('fills no status: of very many that wait for a review, twenty are told, and how many more', async () => {
+      const forged = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => signGrant(text({ reason: `${i}` }), new Person())),
+      )
+      write(...forged)
+      const { code, stdout } = await run('policy', 'status', '--format', 'json')
+      const { unreviewed } = JSON.parse(stdout)
+      expect([code, unreviewed.length, unreviewed[20]]).to.deep.equal([1, 21, 'break-glass: 10 more without a review'])
+    })
+
     it('gives what people have signed: a request over HTTP that somebody else has approved', async () => {
       const one = requestText(asked())
       write(one, await said('ada', one))

@@ -62,11 +62,14 @@ export async function claimsBreakGlass(versions: PolicyVersions): Promise<boolea
   return (await allStatements(versions)).some(({ signed }) => claimedGrant(signed)?.kind === 'break-glass')
 }
 
-/** A sentence for each break-glass that nobody else has reviewed. Without an approvals.yaml, nobody has to. */
+/** Somebody who writes to the database can make very many. */
+const MOST_SENTENCES = 20
+
+/** A sentence for each break-glass that nobody else has reviewed, at most so many. Without an approvals.yaml, nobody has to. */
 export async function unreviewedGlass(parts: GrantParts): Promise<readonly string[]> {
   if (!parts.approvals) return []
   const now = await parts.signed.versions.now()
-  return (await allGrants(parts)).flatMap(({ number, kind, by, role, to, review, reviewUntil = '' }) => {
+  const open = (await allGrants(parts)).flatMap(({ number, kind, by, role, to, review, reviewUntil = '' }) => {
     if (kind !== 'break-glass' || review) return []
     const who = by === undefined ? 'somebody' : `\`${by}\``
     const due = Date.parse(reviewUntil) < now ? `was due until ${reviewUntil}` : `is due until ${reviewUntil}`
@@ -75,6 +78,8 @@ export async function unreviewedGlass(parts: GrantParts): Promise<readonly strin
         `\`sallyport policy review-glass ${number}\``,
     ]
   })
+  const more = open.length - MOST_SENTENCES
+  return more > 0 ? [...open.slice(0, MOST_SENTENCES), `break-glass: ${more} more without a review`] : open
 }
 
 // ---- What people do -------------------------------------------------------------------------------------------------
